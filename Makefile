@@ -1,0 +1,56 @@
+# Everything a developer types. `make help` lists it.
+
+PYTHON  ?= python3
+WORKERS ?= 2
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+PYTEST  := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test chaos check bench clean
+MAKEFLAGS += --no-print-directory
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv and install everything (needs Python 3.11 or newer; PYTHON=… chooses which)
+	@:
+
+# Installing again is only needed when what is installed was changed.
+$(STAMP): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+	  echo "There is no '$(PYTHON)' here. Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "DataFlow needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make setup PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' comes without venv. Install it (Debian, Ubuntu: apt-get install python3-venv), then: make setup"; exit 1; }
+	@echo "Setting up $(VENV) with $$($(PYTHON) -V) …"
+	@test -x $(BIN)/python && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres]' --constraint constraints.txt
+	@touch $@
+	@echo "Ready. Next: make demo, or: source $(BIN)/activate"
+
+demo: setup ## a hundred chunks, a kill -9, and nothing lost
+	@$(BIN)/python examples/demo.py
+
+test: setup ## the tests, without the chaos (WORKERS=0 runs them in one process, T=… chooses some)
+	@$(PYTEST) -m "not chaos" -n $(WORKERS) --dist loadfile $(T)
+
+chaos: setup ## the tests that kill, restart and race for minutes
+	@$(PYTEST) -m chaos --timeout 600 $(T)
+
+check: setup ## what must pass before a change goes in: lint, format, types, floors, tests
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted. Run: $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo
+	@$(MAKE) test
+
+bench: setup ## measure, one JSON object a line
+	@$(BIN)/dataflow bench
+
+clean: ## remove .venv and every cache
+	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,128 @@
+"""What a dataset must be before it is registered, and which names datasets and jobs may have.
+
+Nothing here asks the store: whether a dataset is used or has chunks is judged in registry.py.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+
+from dataflow.actions.locations import FIELDS
+from dataflow.actions.shell_names import shell_name
+from dataflow.errors import BadInput
+from dataflow.model.grain import check_timezone, parse_grain
+from dataflow.model.records import Dataset
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.store.registration import CALENDAR_SUFFIX
+
+TODAY = "today"
+MODES = ("partition", "snapshot")
+LONGEST_NAME = 100
+NAME_RULE = (
+    f"A name is 1 to {LONGEST_NAME} letters, digits, underscores, dots and dashes, and begins with a letter or digit."
+)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_BRACES = re.compile(r"\{[^{}]*\}|[{}]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # the seed's records: at least 28 bytes
+
+
+def check_name(kind: str, name: str) -> str:
+    """Return the name; BadInput if a dataset or job cannot be called so."""
+    if _NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
+        return name
+    raise BadInput(f"{quoted(name)} cannot be the name of a {kind}: {_why_no_name(name)}. {NAME_RULE}")
+
+
+def is_automatic(name: str) -> bool:
+    """True for the datasets that DataFlow makes and fills by the clock."""
+    return name == TODAY or name.endswith(CALENDAR_SUFFIX)
+
+
+def refuse_automatic(name: str, wish: str) -> None:
+    """Raise BadInput if the dataset is one that only the clock may change."""
+    if is_automatic(name):
+        raise BadInput(
+            f"Dataset {name} is a calendar that DataFlow keeps by the clock; it {wish}. "
+            "To give a job other times: dataflow job add JOB --schedule …"
+        )
+
+
+def check_dataset(dataset: Dataset, before: Dataset | None = None) -> Dataset:
+    """Return the dataset in canonical form; BadInput for the first field that cannot be taken."""
+    check_name("dataset", dataset.name)
+    refuse_automatic(dataset.name, "cannot be added or changed by hand")
+    try:
+        _check_texts(dataset)
+        _check_mode(dataset.mode)
+        _check_location(dataset.location)
+        _check_options(dataset.options)
+        if before is None or dataset.encryptedpass != before.encryptedpass:
+            _check_record(dataset.encryptedpass)
+        grain, timezone = parse_grain(dataset.grain).value, check_timezone(dataset.timezone)
+    except BadInput as error:
+        raise BadInput(f"Dataset {dataset.name}: {error}") from error
+    return replace(dataset, grain=grain, timezone=timezone, options=tuple(sorted(dataset.options)))
+
+
+def check_text(what: str, text: str) -> None:
+    """Raise BadInput for what neither a process nor the store can take."""
+    if "\0" in text:
+        raise BadInput(f"{what} contains NUL. Leave it out.")
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise BadInput(f"{what} is not UTF-8. Write it in UTF-8.")
+
+
+def _check_texts(dataset: Dataset) -> None:
+    for field in fields(dataset):
+        value = getattr(dataset, field.name)
+        if isinstance(value, str):
+            check_text(field.name, value)
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in MODES:
+        raise BadInput(
+            f"{quoted(mode)} is not a mode.{did_you_mean(mode, MODES)} Known modes: {', '.join(MODES)}."
+        )
+
+
+def _check_location(location: str) -> None:
+    for found in _BRACES.findall(location):
+        field = found.strip("{}")
+        if field not in FIELDS or len(found) < len(field) + 2:
+            known = ", ".join([f"{{{name}}}" for name in FIELDS])
+            hint = did_you_mean(field, FIELDS)
+            raise BadInput(f"location {quoted(location)} names {quoted(found)}.{hint} Known: {known}.")
+
+
+def _check_options(options: tuple[tuple[str, str], ...]) -> None:
+    seen: dict[str, str] = {}
+    for key, value in options:
+        if not key:
+            raise BadInput("an option has no name. Write --option NAME=VALUE.")
+        check_text(f"option {key}", key + value)
+        other = seen.setdefault(shell_name(key), key)
+        if other != key:
+            raise BadInput(f"options {other} and {key} would be the same variable to a script. Rename one.")
+
+
+def _check_record(record: str) -> None:
+    # Imported here because only datasets with a password need it.
+    from dataflow.secrets.cipher import salt_of
+
+    if record and salt_of(record) is None and not _BASE64.fullmatch(record):
+        raise BadInput(
+            "encryptedpass is not an encrypted record, and a password is never kept as it is. "
+            "Make one: dataflow secret encrypt --dataset NAME"
+        )
+
+
+def _why_no_name(name: str) -> str:
+    if not name or len(name) > LONGEST_NAME:
+        return f"it is {len(name)} characters long" if name else "it is empty"
+    for position, letter in enumerate(name, start=1):
+        if not re.match("[A-Za-z0-9_.-]", letter):
+            return f"character {position} is {quoted(letter)}"
+    return f"it begins with {quoted(name[0])}"

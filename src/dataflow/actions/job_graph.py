@@ -1,0 +1,61 @@
+"""Who feeds whom: no dataset has two producers, and no job waits for itself."""
+
+from __future__ import annotations
+
+from dataflow.errors import Conflict
+from dataflow.model.mapping import PREVIOUS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dataflow.model.records import Job
+
+
+def check_producers(jobs: Iterable[Job], changed: Iterable[str]) -> None:
+    """Raise Conflict if a dataset is an output of two jobs; the changed one is told to yield."""
+    producers: dict[str, str] = {}
+    for job in jobs:
+        for name in job.outputs:
+            other = producers.setdefault(name, job.name)
+            if other == job.name:
+                continue
+            kept, wanted = (job.name, other) if other in changed else (other, job.name)
+            raise Conflict(
+                f"Dataset {name} is already produced by job {kept}, and a dataset has one producer. "
+                f"Give {wanted} another output, or: dataflow job remove {kept}"
+            )
+
+
+def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
+    """Raise Conflict if a changed job would wait for its own output; reading the `previous` one is no wait."""
+    consumers: dict[str, list[str]] = {}
+    for job in jobs.values():
+        for source in job.inputs:
+            if source.mapping != PREVIOUS:
+                consumers.setdefault(source.dataset, []).append(job.name)
+    for name in changed:
+        cycle = _find_cycle(name, jobs, consumers)
+        if cycle:
+            raise Conflict(
+                f"These jobs would wait for each other for ever: {' → '.join(cycle)}. "
+                f"Take an input away, or read the one before: --in DATASET:{PREVIOUS}"
+            )
+
+
+def _find_cycle(name: str, jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> list[str]:
+    """The shortest way from a job back to itself; empty if there is none."""
+    came_from: dict[str, str] = {}
+    ahead = [name]
+    for current in ahead:
+        for output in jobs[current].outputs:
+            for following in consumers.get(output, ()):
+                if following == name:
+                    way = [current]
+                    while way[-1] != name:
+                        way.append(came_from[way[-1]])
+                    return [*reversed(way), name]
+                if following not in came_from:
+                    came_from[following] = current
+                    ahead.append(following)
+    return []

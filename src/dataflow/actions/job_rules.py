@@ -1,0 +1,227 @@
+"""What a job must be before it is registered: its numbers, its inputs, their grains, its calendar and its start.
+
+Nothing here asks the store; the datasets it may use are passed in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from dataflow.actions.dataset_rules import TODAY, check_name, check_text
+from dataflow.actions.shell_names import find_collision, find_taken
+from dataflow.config.durations import format_seconds
+from dataflow.errors import BadInput, UnknownName
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain, check_timezone
+from dataflow.model.mapping import check_mapping, parse_mapping
+from dataflow.model.records import Dataset, Job, JobInput
+from dataflow.model.schedule import due_intervals, grain_of, parse_schedule
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.store.registration import calendar_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dataflow.model.schedule import Schedule
+
+LARGEST = 2**31 - 1  # what an integer column of either store holds
+MARGIN_SECONDS = 2.0  # killing starts this long before the grace does
+RENEWALS = 3  # a lease is renewed at a third
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedJob:
+    """A job in canonical form with what follows from it.
+
+    `inputs` holds the schedule's calendar too; `automatic` are the calendar datasets the job needs.
+    """
+
+    job: Job
+    inputs: tuple[JobInput, ...]
+    grain: str
+    timezone: str
+    automatic: tuple[Dataset, ...] = ()
+
+
+def check_job(job: Job, datasets: Mapping[str, Dataset]) -> CheckedJob:
+    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong first."""
+    check_name("job", job.name)
+    try:
+        _check_numbers(job)
+        schedule = _parse_schedule(job)
+        job = _canonical(job, schedule)
+        automatic = _automatic(job, schedule, datasets)
+        known = {**datasets, **{dataset.name: dataset for dataset in automatic}}
+        inputs = _check_inputs(job, schedule, known)
+        grain, timezone = _check_grains(job, inputs, known)
+        _check_environment(job, inputs)
+        start = _canonical_start(job, schedule, grain, timezone)
+    except BadInput as error:
+        raise BadInput(f"Job {job.name}: {error}") from error
+    return CheckedJob(replace(job, start=start), inputs, grain.value, timezone, automatic)
+
+
+def check_lease(lease_seconds: float, grace_seconds: float) -> None:
+    """Raise BadInput if a run would be killed before it could renew its lease."""
+    kill_after = lease_seconds - grace_seconds - MARGIN_SECONDS
+    renewal = lease_seconds / RENEWALS
+    if kill_after > renewal:
+        return
+    shortest = int((grace_seconds + MARGIN_SECONDS) * RENEWALS / (RENEWALS - 1)) + 1
+    raise BadInput(
+        f"lease {format_seconds(lease_seconds)} is too short for grace {format_seconds(grace_seconds)}: it is renewed "
+        f"every {renewal:g} s, and a run is killed {kill_after:g} s after the last renewal. "
+        f"Use --lease {shortest}s or longer, or a shorter --grace."
+    )
+
+
+def _check_numbers(job: Job) -> None:
+    for option, number, smallest in (
+        ("--retries", job.retries, 0),
+        ("--max-running", job.max_running, 0),
+        ("--priority", job.priority, -LARGEST),
+        ("--retry-delay", job.retry_delay_seconds, 0),
+        ("--grace", job.grace_seconds, 0),
+    ):
+        if not smallest <= number <= LARGEST:
+            raise BadInput(f"{option} is {number:g}; it must be between {smallest} and {LARGEST}.")
+    check_lease(job.lease_seconds, job.grace_seconds)
+
+
+def _parse_schedule(job: Job) -> Schedule | None:
+    if job.schedule:
+        return parse_schedule(job.schedule, job.timezone, job.start or None, job.end or None, job.catchup)
+    if job.end or job.catchup:
+        option = "--end" if job.end else "--catchup"
+        raise BadInput(f"{option} is about a schedule, and there is none. Give --schedule too, or leave it out.")
+    if not job.inputs:
+        raise BadInput(
+            "it has neither an input nor a schedule, so nothing would ever start it. "
+            "Give --in DATASET or --schedule @daily."
+        )
+    check_timezone(job.timezone)
+    return None
+
+
+def _canonical(job: Job, schedule: Schedule | None) -> Job:
+    """The job in the one way to write it, but for its start, which needs the grain."""
+    inputs = tuple(JobInput(item.dataset, parse_mapping(item.mapping)) for item in job.inputs)
+    for names in ([str(item) for item in inputs], list(job.outputs), [name for name, _ in job.environment]):
+        for name in names:
+            if names.count(name) > 1:
+                raise BadInput(f"{quoted(name)} is named twice. Name it once.")
+    expression = schedule.expression if schedule else ""
+    return replace(job, inputs=inputs, schedule=expression, environment=tuple(sorted(job.environment)))
+
+
+def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Dataset]) -> tuple[Dataset, ...]:
+    """The calendar datasets that the job calls for: that of its schedule, and `today`."""
+    found = []
+    if schedule is not None:
+        name = calendar_name(job.name)
+        found.append(Dataset(name, grain=grain_of(schedule).value, timezone=schedule.timezone))
+    if any(item.dataset == TODAY for item in job.inputs):
+        today = datasets.get(TODAY, Dataset(TODAY, grain=Grain.DAILY.value, timezone=job.timezone))
+        if today.timezone != job.timezone:
+            raise BadInput(
+                f"the dataset today goes by the clock of {today.timezone} and the job by that of {job.timezone}. "
+                f"Give --timezone {today.timezone}, or a --schedule @daily instead of today."
+            )
+        found.append(today)
+    return tuple(found)
+
+
+def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Dataset]) -> tuple[JobInput, ...]:
+    own = calendar_name(job.name)
+    if any(item.dataset == own for item in job.inputs):
+        raise BadInput(f"{own} is made by its own schedule and is always an input. Leave it out.")
+    inputs = job.inputs if schedule is None else (*job.inputs, JobInput(own))
+    for option, name in [("--in", item.dataset) for item in inputs] + [("--out", name) for name in job.outputs]:
+        if name not in known:
+            raise UnknownName(
+                f"Job {job.name}: there is no dataset {quoted(name)} for {option}.{did_you_mean(name, known)} "
+                f"Register it first: dataflow dataset add {name}"
+            )
+    for name in job.outputs:
+        if name == TODAY or name == own:
+            raise BadInput(f"{name} is a calendar, which no job produces. Choose another --out.")
+    return inputs
+
+
+def _check_grains(
+    job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dataset]
+) -> tuple[Grain, str]:
+    first = known[inputs[0].dataset]
+    grain = Grain(first.grain)
+    for item in inputs:
+        dataset = known[item.dataset]
+        check_mapping(item.mapping, Grain(dataset.grain))
+        if dataset.grain != grain:
+            raise BadInput(
+                f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; "
+                f"the inputs of a job share one grain. {_fix(first, dataset)}"
+            )
+    for name in job.outputs:
+        dataset = known[name]
+        if dataset.grain not in (grain, Grain.TEXT):
+            raise BadInput(
+                f"its inputs are of grain {grain} and its output {name} of grain {dataset.grain}; "
+                f"an output has the grain of the inputs, or text. {_fix(first, dataset)}"
+            )
+    if grain is Grain.HOURLY:
+        _check_hours(first, [known[name] for name in (*(item.dataset for item in inputs), *job.outputs)])
+    return grain, first.timezone
+
+
+def _check_hours(first: Dataset, datasets: list[Dataset]) -> None:
+    """Hours are written with their offset, so those of two zones never meet."""
+    for dataset in datasets:
+        if dataset.grain == Grain.HOURLY and dataset.timezone != first.timezone:
+            raise BadInput(
+                f"{first.name} counts hours in {first.timezone} and {dataset.name} in {dataset.timezone}, "
+                f"so their dataids never agree. Give both the same --timezone."
+            )
+
+
+def _fix(first: Dataset, other: Dataset) -> str:
+    """The command that makes two grains agree; a calendar's own grain follows from its schedule."""
+    if other.name.endswith(".calendar") or other.name == TODAY:
+        first, other = other, first
+    return f"Change one: dataflow dataset add {other.name} --grain {first.grain}"
+
+
+def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
+    for name, value in job.environment:
+        if not _VARIABLE.fullmatch(name):
+            raise BadInput(
+                f"--env {quoted(name)} is no name for a variable. Use letters, digits and underscores, "
+                "not beginning with a digit."
+            )
+        check_text(f"--env {name}", value)
+        if owner := find_taken(name, job, inputs):
+            raise BadInput(f"--env {name} would hide a variable of {owner}. Choose another name.")
+    if collision := find_collision(job, inputs):
+        one, other, prefix = collision
+        raise BadInput(
+            f"datasets {one} and {other} would both be {prefix}_… to a script, where every character that is no "
+            "letter, digit or underscore becomes one. Rename one of them."
+        )
+
+
+def _canonical_start(job: Job, schedule: Schedule | None, grain: Grain, timezone: str) -> str:
+    """The job's first dataid: that of the schedule's first interval, or the one that was given."""
+    if not job.start or (schedule is not None and grain is Grain.TEXT):
+        return job.start
+    if schedule is None:
+        try:
+            return canonical_dataid(job.start, grain, timezone)
+        except BadInput as error:
+            raise BadInput(f"--start: {error}") from error
+    first, _ = due_intervals(replace(schedule, catchup=True), None, float("inf"), 1)
+    if not first:
+        raise BadInput(f"no interval of {job.schedule} starts between --start {job.start} and --end {job.end}.")
+    return first[0].dataid

@@ -1,0 +1,44 @@
+"""Where chunks are: location templates made into places, and what can be seen there."""
+
+from __future__ import annotations
+
+import os
+
+FIELDS = ("dataid", "run_id", "dataset", "job", "environment")
+"""What a location template may name in braces."""
+
+MAX_FILES = 10_000
+"""A folder with more files than this is not measured."""
+
+
+def resolve_location(template: str, project_dir: str, **fields: object) -> str:
+    """The place a template names; a path without a scheme counts from the project folder."""
+    place = template
+    for name in FIELDS:
+        place = place.replace("{" + name + "}", str(fields.get(name, "")))
+    if place.startswith("file://"):
+        place = place[7:]
+    return os.path.join(project_dir, place) if place and is_local(place) else place
+
+
+def is_local(place: str) -> bool:
+    """True for a path on this machine, False for anything with a scheme (`s3://…`, `jdbc:…`)."""
+    scheme, found, _ = place.partition("://")
+    return not (found and "/" not in scheme) and not place.startswith("jdbc:")
+
+
+def measure(place: str) -> int | None:
+    """The size of a file, or of all files in a folder; None if it is not there or too large to count."""
+    try:
+        if not os.path.isdir(place):
+            return os.stat(place).st_size
+        total = files = 0
+        for folder, _, names in os.walk(place):
+            for name in names:
+                total += os.lstat(os.path.join(folder, name)).st_size
+                files += 1
+            if files > MAX_FILES:
+                return None
+        return total
+    except OSError:
+        return None

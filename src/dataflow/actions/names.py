@@ -1,0 +1,37 @@
+"""Names as people type them, found or refused with the nearest known one."""
+
+from __future__ import annotations
+
+from dataflow.errors import UnknownName
+from dataflow.model.wording import did_you_mean, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset, Plan, RunRow
+    from dataflow.store.store import Store
+
+
+def get_plan(store: Store, job: str) -> Plan:
+    """A job with all that a run of it needs."""
+    found = store.find_plan(job)
+    if found is None:
+        hint = did_you_mean(job, store.list_names("job"))
+        raise UnknownName(f"There is no job {quoted(job)}.{hint} List them: dataflow job list")
+    return found
+
+
+def get_dataset(store: Store, name: str) -> tuple[int, Dataset]:
+    """A dataset and its id."""
+    found = store.find_dataset(name)
+    if found is None:
+        hint = did_you_mean(name, store.list_names("dataset"))
+        raise UnknownName(f"There is no dataset {quoted(name)}.{hint} List them: dataflow dataset list")
+    return found
+
+
+def get_run(store: Store, run_id: int) -> RunRow:
+    """One run, as it stands."""
+    found = store.find_run(run_id)
+    if found is None:
+        raise UnknownName(f"There is no run {run_id}, or it was purged. List them: dataflow runs")
+    return found

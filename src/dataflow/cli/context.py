@@ -1,0 +1,111 @@
+"""What every command starts from: configuration, store and passphrase, each when it is first needed."""
+
+from __future__ import annotations
+
+import sys
+
+from dataflow.config.settings import load_config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from dataflow.config.settings import Config
+    from dataflow.model.records import Dataset, Plan, RunRow
+    from dataflow.store.store import Store
+
+
+class Context:
+    """The configuration of one command and the store it works on, opened on first use."""
+
+    def __init__(self, store_url: str | None, environ: Mapping[str, str], cwd: str) -> None:
+        self.environ = environ
+        self.cwd = cwd
+        self._store_url = store_url
+        self._config: Config | None = None
+        self._store: Store | None = None
+        self._passphrase: str | None = None
+
+    @property
+    def config(self) -> Config:
+        """The configuration, read once."""
+        if self._config is None:
+            self._config = load_config(self.cwd, self.environ, self._store_url)
+        return self._config
+
+    @property
+    def store(self) -> Store:
+        """The status store."""
+        if self._store is None:
+            from dataflow.store.opening import open_store  # start-up: `--help` opens no store
+
+            config = self.config
+            self._store = open_store(
+                config.store_url, config.actor, config.store_schema, self._store_password()
+            )
+        return self._store
+
+    @property
+    def actor(self) -> str:
+        """Who acts, as the journal names them: user@host."""
+        return self.config.actor
+
+    def passphrase(self) -> str:
+        """The passphrase: PASSKEY, the configured file, or asked for once when stdin is a terminal."""
+        if self._passphrase is None:
+            from dataflow.secrets.passphrase import get_passphrase  # start-up: most commands open no secret
+
+            prompt = _ask if sys.stdin is not None and sys.stdin.isatty() else None
+            self._passphrase = get_passphrase(self.config.passkey, self.config.passkey_file, prompt)
+        return self._passphrase
+
+    def get_plan(self, job: str) -> Plan:
+        """A job by name; UnknownName with the nearest one if there is none."""
+        from dataflow.actions.names import get_plan
+
+        return get_plan(self.store, job)
+
+    def get_dataset(self, name: str) -> tuple[int, Dataset]:
+        """A dataset and its id by name; UnknownName with the nearest one if there is none."""
+        from dataflow.actions.names import get_dataset
+
+        return get_dataset(self.store, name)
+
+    def get_run(self, run_id: int) -> RunRow:
+        """A run by its id; UnknownName if there is none."""
+        from dataflow.actions.names import get_run
+
+        return get_run(self.store, run_id)
+
+    def show(
+        self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], json: bool, empty: str = ""
+    ) -> int:
+        """Rows as a table or one JSON array, streamed; gives how many there were."""
+        from dataflow.cli.output import show_rows
+
+        return show_rows(rows, columns, json, empty)
+
+    def say(self, text: str) -> None:
+        """Talk, on stderr, apart from the data on stdout."""
+        print(text, file=sys.stderr)
+
+    def close(self) -> None:
+        """Ends the connection to the store, if there is one."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _store_password(self) -> str | None:
+        config = self.config
+        if config.store_password is not None or config.store_password_record is None:
+            return config.store_password
+        from dataflow.secrets.cipher import decrypt
+
+        return decrypt(config.store_password_record, self.passphrase(), "store")
+
+
+def _ask() -> str:
+    from getpass import getpass
+
+    return getpass("Passphrase: ")

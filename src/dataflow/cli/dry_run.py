@@ -1,0 +1,44 @@
+"""`RunJob --dry-run`: what would be claimed and given, with secrets masked."""
+
+from __future__ import annotations
+
+from dataflow.actions.claim import preview
+from dataflow.actions.names import get_plan
+from dataflow.actions.prepare import prepare
+from dataflow.actions.why import why
+from dataflow.model.records import ClaimRequest
+from dataflow.runjob.environment import describe, shell_name
+from dataflow.runjob.session import claimant_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.cli.context import Context
+    from dataflow.runjob.request import JobRequest
+
+MASK = "********"
+
+
+def show_claim(request: JobRequest, context: Context) -> int:
+    """Prints the run that a claim would give; claims nothing."""
+    store = context.store
+    plan = get_plan(store, request.job)
+    claimant = claimant_of(request, "0" * 16)
+    lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
+    asked = ClaimRequest(claimant, ("dry-run",), lease, grace, request.dataid)
+    result, plan = preview(store, plan, asked)
+    if not result.runs:
+        found = why(store, request.config, plan, request.dataid)
+        print(f"would claim nothing: {found.verdict}")
+        return request.waiting_exit_code
+    prepared = prepare(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
+    told = describe(prepared)
+    told["DATAFLOW_RUN_ID"] = "(the next)"
+    for item in (*plan.inputs, *plan.outputs):
+        if item.dataset.encryptedpass:
+            told[shell_name(item.dataset.name) + "_password"] = MASK
+    print(f"would claim {plan.job.name} {prepared.run.dataid} and run: {' '.join(request.argv)}")
+    for answer in prepared.answers:
+        print(f"  {answer.question}? {answer.answer}: {answer.evidence}")
+    for name, value in told.items():
+        print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")
+    return 0

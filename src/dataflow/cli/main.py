@@ -1,0 +1,238 @@
+"""The `dataflow` command: finds the word, imports the one module that knows it, turns errors into exit codes.
+
+No command is implemented here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from dataflow.cli.context import Context
+from dataflow.errors import DataFlowError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
+"""The words to learn first: six verbs, `dataset add` and `job add` being one of them."""
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "dataset": ("dataset", "add, list, show or remove datasets"),
+    "job": ("job", "add, list, show or remove jobs: what reads which datasets and produces which"),
+    "ready": ("ready", "say that chunks of a dataset are there"),
+    "run": ("runjob", "do the next work of a job (the same as RunJob)"),
+    "why": ("why", "why work is where it is, and the next command"),
+    "resubmit": ("operate", "have work done again"),
+    "status": ("status", "counts, gaps, the oldest waiting and failures"),
+    "init": ("init", "make a project in this folder (--example for one that runs)"),
+    "apply": ("apply", "register what a TOML file declares, showing the difference first"),
+    "export": ("apply", "write all datasets and jobs as such a TOML file"),
+    "chunks": ("chunks", "list the chunks of a dataset with their status"),
+    "runs": ("runs", "list runs, newest first"),
+    "logs": ("runs", "show what a run wrote (-f to follow)"),
+    "journal": ("journal", "every move: when, who, from, to, why"),
+    "hold": ("operate", "block a job or some of its work"),
+    "release": ("operate", "take a hold away"),
+    "mark": ("operate", "say by hand how work stands"),
+    "cancel": ("operate", "take a run's work away and end it"),
+    "force": ("runjob", "run a command for a dataid whatever its state"),
+    "withdraw": ("ready", "take published chunks out of use"),
+    "sql": ("sql", "one reading SQL statement on the status store"),
+    "secret": ("secret", "encrypt, decrypt or rotate passwords"),
+    "purge": ("purge", "delete old runs and journal lines"),
+    "doctor": ("doctor", "check the store, clocks, leases and permissions"),
+    "db": ("db", "upgrade the store's schema or show its version"),
+    "bench": ("bench", "measure claims, drains and ready"),
+    "completion": ("completion", "print a completion script for bash, zsh or fish"),
+}
+"""Every word with the module that knows it and one line of help."""
+
+SIGPIPE_EXIT = 141
+INTERRUPTED_EXIT = 130
+INPUT_OUTPUT_EXIT = 74
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are UsageErrors (exit 64) and that takes no abbreviations."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        options.setdefault("allow_abbrev", False)
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().rstrip()}\nMore: {self.prog} --help")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one `dataflow` command and gives its exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    _keep_output_printable()
+    try:
+        code = run_word(argv)
+        sys.stdout.flush()
+        return code
+    except DataFlowError as error:
+        return complain(error)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, and Python must not try to write the rest when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SIGPIPE_EXIT
+    except KeyboardInterrupt:
+        print("dataflow: interrupted", file=sys.stderr)
+        return INTERRUPTED_EXIT
+    except OSError as error:
+        if os.environ.get("DATAFLOW_DEBUG"):
+            raise
+        print(f"dataflow: {error}", file=sys.stderr)
+        return INPUT_OUTPUT_EXIT
+
+
+def run_word(argv: list[str]) -> int:
+    """Runs the command that the first word names."""
+    before, word, rest = split_word(argv)
+    if word in ("", "help"):
+        return _without_word(before)
+    if word not in COMMANDS:
+        raise _unknown_word(word)
+    if word in ("run", "force"):
+        from dataflow.cli import runjob
+
+        return (
+            runjob.run_command([*before, *rest]) if word == "run" else runjob.force_command([*before, *rest])
+        )
+    args = parse(word, [*before, word, *rest])
+    context = Context(args.store, os.environ, os.getcwd())
+    try:
+        code: int = args.call(args, context)
+        return code
+    finally:
+        context.close()
+
+
+def parse(word: str, argv: list[str]) -> argparse.Namespace:
+    """The arguments of one word; UsageError with the nearest option if one is not known."""
+    parser, command = build_parser(word)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        from dataflow.model.wording import did_you_mean
+
+        options = [option for option in unknown if option.startswith("-")]
+        hint = did_you_mean(options[0], list_options(command)) if options else ""
+        command.error(f"unknown arguments: {' '.join(unknown)}.{hint}")
+    return args
+
+
+def list_options(parser: argparse.ArgumentParser) -> list[str]:
+    """The long options of a command and of the commands under it."""
+    found = [option for option in parser._option_string_actions if option.startswith("--")]
+    for command in list_subcommands(parser).values():
+        found += list_options(command)
+    return sorted(set(found))
+
+
+def list_subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands under a command, such as `add` under `dataset`."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found.update(action.choices)
+    return found
+
+
+def complain(error: DataFlowError, program: str = "dataflow") -> int:
+    """Says what went wrong on stderr and gives the exit code; DATAFLOW_DEBUG=1 shows where."""
+    if os.environ.get("DATAFLOW_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    print(f"{program}: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def split_word(argv: list[str]) -> tuple[list[str], str, list[str]]:
+    """The options before the command's word, the word ("" if there is none), and all that follows it."""
+    position = 0
+    while position < len(argv) and argv[position].startswith("-"):
+        position += 2 if argv[position] == "--store" else 1
+    return argv[:position], "".join(argv[position : position + 1]), argv[position + 1 :]
+
+
+def build_parser(word: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The parser of `dataflow` with one word's module in it, and that word's own; no other is imported."""
+    from importlib import import_module
+
+    parser = Parser(prog="dataflow", usage="dataflow COMMAND …")
+    parser.add_argument("--store", metavar="URL", default=None)
+    subparsers = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    import_module(f"dataflow.cli.{COMMANDS[word][0]}").add_parser(subparsers)
+    for command in subparsers.choices.values():
+        _add_store_option(command)
+    return parser, subparsers.choices[word]
+
+
+def overview() -> str:
+    """The table of commands, the words to learn first on top."""
+    lines = ["usage: dataflow COMMAND [options]        dataflow COMMAND --help", "", "To learn first:"]
+    lines += [f"  {word:<11} {COMMANDS[word][1]}" for word in FIRST]
+    lines += ["", "The others:"]
+    lines += [f"  {word:<11} {help_line}" for word, (_, help_line) in COMMANDS.items() if word not in FIRST]
+    lines += ["", "Every command takes --store URL; every reading command takes --json. dataflow --version"]
+    return "\n".join(lines)
+
+
+def version() -> str:
+    """The installed version, or a word for a source tree that was never installed."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("dataflow-runjob")
+    except PackageNotFoundError:
+        return "0 (not installed)"
+
+
+def _without_word(options: list[str]) -> int:
+    unknown = [option for option in options if option not in ("--help", "-h", "--version")]
+    if "--version" in options:
+        print(f"dataflow {version()}")
+    elif unknown and "--help" not in options and "-h" not in options:
+        raise UsageError(f"there is no command after {' '.join(unknown)}. See: dataflow --help")
+    else:
+        print(overview())
+    return 0
+
+
+def _unknown_word(word: str) -> UsageError:
+    from dataflow.model.wording import did_you_mean, quoted
+
+    return UsageError(f"{quoted(word)} is not a command.{did_you_mean(word, COMMANDS)} See: dataflow --help")
+
+
+def _add_store_option(parser: argparse.ArgumentParser) -> None:
+    """Gives --store to a command and the commands under it, in one place instead of in every module."""
+    if "--store" not in parser._option_string_actions:
+        # Suppressed, or it would undo a --store given before the command's word.
+        parser.add_argument(
+            "--store",
+            metavar="URL",
+            default=argparse.SUPPRESS,
+            help="the status store: sqlite:///path or postgresql://user@host/database",
+        )
+    for command in list_subcommands(parser).values():
+        _add_store_option(command)
+
+
+def _keep_output_printable() -> None:
+    """A name that the terminal's encoding cannot show is escaped, instead of ending the command half-way."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

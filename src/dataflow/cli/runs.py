@@ -1,0 +1,117 @@
+"""`dataflow runs` and `dataflow logs`: what was attempted, and what each attempt wrote."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from dataflow.cli.chunks import count
+from dataflow.cli.output import add_json_option, show_rows
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.status import RunOutcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from dataflow.cli.context import Context
+    from dataflow.model.records import RunRow
+
+COLUMNS = ("run_id", "job", "dataid", "attempt", "outcome", "exit_code", "host", "started_at", "ended_at")
+DEFAULT_LIMIT = 50
+POLL_SECONDS = 0.2
+BLOCK_BYTES = 1 << 16
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `runs` and `logs`."""
+    parser = subparsers.add_parser("runs", help="list runs, newest first", description=__doc__)
+    parser.add_argument("--job", metavar="JOB")
+    parser.add_argument("--dataid", metavar="DATAID")
+    parser.add_argument("--outcome", type=str.upper, choices=[outcome.value for outcome in RunOutcome])
+    parser.add_argument("--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N (50)")
+    add_json_option(parser)
+    parser.set_defaults(call=runs)
+    parser = subparsers.add_parser("logs", help="show what a run wrote", description=__doc__)
+    parser.add_argument("run", metavar="RUN", type=count, help="a run id, as `dataflow runs` lists them")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on until the run ends")
+    parser.set_defaults(call=logs)
+
+
+def runs(args: argparse.Namespace, context: Context) -> int:
+    """Lists runs, newest first."""
+    dataid = args.dataid or ""
+    if args.job:
+        plan = context.get_plan(args.job)
+        dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone) if dataid else ""
+    found = context.store.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
+    rows = [{name: getattr(run, name) for name in (*COLUMNS, "reason")} for run in found]
+    show_rows(rows, (*COLUMNS, "reason"), args.json, "No such runs. Start one: RunJob SCRIPT")
+    if not args.json and len(rows) == args.limit:
+        context.say(f"These are the newest {args.limit}. More: dataflow runs --limit {args.limit * 10}")
+    return 0
+
+
+def logs(args: argparse.Namespace, context: Context) -> int:
+    """Writes a run's log to stdout byte for byte; with -f, until the run ends."""
+    run = context.get_run(args.run)
+    path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
+    pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
+    size = 0
+    sys.stdout.flush()
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        size += len(piece)
+    if not size:
+        context.say(explain_silence(context.get_run(run.run_id), path, context.config.host))
+    return 0
+
+
+def read(path: str) -> Iterator[bytes]:
+    """The log as it stands, in pieces; nothing if there is none."""
+    try:
+        log = open(path, "rb")
+    except FileNotFoundError:
+        return
+    with log:
+        yield from _pieces(log)
+
+
+def follow(path: str, is_running: Any) -> Iterator[bytes]:
+    """The log as it grows, until `is_running` says no and all that was written has been read."""
+    while not os.path.exists(path) and is_running():
+        time.sleep(POLL_SECONDS)
+    if not os.path.exists(path):
+        return
+    with open(path, "rb") as log:
+        running = True
+        while running:
+            # Asked before reading: what the run wrote last is then read in this turn.
+            running = is_running()
+            yield from _pieces(log)
+            if running:
+                time.sleep(POLL_SECONDS)
+
+
+def explain_silence(run: RunRow, path: str, host: str) -> str:
+    """Why there is no log to show."""
+    if run.host != host:
+        return f"Run {run.run_id} was on {run.host}, and its log is there: {path}"
+    state = "has written nothing yet" if run.outcome is RunOutcome.RUNNING else f"ended {run.outcome}"
+    detail = f" ({run.reason})" if run.reason else ""
+    wrote = "" if run.outcome is RunOutcome.RUNNING else " and wrote nothing, or its log was deleted"
+    return f"Run {run.run_id} of {run.job}/{run.dataid} {state}{detail}{wrote}: there is no {path}"
+
+
+def _is_running(context: Context, run_id: int) -> bool:
+    return context.get_run(run_id).outcome is RunOutcome.RUNNING
+
+
+def _pieces(log: BinaryIO) -> Iterator[bytes]:
+    while piece := log.read(BLOCK_BYTES):
+        yield piece

@@ -1,0 +1,178 @@
+"""Datasets and jobs declared in TOML: reading them, and writing what reads back to the same.
+
+Whether a schedule, a date or a time zone makes sense is not judged here; registering does that.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from dataflow.config import fields
+from dataflow.config.durations import format_seconds
+from dataflow.config.problems import Problems, suggestion
+from dataflow.config.project import PROJECT_FILE
+from dataflow.config.toml_file import load_toml
+from dataflow.config.toml_text import toml_table
+from dataflow.config.variables import SETTINGS
+from dataflow.errors import BadInput
+from dataflow.model.records import Dataset, Job
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from dataflow.config.fields import Reader
+
+TABLES = ("dataset", "job")
+
+DATASET_KEYS: dict[str, Reader] = {
+    **dict.fromkeys(("hostname", "database", "schemaname", "tablename", "username"), fields.read_text),
+    **dict.fromkeys(("encryptedpass", "location", "format"), fields.read_text),
+    "grain": fields.read_grain,
+    **dict.fromkeys(("timezone", "mode"), fields.read_name),
+    "options": fields.read_pairs,
+}
+"""The keys of a [dataset.NAME] table that go to the store; each is a field of Dataset."""
+
+JOB_KEYS: dict[str, tuple[str, Reader]] = {
+    "in": ("inputs", fields.read_inputs),
+    "out": ("outputs", fields.read_outputs),
+    "schedule": ("schedule", fields.read_text),
+    "start": ("start", fields.read_moment),
+    "end": ("end", fields.read_moment),
+    "catchup": ("catchup", fields.read_flag),
+    "timezone": ("timezone", fields.read_name),
+    "ordered": ("ordered", fields.read_flag),
+    "retries": ("retries", fields.read_count),
+    "retry_delay": ("retry_delay_seconds", fields.read_seconds),
+    "max_running": ("max_running", fields.read_count),
+    "lease": ("lease_seconds", fields.read_seconds),
+    "grace": ("grace_seconds", fields.read_seconds),
+    "priority": ("priority", fields.read_whole),
+    "environment": ("environment", fields.read_pairs),
+}
+"""The keys of a [job.NAME] table, each with its field of Job; `environment` last, as it is a table itself."""
+
+_DATASET_READERS = {**DATASET_KEYS, "check": fields.read_check, "password": fields.refuse_password}
+_JOB_READERS = {key: reader for key, (_, reader) in JOB_KEYS.items()}
+
+
+@dataclass(slots=True)
+class Declarations:
+    """What one or more files declare; the checks stay on this machine."""
+
+    datasets: list[Dataset] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    checks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_declarations(paths: list[str]) -> Declarations:
+    """All datasets and jobs of these files together; raises one ConfigError for everything wrong in them."""
+    problems = Problems()
+    together = Declarations()
+    first_path: dict[str, str] = {}
+    for path in paths:
+        declared = read_tables(path, load_toml(path, problems), problems)
+        names = [f"dataset.{dataset.name}" for dataset in declared.datasets]
+        for name in names + [f"job.{job.name}" for job in declared.jobs]:
+            if name in first_path:
+                problems.add(f"{path}: {name}", f"is declared in {first_path[name]} too; keep one of them")
+            first_path.setdefault(name, path)
+        together.datasets += declared.datasets
+        together.jobs += declared.jobs
+        together.checks |= declared.checks
+    problems.raise_if_any()
+    return together
+
+
+def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Declarations:
+    """The datasets, jobs and checks of one document, noting every key and value in it that cannot be."""
+    _refuse_other_keys(path, document, problems)
+    declared = Declarations()
+    for name, table in _tables(path, document, "dataset", problems).items():
+        values = _read_table(f"{path}: dataset.{name}", name, table, _DATASET_READERS, problems)
+        check = values.pop("check", None)
+        if check is not None:
+            declared.checks[name] = check
+        # A table that holds nothing but a check is about a dataset declared elsewhere.
+        if check is None or values:
+            declared.datasets.append(Dataset(name, **values))
+    for name, table in _tables(path, document, "job", problems).items():
+        values = _read_table(f"{path}: job.{name}", name, table, _JOB_READERS, problems)
+        declared.jobs.append(Job(name, **{JOB_KEYS[key][0]: value for key, value in values.items()}))
+    if os.path.basename(path) != PROJECT_FILE:
+        for name in declared.checks:
+            reason = f"is read only from the {PROJECT_FILE} on the machine that runs the job; move it there"
+            problems.add(f"{path}: dataset.{name}.check", reason)
+    return declared
+
+
+def write_declarations(datasets: Iterable[Dataset], jobs: Iterable[Job]) -> str:
+    """TOML text that reads back to these datasets and jobs; fields at their defaults are left out."""
+    tables = [toml_table(("dataset", dataset.name), _dataset_items(dataset)) for dataset in datasets]
+    for job in jobs:
+        tables.append(toml_table(("job", job.name), _job_items(job)))
+        if job.environment:
+            tables.append(toml_table(("job", job.name, "environment"), job.environment))
+    return "\n".join(tables)
+
+
+def _tables(path: str, document: dict[str, Any], kind: str, problems: Problems) -> dict[str, Any]:
+    tables = document.get(kind, {})
+    if isinstance(tables, dict):
+        return tables
+    problems.add(f"{path}: {kind}", f"must be tables with a name, like [{kind}.NAME]")
+    return {}
+
+
+def _refuse_other_keys(path: str, document: dict[str, Any], problems: Problems) -> None:
+    is_project_file = os.path.basename(path) == PROJECT_FILE
+    for key in document:
+        if key in TABLES or (key in SETTINGS and is_project_file):
+            continue
+        if key in SETTINGS:
+            problems.add(f"{path}: {key}", f"is a setting of the worker; move it to {PROJECT_FILE}")
+        else:
+            problems.add(f"{path}: {key}", f"is unknown. {suggestion(key, (*SETTINGS, *TABLES))}")
+
+
+def _read_table(
+    origin: str, name: str, table: object, readers: dict[str, Reader], problems: Problems
+) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    try:
+        fields.read_name(name)
+    except BadInput as error:
+        problems.add(origin, f"its name {error}")
+    if not isinstance(table, dict):
+        problems.add(origin, "must be a table")
+        return values
+    for key, value in table.items():
+        if key not in readers:
+            known = [known for known in readers if known != "password"]
+            problems.add(f"{origin}.{key}", f"is unknown. {suggestion(key, known)}")
+            continue
+        try:
+            values[key] = readers[key](value)
+        except BadInput as error:
+            problems.add(f"{origin}.{key}", str(error))
+    return values
+
+
+def _dataset_items(dataset: Dataset) -> list[tuple[str, object]]:
+    plain = Dataset(dataset.name)
+    values = [(key, getattr(dataset, key)) for key in DATASET_KEYS]
+    return [(key, value) for key, value in values if value != getattr(plain, key)]
+
+
+def _job_items(job: Job) -> list[tuple[str, object]]:
+    plain = Job(job.name)
+    items: list[tuple[str, object]] = []
+    for key, (name, reader) in JOB_KEYS.items():
+        value = getattr(job, name)
+        if value == getattr(plain, name) or key == "environment":
+            continue
+        items.append((key, format_seconds(value) if reader is fields.read_seconds else value))
+    return items

@@ -1,0 +1,82 @@
+"""Spans of time as people write them (`90`, `5m`, `1h30m`) and as the code keeps them (seconds)."""
+
+from __future__ import annotations
+
+import re
+
+from dataflow.errors import BadInput
+from dataflow.model.wording import quoted
+
+_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([dhms])")
+_LIBERAL_PART = re.compile(r"([0-9]+(?:[.,][0-9]+)?)\s*([a-z]*)[\s,]*", re.IGNORECASE)
+_LONGEST_SECONDS = 36_500 * 86400
+_EXAMPLES = "90, 90s, 5m or 1h30m"
+
+
+def parse_seconds(value: object) -> float:
+    """Seconds from a number or a text such as `90`, `10s`, `5m`, `1h30m` or `0.5s`; raises BadInput."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadInput(f"a span of time is a number of seconds or a text like {_EXAMPLES}")
+    seconds = _parse_text(value.strip()) if isinstance(value, str) else value
+    if seconds < 0:
+        raise BadInput(f"span {value!r} is negative; write it like {_EXAMPLES}")
+    if not seconds <= _LONGEST_SECONDS:  # not `>`: this way nan is refused too
+        raise BadInput(f"span {value!r} is not between 0 and 36500d; write it like {_EXAMPLES}")
+    return float(seconds)
+
+
+def format_seconds(seconds: float) -> str:
+    """The shortest text that parse_seconds reads back as exactly this many seconds."""
+    if seconds != int(seconds):
+        from decimal import Decimal  # start-up: fractions of a second are rare
+
+        return f"{Decimal(repr(seconds)):f}s"
+    rest, parts = int(seconds), []
+    for unit, size in _UNITS.items():
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"
+
+
+def _parse_text(text: str) -> float:
+    if text.startswith("-"):
+        raise BadInput(f"span {quoted(text)} is negative; write it like {_nearest_form(text[1:])}")
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    total, position, allowed = 0.0, 0, "dhms"
+    while position < len(text) or not text:
+        part = _PART.match(text, position)
+        if part is None or part[2] not in allowed:
+            place = f"span {quoted(text)} cannot be read from position {position + 1}"
+            raise BadInput(f"{place}; write it like {_nearest_form(text)}")
+        total += float(part[1]) * _UNITS[part[2]]
+        allowed = allowed[allowed.index(part[2]) + 1 :]
+        position = part.end()
+    return total
+
+
+def _nearest_form(text: str) -> str:
+    """What was probably meant by `5 minutes`, `1H30` or `30m 1h`, in our form; examples if unclear."""
+    counts: dict[str, str] = {}
+    position = 0
+    following = ""
+    while position < len(text):
+        part = _LIBERAL_PART.match(text, position)
+        unit = _unit_named(part[2]) or following if part else ""
+        if part is None or not unit or unit in counts:
+            return _EXAMPLES
+        counts[unit] = part[1].replace(",", ".")
+        following = {"d": "h", "h": "m", "m": "s"}.get(unit, "")
+        position = part.end()
+    return "".join(counts[unit] + unit for unit in _UNITS if unit in counts) or _EXAMPLES
+
+
+def _unit_named(word: str) -> str:
+    word = word.lower()
+    for name in ("days", "hours", "hrs", "minutes", "mins", "seconds", "secs"):
+        if word and name.startswith(word):
+            return name[0]
+    return ""

@@ -1,0 +1,163 @@
+"""One reader per kind of value in a declaration; each returns it in the records' form or raises BadInput."""
+
+from __future__ import annotations
+
+from dataflow.config.durations import parse_seconds
+from dataflow.errors import BadInput
+from dataflow.model.grain import parse_grain
+from dataflow.model.mapping import parse_mapping
+from dataflow.model.records import JobInput
+from dataflow.model.wording import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Reader = Callable[[object], object]
+
+_LARGEST = 2**31 - 1  # what an integer column of either store holds
+
+
+def read_text(value: object) -> str:
+    """A text without NUL, which neither a process nor PostgreSQL can take."""
+    if not isinstance(value, str):
+        raise BadInput(f"must be a text in quotes, not {_kind(value)}")
+    if "\0" in value:
+        raise BadInput("must not contain NUL")
+    return value
+
+
+def read_name(value: object) -> str:
+    """A text that is not empty."""
+    text = read_text(value)
+    if not text.strip():
+        raise BadInput("must not be empty")
+    return text
+
+
+def read_grain(value: object) -> str:
+    """The name of a grain."""
+    return parse_grain(read_name(value)).value
+
+
+def read_flag(value: object) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise BadInput(f"must be true or false, not {_kind(value)}")
+    return value
+
+
+def read_whole(value: object) -> int:
+    """A whole number, negative too."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadInput(f"must be a whole number, not {_kind(value)}")
+    if abs(value) > _LARGEST:
+        raise BadInput(f"must be between -{_LARGEST} and {_LARGEST}")
+    return value
+
+
+def read_count(value: object) -> int:
+    """A whole number from 0."""
+    count = read_whole(value)
+    if count < 0:
+        raise BadInput(f"must not be negative, is {count}")
+    return count
+
+
+def read_moment(value: object) -> str:
+    """A date or time, as text or as TOML's own kind; what it means is for the calendar to say."""
+    from datetime import date  # start-up: loaded with the TOML reader anyway
+
+    return value.isoformat() if isinstance(value, date) else read_text(value)
+
+
+def read_seconds(value: object) -> float:
+    """A span: seconds, or a text like `5m`."""
+    return parse_seconds(value)
+
+
+def read_inputs(value: object) -> tuple[JobInput, ...]:
+    """An array of `dataset` or `dataset:mapping`."""
+    texts = _read_names(value, '["orders", "totals:previous"]')
+    inputs = tuple(parse_input(text) for text in texts)
+    _refuse_twice([str(item) for item in inputs])
+    return inputs
+
+
+def read_outputs(value: object) -> tuple[str, ...]:
+    """An array of dataset names."""
+    names = _read_names(value, '["totals"]')
+    _refuse_twice(names)
+    return tuple(names)
+
+
+def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
+    """A table of texts, sorted by key; numbers and true or false are taken as their text."""
+    if not isinstance(value, dict):
+        raise BadInput(f'must be a table like {{ key = "value" }}, not {_kind(value)}')
+    return tuple((_pair_key(key), _pair_value(key, value[key])) for key in sorted(value))
+
+
+def read_check(value: object) -> tuple[str, ...]:
+    """A command: an array is taken as it is, a text goes to the shell."""
+    if isinstance(value, str):
+        return ("/bin/sh", "-c", read_name(value))
+    if not isinstance(value, list) or not value:
+        raise BadInput(f'must be a command like ["test", "-s", "file"] or a text, not {_kind(value)}')
+    read_name(value[0])
+    return tuple(read_text(argument) for argument in value)
+
+
+def refuse_password(value: object) -> object:
+    """Never: a password does not stand in a file in plain text."""
+    raise BadInput(
+        "is a password in plain text; remove it and put what `dataflow secret encrypt` prints under "
+        "encryptedpass, or: dataflow dataset add NAME --password-stdin"
+    )
+
+
+def parse_input(text: str) -> JobInput:
+    """A job's input from `dataset` or `dataset:mapping`."""
+    dataset, colon, mapping = (part.strip() for part in text.partition(":"))
+    if not dataset or (colon and not mapping):
+        raise BadInput(
+            f"input {quoted(text)} must be a dataset, or a dataset and a mapping like orders:previous"
+        )
+    return JobInput(dataset, parse_mapping(mapping)) if mapping else JobInput(dataset)
+
+
+def _read_names(value: object, example: str) -> list[str]:
+    if not isinstance(value, list):
+        raise BadInput(f"must be an array like {example}, not {_kind(value)}")
+    return [read_name(name) for name in value]
+
+
+def _refuse_twice(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"names {quoted(name)} twice")
+
+
+def _pair_key(key: str) -> str:
+    if not key or "=" in key or "\0" in key:
+        raise BadInput(f"has the key {quoted(key)}; a key is not empty and has no = or NUL")
+    return key
+
+
+def _pair_value(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    try:
+        return read_text(value)
+    except BadInput as error:
+        raise BadInput(f"{key} {error}") from error
+
+
+def _kind(value: object) -> str:
+    """What TOML calls it; the value itself may be secret and is not repeated."""
+    if isinstance(value, list):
+        return "an array" if value else "an empty array"
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", dict: "a table"}
+    return kinds.get(type(value), "a date or time")

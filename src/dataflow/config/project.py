@@ -1,0 +1,44 @@
+"""Which folder is the project, and which of its files may be read."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+PROJECT_FILE = "dataflow.toml"
+PROPERTIES_FILE = "dataflow.properties"
+STATE_FOLDER = ".dataflow"
+
+
+def find_project_dir(cwd: str) -> str | None:
+    """The nearest folder, from the working directory upward, that holds one of our files or folders."""
+    folder = os.path.abspath(cwd)
+    while True:
+        if any(find_file(folder, name) for name in (PROJECT_FILE, PROPERTIES_FILE, STATE_FOLDER)):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def find_file(folder: str, name: str) -> str | None:
+    """The path of that file (or state folder) if it is there and can be trusted."""
+    path = os.path.join(folder, name)
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    is_right_kind = os.path.isdir(path) if name == STATE_FOLDER else os.path.exists(path)
+    return path if is_right_kind and not _is_planted(folder, found) else None
+
+
+def _is_planted(folder: str, found: os.stat_result) -> bool:
+    """True for what another user put into a shared folder such as /tmp.
+
+    A project file names commands that we run: it would let anyone run them as whoever works below /tmp.
+    """
+    if found.st_uid in (0, os.geteuid()):
+        return False
+    mode = os.stat(folder).st_mode
+    return bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)

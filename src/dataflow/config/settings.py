@@ -1,0 +1,107 @@
+"""The one frozen Config that a face builds from its flags, the environment and the project's files."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from dataclasses import dataclass, field
+
+from dataflow.config.problems import Problems
+from dataflow.config.project import STATE_FOLDER
+from dataflow.config.sources import Sources
+from dataflow.config.store_choice import choose_store, default_lock_dir, read_store_flag
+from dataflow.config.variables import check_variables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_ENVIRONMENT = "dev"
+DEFAULT_SCHEMA = "dataflow"
+
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_LONGEST_SCHEMA = 63  # PostgreSQL cuts longer identifiers without a word
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything a command must know before it opens the store; all paths are absolute."""
+
+    project_dir: str
+    store_url: str  # never with a password: safe to show, to log and to keep
+    store_schema: str
+    environment: str
+    log_dir: str
+    lock_dir: str
+    user: str
+    host: str
+    actor: str
+    passkey_file: str | None = None
+    passkey: str | None = field(default=None, repr=False)
+    store_password: str | None = field(default=None, repr=False)  # as it stood in DATAFLOW_STORE
+    store_password_record: str | None = field(default=None, repr=False)  # encrypted, from a file
+    checks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # dataset to the command that judges it
+
+
+def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) -> Config:
+    """The configuration of a command started in `cwd`; `store` is the value of its --store flag.
+
+    Precedence: flag, DATAFLOW_ variables, dataflow.toml, dataflow.properties, defaults. Everything that is
+    wrong is told in one ConfigError; a --store that cannot be taken is a UsageError.
+    """
+    flag = None if store is None else read_store_flag(store, cwd)
+    problems = Problems()
+    check_variables(environ, problems)
+    sources = Sources(cwd, environ, problems)
+    chosen = choose_store(flag, sources)
+    schema = _find_schema(sources) or chosen.schema or DEFAULT_SCHEMA
+    environment = _get_environment(sources)
+    problems.raise_if_any()
+    user, host = _get_user(environ), os.uname().nodename
+    state_dir = os.path.join(sources.project_dir, STATE_FOLDER)
+    return Config(
+        project_dir=sources.project_dir,
+        store_url=chosen.address.url,
+        store_schema=schema,
+        environment=environment,
+        log_dir=sources.find_path("log_dir") or os.path.join(state_dir, "logs"),
+        lock_dir=sources.find_path("lock_dir") or default_lock_dir(chosen.address, state_dir),
+        user=user,
+        host=host,
+        actor=f"{user}@{host}",
+        passkey_file=sources.find_path("passkey_file"),
+        passkey=environ.get("PASSKEY") or None,
+        store_password=chosen.address.password,
+        store_password_record=chosen.password_record,
+        checks=sources.checks,
+    )
+
+
+def _find_schema(sources: Sources) -> str | None:
+    setting = sources.find("schema")
+    if setting is None:
+        return None
+    if not 0 < len(setting.value.encode(errors="surrogateescape")) <= _LONGEST_SCHEMA:
+        sources.problems.add(setting.origin, f"must be 1 to {_LONGEST_SCHEMA} bytes long")
+    elif setting.value.startswith("pg_"):
+        sources.problems.add(setting.origin, "must not begin with pg_, which PostgreSQL keeps for itself")
+    return setting.value
+
+
+def _get_environment(sources: Sources) -> str:
+    setting = sources.find("environment")
+    if setting is None:
+        return DEFAULT_ENVIRONMENT
+    if not _ENVIRONMENT.fullmatch(setting.value):
+        rule = "must be up to 63 letters, digits, dots, dashes and underscores, like dev or prod-eu"
+        sources.problems.add(setting.origin, f"{rule}; it is {setting.value!r}")
+    return setting.value
+
+
+def _get_user(environ: Mapping[str, str]) -> str:
+    """The account's name; containers often run under a number that has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return environ.get("LOGNAME") or environ.get("USER") or f"uid{os.geteuid()}"

@@ -1,0 +1,117 @@
+"""Which store a command works on, and which password record and lock folder go with it."""
+
+from __future__ import annotations
+
+import os
+
+from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STATE_FOLDER, find_file
+from dataflow.config.store_url import SQLITE, StoreUrl, split_store_url
+from dataflow.errors import ConfigError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.config.sources import Setting, Sources
+
+_MEMORY = ":memory:"
+_WAYS_OUT = "set DATAFLOW_STORE or PGPASSWORD, use ~/.pgpass"
+
+
+class ChosenStore:
+    """A store and what belongs to it alone: a password never goes to a server it was not given for."""
+
+    # start-up: making a dataclass takes longer than all the rest of this module
+    __slots__ = ("address", "password_record", "schema")
+
+    def __init__(
+        self, address: StoreUrl, schema: str | None = None, password_record: str | None = None
+    ) -> None:
+        self.address = address
+        self.schema = schema
+        self.password_record = password_record
+
+
+def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore:
+    """The store of the strongest source; what is wrong with a weaker one is noted all the same."""
+    variable = _find_variable_store(sources)
+    declared = _find_declared_store(sources)
+    given = ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
+    default = StoreUrl(SQLITE, path=os.path.join(sources.project_dir, STATE_FOLDER, "dataflow.db"))
+    return given or ChosenStore(default)
+
+
+def read_store_flag(url: str, cwd: str) -> StoreUrl:
+    """The value of --store; raises UsageError, above all for a password, which `ps` would show."""
+    try:
+        address = _read_url(url, cwd)
+    except ConfigError as error:
+        raise UsageError(f"--store: {error}") from error
+    if address.password is not None:
+        raise UsageError(
+            "--store holds a password, and everyone on this machine can read arguments with ps; remove it "
+            f"and {_WAYS_OUT}, or keep it encrypted in {PROJECT_FILE}: dataflow secret encrypt"
+        )
+    return address
+
+
+def default_lock_dir(address: StoreUrl, state_dir: str) -> str:
+    """The same folder for all processes of this user that may meet in this store on this machine."""
+    if address.kind != SQLITE:
+        # Not $TMPDIR: cron and a login shell may differ in it, and would not see each other's locks.
+        return f"/tmp/dataflow-{os.geteuid()}/locks"
+    if address.path == _MEMORY:
+        return os.path.join(state_dir, "locks")
+    file = os.path.realpath(address.path)
+    folder = os.path.dirname(file)
+    is_state_folder = os.path.basename(folder) == STATE_FOLDER
+    return os.path.join(folder, "locks") if is_state_folder else f"{file}-locks"
+
+
+def _find_variable_store(sources: Sources) -> ChosenStore | None:
+    setting = sources.find_variable("store")
+    address = _read_address(setting, sources) if setting else None
+    return ChosenStore(address) if address else None
+
+
+def _find_declared_store(sources: Sources) -> ChosenStore | None:
+    setting = sources.find_declared("store")
+    record = sources.find_declared("store_encryptedpass")
+    address = _read_address(setting, sources) if setting else None
+    if record and (setting is None or (address and address.kind == SQLITE)):
+        sources.problems.add(record.origin, "is of no use without a PostgreSQL `store` beside it")
+    if setting and address and address.password is not None:
+        way_out = "put what `dataflow secret encrypt` prints under store_encryptedpass"
+        reason = f"holds a password in plain text; remove it and {_WAYS_OUT}, or {way_out}"
+        sources.problems.add(setting.origin, reason)
+    return ChosenStore(address, password_record=record.value if record else None) if address else None
+
+
+def _find_properties_store(sources: Sources) -> ChosenStore | None:
+    path = find_file(sources.project_dir, PROPERTIES_FILE)
+    if path is None:
+        return None
+    from dataflow.config.properties import read_properties  # start-up: most projects have no such file
+
+    try:
+        found = read_properties(path)
+    except ConfigError as error:
+        sources.problems.add_error(error)
+        return None
+    return ChosenStore(split_store_url(found.url), found.schema, found.password_record)
+
+
+def _read_address(setting: Setting, sources: Sources) -> StoreUrl | None:
+    try:
+        return _read_url(setting.value, setting.folder)
+    except ConfigError as error:
+        sources.problems.add(setting.origin, str(error))
+        return None
+
+
+def _read_url(url: str, folder: str) -> StoreUrl:
+    address = split_store_url(url)
+    if address.kind != SQLITE or address.path == _MEMORY:
+        return address
+    # Such files can be, and a project's folder may be called so; written by hand they are mistakes.
+    if "?" in address.path or "\0" in address.path or address.path.startswith("~"):
+        raise ConfigError("a SQLite URL takes a plain path: no options after `?`, no NUL, no `~`")
+    return StoreUrl(SQLITE, path=os.path.abspath(os.path.join(folder, address.path)))

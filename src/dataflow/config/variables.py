@@ -1,0 +1,62 @@
+"""The settings' names in dataflow.toml and in the environment, and the refusal of unknown ones."""
+
+from __future__ import annotations
+
+import re
+
+from dataflow.config.problems import suggestion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dataflow.config.problems import Problems
+
+SETTINGS = {
+    "store": "URL of the status store: sqlite:///path or postgresql://user@host:port/database",
+    "store_encryptedpass": "the store's password, as `dataflow secret encrypt` prints it",
+    "schema": "PostgreSQL schema that holds the status store",
+    "environment": "name of this environment (dev, prod), recorded with every run",
+    "passkey_file": "file that holds the passphrase, when PASSKEY is not set",
+    "log_dir": "folder of the runs' logs",
+    "lock_dir": "folder of the locks by which processes on one machine see that another is alive",
+}
+"""The keys of dataflow.toml beside its [dataset.NAME] and [job.NAME] tables."""
+
+VARIABLES = {
+    "DATAFLOW_PROJECT": "the project's folder, instead of the one found upward from the working directory",
+    **{
+        f"DATAFLOW_{name.upper()}": meaning
+        for name, meaning in SETTINGS.items()
+        if name != "store_encryptedpass"  # it belongs to the `store` beside it, not to one from elsewhere
+    },
+}
+"""The variables that configure DataFlow."""
+
+OWN_VARIABLES = {
+    "DATAFLOW_RUN_ID": "given to children: the run id",
+    "DATAFLOW_CONTEXT": "given to children: path of a JSON file with the run's facts",
+    "DATAFLOW_GUARD_TOKEN": "marks the processes of one run",
+    "DATAFLOW_FAILPOINT": "tests only: where to stop or die",
+    "DATAFLOW_TEST_POSTGRES": "tests only: URL of a PostgreSQL server to use",
+}
+"""The variables that DataFlow or its tests set for other processes."""
+
+_OWN_PREFIX = "DATAFLOW_CONN_"
+# Kubernetes gives every pod such variables for a service called `dataflow` or `dataflow-…`.
+_KUBERNETES = (
+    r"DATAFLOW(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+
+
+def check_variables(names: Iterable[str], problems: Problems) -> None:
+    """Note every DATAFLOW_ variable that means nothing to us.
+
+    Only capitals count: a dataset called DATAFLOW gives its scripts DATAFLOW_hostname.
+    """
+    for name in names:
+        if not name.startswith("DATAFLOW_") or name in VARIABLES or name in OWN_VARIABLES:
+            continue
+        if name.upper() == name and not name.startswith(_OWN_PREFIX) and not re.fullmatch(_KUBERNETES, name):
+            hint = suggestion(name, VARIABLES)
+            problems.add(name, f"there is no such setting. {hint} Rename it, or: unset {name}")

@@ -1,0 +1,37 @@
+"""Places where a test can stop the program dead, to prove that any crash leaves a state one can go on from.
+
+Armed by DATAFLOW_FAILPOINT=`place:action`; unarmed, reaching one costs a look into an empty dict.
+Actions: `kill` (SIGKILL to this process), `stop` (SIGSTOP), `wait=PATH` (until the file PATH is there).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+PLACES = ("after_claim", "before_spawn", "after_spawn", "after_child_exit", "before_finish", "after_finish")
+
+_armed: dict[str, str] = {}
+
+
+def arm(text: str) -> None:
+    """Arms the failpoints of a comma-separated list."""
+    for item in filter(None, text.split(",")):
+        place, _, action = item.partition(":")
+        if place in PLACES:
+            _armed[place] = action
+
+
+def reach(place: str) -> None:
+    """Does what is armed for a place; nothing when nothing is."""
+    action = _armed.get(place)
+    if action is None:
+        return
+    if action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif action == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif action.startswith("wait="):
+        while not os.path.exists(action[5:]):
+            time.sleep(0.01)

@@ -1,0 +1,59 @@
+"""The five questions asked of every handoff, and their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Question(StrEnum):
+    """What must be answered before a chunk is accepted, in the order it is asked."""
+
+    READY = "ready"  # are the inputs published, and at which versions
+    RIGHT = "right"  # is it the dataid that was called for, unchanged since it was recorded
+    LOCATED = "located"  # does the location resolve here, and is something there
+    VALID = "valid"  # did the producer's checks pass
+    SAFE = "safe"  # no other writer, no reader of an in-place output, credentials decrypt
+
+
+class Verdict(StrEnum):
+    """An answer; `not checked` never counts as yes."""
+
+    YES = "yes"
+    NO = "no"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One of the five answers with its evidence."""
+
+    question: Question
+    answer: Verdict
+    evidence: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The form in which answers are stored and shown."""
+        return {"question": self.question, "answer": self.answer, "evidence": self.evidence}
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a piece of work is where it is, and what to do next."""
+
+    job: str
+    dataid: str
+    verdict: str
+    answers: tuple[Answer, ...]
+    next: str
+
+
+def combine(question: Question, parts: list[tuple[Verdict, str]], nothing: str) -> Answer:
+    """One answer from many parts: any no is no, else any not checked is not checked, else yes."""
+    if not parts:
+        return Answer(question, Verdict.NOT_CHECKED, nothing)
+    for verdict in (Verdict.NO, Verdict.NOT_CHECKED, Verdict.YES):
+        evidence = [text for part, text in parts if part is verdict]
+        if evidence:
+            return Answer(question, verdict, "; ".join(evidence))
+    raise AssertionError(parts)

@@ -1,0 +1,153 @@
+"""Schedule expressions, presets and cron: checking them, and seeing the plain calendar in them.
+
+croniter is imported only here, and never for presets, which are on the start-up path.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dataflow.errors import BadInput
+from dataflow.model.grain import Grain
+from dataflow.model.wording import did_you_mean, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+
+ONCE = "@once"
+PRESETS = {
+    ONCE: Grain.TEXT,
+    "@hourly": Grain.HOURLY,
+    "@daily": Grain.DAILY,
+    "@weekly": Grain.WEEKLY,
+    "@monthly": Grain.MONTHLY,
+    "@yearly": Grain.YEARLY,
+}
+PRESET_ALIASES = {"@midnight": "@daily", "@annually": "@yearly"}
+FIELDS = (
+    ("minute", "0-59"),
+    ("hour", "0-23"),
+    ("day of month", "1-31"),
+    ("month", "1-12 or JAN-DEC"),
+    ("day of week", "0-7 or SUN-SAT, where 0 and 7 are Sunday"),
+)
+# The day of month, month and day of week of each calendar that dataids can name.
+_CALENDARS = {
+    "* * *": Grain.DAILY,
+    "* * SUN": Grain.WEEKLY,
+    "1 * *": Grain.MONTHLY,
+    "1 1 *": Grain.YEARLY,
+}
+_DAY_ALIASES = ({"?": "*", "01": "1"}, {"JAN": "1", "01": "1"}, {"?": "*", "0": "SUN", "7": "SUN"})
+
+_is_number = re.compile("[0-9]{1,2}").fullmatch
+_is_written_well = re.compile("[0-9A-Za-z*?,/#-]+").fullmatch
+# croniter's H and R put hashed or random numbers in, which would move the intervals.
+_is_random = re.compile("(.*,)?[HR]([^A-Z].*)?", re.IGNORECASE).fullmatch
+
+
+def canonical_expression(expression: str) -> str:
+    """Return the one way to write a preset or cron expression; BadInput naming the part that is wrong."""
+    name = expression.strip().lower()
+    if not name.startswith("@"):
+        return _checked_cron(expression)
+    name = PRESET_ALIASES.get(name, name)
+    if name not in PRESETS:
+        known = [*PRESETS, *PRESET_ALIASES]
+        raise BadInput(
+            f"{quoted(expression)} is not a schedule.{did_you_mean(name, known)} "
+            f"Presets: {', '.join(known)}; or a cron expression of 5 fields."
+        )
+    return name
+
+
+def calendar_of(expression: str) -> tuple[Grain, int, int]:
+    """Return the grain of a canonical expression's dataids, and the hour and minute its intervals start at.
+
+    The grain is text when the expression is no plain calendar.
+    """
+    if expression in PRESETS:
+        return PRESETS[expression], 0, 0
+    return _plain_calendar(expression) or (Grain.TEXT, 0, 0)
+
+
+def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
+    """Yield the epoch seconds at which intervals start, from the one that contains `at` on."""
+    # Imported here because croniter costs more start-up time than everything else in model.
+    from datetime import datetime
+
+    from croniter import croniter
+
+    walk = croniter(expression, datetime.fromtimestamp(int(at) + 1, tz))
+    named_hours = not expression.split()[1].startswith("*")
+
+    def is_repeated(start: int) -> bool:
+        # When the clocks go back, "every hour" goes on but a named hour must not come twice.
+        return named_hours and datetime.fromtimestamp(start, tz).fold == 1
+
+    start = int(walk.get_prev(float))
+    while is_repeated(start):
+        start = int(walk.get_prev(float))
+    while True:
+        yield start
+        start = int(walk.get_next(float))
+        while is_repeated(start):
+            start = int(walk.get_next(float))
+
+
+def _checked_cron(expression: str) -> str:
+    fields = expression.split()
+    if len(fields) != len(FIELDS):
+        names = ", ".join([name for name, _ in FIELDS])
+        raise _refused(expression, f"it has {len(fields)} fields and a cron expression has 5: {names}")
+    for position, field in enumerate(fields):
+        if not _is_field(field, position):
+            name, accepted = FIELDS[position]
+            raise _refused(expression, f"{name} {quoted(field)} is not within {accepted}")
+    result = " ".join(fields)
+    if not _ever_happens(result):
+        raise _refused(expression, "no such day ever comes")
+    return result
+
+
+def _plain_calendar(expression: str) -> tuple[Grain, int, int] | None:
+    minute, hour, *days = expression.upper().split()
+    grain = _CALENDARS.get(
+        " ".join([names.get(day, day) for names, day in zip(_DAY_ALIASES, days, strict=True)])
+    )
+    if grain is None or not _is_number(minute):
+        return None
+    if hour == "*":
+        return (Grain.HOURLY, 0, int(minute)) if grain == Grain.DAILY else None
+    return (grain, int(hour), int(minute)) if _is_number(hour) else None
+
+
+def _is_field(field: str, position: int) -> bool:
+    from croniter import CroniterError, croniter  # as in cron_starts
+
+    if not _is_written_well(field) or _is_random(field):
+        return False
+    try:
+        croniter.expand(" ".join([field if place == position else "*" for place in range(len(FIELDS))]))
+    except CroniterError:
+        return False
+    return True
+
+
+def _ever_happens(expression: str) -> bool:
+    from croniter import CroniterBadDateError, croniter  # as in cron_starts
+
+    try:
+        croniter(expression, 0).get_next(float)
+    except CroniterBadDateError:
+        return False
+    return True
+
+
+def _refused(expression: str, reason: str) -> BadInput:
+    return BadInput(
+        f"Schedule {quoted(expression)} cannot be taken: {reason}. "
+        "Use a preset such as @daily, or a cron expression of 5 fields such as 30 6 * * *."
+    )

@@ -1,0 +1,58 @@
+"""Where the intervals of a schedule's expression start, preset or cron, through changes of the clocks.
+
+What start, end and catch-up make of them is in schedule.py.
+"""
+
+from __future__ import annotations
+
+from dataflow.model import clock
+from dataflow.model.cron import calendar_of, cron_starts
+from dataflow.model.grain import Grain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+
+
+def interval_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
+    """Return the start and dataid of each interval, in order, from the one that contains `at` on.
+
+    Two starts are equal where the zone left a day out; they never go back.
+    """
+    grain, hour, minute = calendar_of(expression)
+    if grain == Grain.TEXT:
+        return _cron_starts(expression, tz, at)
+    if grain == Grain.HOURLY:
+        return _hour_starts(minute, tz, at)
+    return _period_starts((grain, hour, minute), tz, at)
+
+
+def _cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
+    for start in cron_starts(expression, tz, at):
+        yield float(start), clock.minute_text(start)
+
+
+def _hour_starts(minute: int, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
+    def start_in(hour: int) -> int:
+        # The first, as an hour is longer where the clocks go back by half of one.
+        return clock.hour_after(hour - 1, tz, minute)
+
+    hour = clock.hour_floor(int(at), tz)
+    if start_in(hour) > at:
+        hour = clock.hour_floor(hour - 1, tz)
+    while True:
+        yield float(start_in(hour)), clock.hour_text(hour, tz)
+        hour = clock.hour_after(hour, tz)
+
+
+def _period_starts(calendar: tuple[Grain, int, int], tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
+    grain, hour, minute = calendar
+    # From the period after, as clocks that go back over midnight show the old date again.
+    period = clock.period_of(clock.local_date(at, tz), grain) + 1
+    while (start := clock.period_start(period, grain, tz, hour, minute)) > at:
+        period -= 1
+    while True:
+        yield float(start), clock.period_text(period, grain)
+        period += 1
+        start = clock.period_start(period, grain, tz, hour, minute)

@@ -1,0 +1,283 @@
+"""What is registered and what is kept: frozen records, no behaviour beyond naming themselves.
+
+Nothing here reads or writes anything; the store makes them from rows and takes them apart again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.status import RunOutcome, WorkState
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Named data with a connection, a location, a grain and a mode."""
+
+    name: str
+    hostname: str = ""
+    database: str = ""
+    schemaname: str = ""
+    tablename: str = ""
+    username: str = ""
+    encryptedpass: str = ""
+    location: str = ""
+    format: str = ""
+    grain: str = "text"
+    timezone: str = "UTC"
+    mode: str = "partition"
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def staged(self) -> bool:
+        """True when each run writes to a place of its own, which DataFlow then publishes."""
+        return "{run_id}" in self.location
+
+
+@dataclass(frozen=True, slots=True)
+class JobInput:
+    """One input of a job and which of its dataids the work needs."""
+
+    dataset: str
+    mapping: str = "same"
+
+    def __str__(self) -> str:
+        return self.dataset if self.mapping == "same" else f"{self.dataset}:{self.mapping}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A named consumer and producer of datasets."""
+
+    name: str
+    inputs: tuple[JobInput, ...] = ()
+    outputs: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    schedule: str = ""
+    start: str = ""
+    end: str = ""
+    catchup: bool = False
+    timezone: str = "UTC"
+    ordered: bool = False
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+    max_running: int = 0
+    lease_seconds: float = 300.0
+    grace_seconds: float = 10.0
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInput:
+    """An input of a job together with the dataset's own record."""
+
+    position: int
+    dataset_id: int
+    mapping: str
+    dataset: Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutput:
+    """An output of a job together with the dataset's own record."""
+
+    dataset_id: int
+    dataset: Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A job with all that a run of it needs; good as long as the job's revision stays the same."""
+
+    job_id: int
+    job: Job
+    revision: int
+    grain: str
+    timezone: str
+    script_path: str
+    inputs: tuple[PlanInput, ...]
+    outputs: tuple[PlanOutput, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """The process that asks for work: who it is, and the kernel lock that shows it is alive."""
+
+    token: str
+    host: str
+    boot_id: str
+    pid: int
+    user: str
+    environment: str
+    script_path: str = ""
+    script_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """An input chunk at the version a run reads."""
+
+    position: int
+    chunk_id: int
+    dataid: str
+    version: int
+    location: str
+    size: int | None
+    checked: str
+    dirty_run_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChunk:
+    """A published chunk that a run is about to replace, and the live runs that read it."""
+
+    dataset: str
+    version: int
+    readers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt at a piece of work, as its claim gave it."""
+
+    run_id: int
+    work_id: int
+    job_id: int
+    job: str
+    dataid: str
+    attempt: int
+    claimant: str
+    lease_seconds: float
+    grace_seconds: float
+    pins: tuple[Pin, ...] = ()
+    replaces: tuple[OutputChunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """What a process asks for: as many runs as it gives tokens.
+
+    A token is made anew for each run wanted; a repeat of the same token after a lost answer gets the same run.
+    `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command has
+    run, and `credentials` the datasets whose passwords the runs will be given.
+    """
+
+    claimant: Claimant
+    tokens: tuple[str, ...]
+    lease_seconds: float
+    grace_seconds: float
+    dataid: str | None = None
+    force: bool = False
+    has_kill_command: bool = False
+    dead: tuple[str, ...] = ()
+    killed: tuple[int, ...] = ()
+    credentials: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LapsedRun:
+    """A run that is seen to be dead."""
+
+    run_id: int
+    work_id: int
+    dataid: str
+    host: str
+    claimant: str
+    has_kill_command: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """What a claim gave: runs, or the reason to look again (`calendar` is due, the `plan` is out of date)."""
+
+    runs: tuple[Run, ...] = ()
+    freed: tuple[LapsedRun, ...] = ()
+    again: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What a run gives out for one output dataset."""
+
+    dataset: str
+    location: str = ""
+    rows: int | None = None
+    size: int | None = None
+    checksum: str = ""
+    checked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, and what it gives out.
+
+    `delay_seconds` is for work that is handed back: 0 means at once. `untouched` says that the command never ran.
+    """
+
+    run: Run
+    outcome: RunOutcome
+    exit_code: int | None = None
+    reason: str = ""
+    answers: str = "[]"
+    publications: tuple[Publication, ...] = ()
+    delay_seconds: float = 0.0
+    untouched: bool = False
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as `dataflow runs` shows it."""
+
+    run_id: int
+    job: str
+    dataid: str
+    attempt: int
+    outcome: RunOutcome
+    exit_code: int | None
+    host: str
+    user: str
+    environment: str
+    script_path: str
+    script_hash: str
+    started_at: str
+    ended_at: str | None
+    lease_left_seconds: float | None
+    reason: str
+    answers: str
+    claimant: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """A piece of work as `why` sees it."""
+
+    work_id: int
+    job: str
+    dataid: str
+    state: WorkState
+    hold: bool
+    resubmitted: bool
+    missing: int
+    attempts: int
+    losses: int
+    run_id: int | None
+    reason: str
+    wait_seconds: float | None
+    modified_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk as `dataflow chunks` shows it."""
+
+    dataset: str
+    dataid: str
+    status: str
+    version: int
+    modified_at: str
+    readers: tuple[int, ...]
+    location: str

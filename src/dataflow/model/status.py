@@ -1,0 +1,71 @@
+"""The states of work, the outcomes of runs, the status people see, and the legal moves between them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class WorkState(StrEnum):
+    """What is being done about one (job, dataid)."""
+
+    WAITING = "WAITING"  # an input is missing, or there is a reason and a time to wait
+    CLAIMABLE = "CLAIMABLE"  # the next claim may take it
+    RUNNING = "RUNNING"  # a run holds it under a lease
+    DONE = "DONE"  # its outputs are published from the inputs' present versions
+    FAILED = "FAILED"  # no attempts left, a final error, or cancelled
+    INVALID = "INVALID"  # produced, but its checks said no; never retried by itself
+
+
+class RunOutcome(StrEnum):
+    """How one attempt ended."""
+
+    RUNNING = "RUNNING"  # it has not ended
+    DONE = "DONE"  # accepted and published
+    FAILED = "FAILED"  # the command failed or timed out
+    INVALID = "INVALID"  # the command succeeded, its checks did not
+    RETURNED = "RETURNED"  # one of the five answers was no, or it could not be executed; no attempt used
+    INTERRUPTED = "INTERRUPTED"  # handed back on SIGTERM; no attempt used
+    CANCELLED = "CANCELLED"  # revoked by an operator
+    LOST = "LOST"  # its lease lapsed or its process died
+
+
+class Status(StrEnum):
+    """The status people see: a function of what is published and what is being done."""
+
+    READY = "READY"  # published and current
+    STALE = "STALE"  # published, but an input has a newer version
+    RUNNING = "RUNNING"  # being produced
+    FAILED = "FAILED"  # the last attempt to produce it failed
+    INVALID = "INVALID"  # produced, but its checks said no
+    RESUBMIT = "RESUBMIT"  # an operator asked for it to be done again
+    HOLD = "HOLD"  # an operator blocked it
+    PENDING = "PENDING"  # known, not yet produced
+
+
+FINAL = frozenset({WorkState.DONE, WorkState.FAILED, WorkState.INVALID})
+"""States that only an operator or a newer input version moves on."""
+
+UNFINISHED = frozenset({WorkState.WAITING, WorkState.CLAIMABLE})
+"""States of work that nobody holds and that is still to be done."""
+
+READABLE = frozenset({Status.READY, Status.STALE})
+"""Statuses whose chunk certainly has a published version."""
+
+MOVES: dict[WorkState, frozenset[WorkState]] = {
+    WorkState.WAITING: frozenset(
+        {WorkState.CLAIMABLE, WorkState.RUNNING, WorkState.DONE, WorkState.FAILED, WorkState.INVALID}
+    ),
+    WorkState.CLAIMABLE: frozenset(
+        {WorkState.RUNNING, WorkState.WAITING, WorkState.DONE, WorkState.FAILED, WorkState.INVALID}
+    ),
+    WorkState.RUNNING: frozenset(WorkState),
+    WorkState.DONE: frozenset(
+        {WorkState.CLAIMABLE, WorkState.WAITING, WorkState.RUNNING, WorkState.FAILED, WorkState.INVALID}
+    ),
+    WorkState.FAILED: frozenset(
+        {WorkState.CLAIMABLE, WorkState.WAITING, WorkState.RUNNING, WorkState.DONE, WorkState.INVALID}
+    ),
+    WorkState.INVALID: frozenset(
+        {WorkState.CLAIMABLE, WorkState.WAITING, WorkState.RUNNING, WorkState.DONE, WorkState.FAILED}
+    ),
+}

@@ -1,0 +1,32 @@
+"""How values are named in error messages: quoted, shortened, with the nearest known name.
+
+No rules about what is accepted live here.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHOWN_CHARACTERS = 60
+
+
+def quoted(text: str) -> str:
+    """Return the text in double quotes, escaped if it holds unprintable characters, cut if it is long."""
+    # Imported here because json costs start-up time and only errors need it.
+    import json
+
+    shown = text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS]
+    result = json.dumps(shown, ensure_ascii=not shown.isprintable())
+    return result if shown is text else f"{result}… ({len(text)} characters)"
+
+
+def did_you_mean(text: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean "…"?` for the nearest known name, or nothing when none is near."""
+    # Imported here because difflib costs start-up time and only errors need it.
+    import difflib
+
+    by_folded = {name.casefold(): name for name in sorted(known)}
+    near = difflib.get_close_matches(text.casefold(), by_folded, n=1)
+    return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""

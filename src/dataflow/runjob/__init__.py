@@ -1,0 +1,1 @@
+"""Wrap any executable: environment, guard, heartbeat, log. Nothing in here speaks SQL."""

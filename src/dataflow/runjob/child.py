@@ -1,0 +1,155 @@
+"""One run under way: its processes, its output, its deadlines."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from dataflow.errors import CannotExecute
+from dataflow.runjob.output import OutputPump, RunLog
+from dataflow.runjob.processes import boottime, kill_escaped, signal_group
+from dataflow.runjob.spawn import exit_code_of, find_command, spawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.actions.prepare import Prepared
+    from dataflow.model.records import Run
+    from dataflow.runjob.guard import Guard
+    from dataflow.runjob.kill_command import KillCommand
+    from dataflow.runjob.steps import Step
+    from dataflow.runjob.terminal import Terminal
+    from dataflow.secrets.redaction import Redactor
+
+MARGIN_SECONDS = 2.0
+"""Killing begins this long before it would have to be over."""
+TIMED_OUT = 124
+
+
+class Child:
+    """A run's commands, one at a time, each in a session of its own under the guard's eyes."""
+
+    def __init__(self, prepared: Prepared, steps: list[Step], guard: Guard, began_at: float) -> None:
+        self.prepared = prepared
+        self.steps = steps
+        self.token = guard.new_token()
+        self.began_at = began_at
+        self.renewed_at = began_at
+        self.timeout_at: float | None = None
+        self.environment: dict[str, str] = {}
+        self.context_path = ""
+        self.script_code: int | None = None
+        self.passed: list[str] = []
+        self.ending = ""
+        self.kill_command: KillCommand | None = None
+        self.log: RunLog
+        self._guard = guard
+        self._pump: OutputPump | None = None
+        self._pid = 0
+        self._pidfd = -1
+        self._kill_at: float | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run this child is an attempt of."""
+        return self.prepared.run
+
+    @property
+    def kill_at(self) -> float:
+        """When the guard must tell the processes to go, so that they are gone before the lease lapses."""
+        at = self.renewed_at + self.run.lease_seconds - self.run.grace_seconds - MARGIN_SECONDS
+        return at if self.timeout_at is None else min(at, self.timeout_at)
+
+    @property
+    def step(self) -> Step:
+        """The command that is running."""
+        return self.steps[0]
+
+    def start(self, terminals: tuple[Terminal, Terminal], redactor: Redactor, search_path: str) -> None:
+        """Starts the next command; CannotExecute if there is none such."""
+        argv = [find_command(self.step.argv[0], search_path, os.getcwd()), *self.step.argv[1:]]
+        if self.kill_command is not None:
+            self._guard.set_kill_command(self.token, self.kill_command)
+        self._pump = OutputPump(self.log, terminals, (redactor.new_stream(), redactor.new_stream()))
+        try:
+            self._pid = spawn(argv, self.environment, *self._pump.child_ends)
+        except CannotExecute:
+            self._pump.drain()
+            raise
+        self._pump.close_child_ends()
+        self._pidfd = os.pidfd_open(self._pid)
+        self._guard.watch(self.token, self._pid, self.kill_at, self.run.grace_seconds)
+
+    def list_fds(self) -> list[int]:
+        """The descriptors to poll: output, and the end of the process."""
+        fds = self._pump.list_fds() if self._pump else []
+        return [*fds, self._pidfd] if self._pidfd >= 0 else fds
+
+    def handle(self, fd: int) -> int | None:
+        """Reacts to an event; gives the exit code when the command has ended."""
+        if fd != self._pidfd:
+            if self._pump and fd in self._pump.list_fds():
+                self._pump.pump(fd)
+            return None
+        return self._reap()
+
+    def stop(self, why: str) -> None:
+        """Tells the processes to go; those that do not are killed when the grace is over."""
+        if self.ending or not self._pid:
+            self.ending = self.ending or why
+            return
+        self.ending = why
+        self._kill_at = boottime() + self.run.grace_seconds
+        signal_group(self._pid, signal.SIGTERM)
+        signal_group(self._pid, signal.SIGCONT)
+
+    def kill(self, why: str) -> None:
+        """Kills everything of this run at once, daemons it left behind included."""
+        self.ending = self.ending or why
+        kill_escaped(self.token, self._pid or None)
+
+    def hurry(self) -> None:
+        """The grace of a stop is over now."""
+        if self._kill_at is not None:
+            self._kill_at = boottime()
+
+    def next_deadline(self) -> float | None:
+        """When this child wants to be looked at, apart from events."""
+        return self._kill_at if self._kill_at is not None else self.timeout_at
+
+    def look(self, now: float) -> None:
+        """Keeps the timeout and the grace after a stop."""
+        if self._kill_at is not None:
+            if now >= self._kill_at:
+                self._kill_at = None
+                self.timeout_at = None
+                self.kill(self.ending)
+        elif self.timeout_at is not None and now >= self.timeout_at and not self.ending:
+            self.timeout_at = None
+            self.stop("timeout")
+
+    def close(self) -> None:
+        """Removes what only the running child needed."""
+        self.log.close()
+        if self.context_path:
+            os.unlink(self.context_path)
+            self.context_path = ""
+
+    def forget(self) -> None:
+        """Tells the guard that nothing of this run is left."""
+        self._guard.forget(self.token)
+
+    def _reap(self) -> int:
+        """Collects the ended command; the order matters: nothing may be signalled after the pid is free again."""
+        if self.ending:
+            kill_escaped(self.token, self._pid)
+            if self.kill_command is not None:
+                self.kill_command.run()
+        else:
+            signal_group(self._pid, signal.SIGKILL)  # what the script left in the background ends with it
+        assert self._pump is not None
+        self._pump.drain()
+        self._guard.forget(self.token)
+        _, status = os.waitpid(self._pid, 0)
+        os.close(self._pidfd)
+        self._pidfd, self._pid, self._kill_at = -1, 0, None
+        return exit_code_of(status)

@@ -1,0 +1,118 @@
+"""How a run ended, from what its commands did."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+from dataflow.actions.locations import is_local, measure
+from dataflow.model.records import Ending, Publication
+from dataflow.model.status import RunOutcome
+from dataflow.runjob.child import TIMED_OUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.actions.prepare import Prepared
+    from dataflow.model.answers import Answer
+    from dataflow.runjob.child import Child
+
+RETURN_DELAY_SECONDS = 5.0
+"""The first wait of work one of whose answers was no; it doubles each time."""
+
+
+def answers_text(answers: tuple[Answer, ...]) -> str:
+    """The five answers as they are kept with the run."""
+    return json.dumps([answer.as_dict() for answer in answers], ensure_ascii=False)
+
+
+def refused(prepared: Prepared) -> Ending | None:
+    """The ending of a run whose five answers do not let it start; None when they do."""
+    answers = answers_text(prepared.answers)
+    if prepared.superseded:
+        return Ending(
+            prepared.run, RunOutcome.FAILED, reason=prepared.superseded, answers=answers, untouched=True, final=True
+        )
+    answer = prepared.refusal
+    if answer is None:
+        return None
+    return Ending(
+        prepared.run,
+        RunOutcome.RETURNED,
+        reason=f"{answer.question}? no: {answer.evidence}",
+        answers=answers,
+        delay_seconds=RETURN_DELAY_SECONDS,
+        untouched=True,
+    )
+
+
+def not_executed(prepared: Prepared, reason: str) -> Ending:
+    """The ending of a run whose command cannot be executed: handed back, no attempt used."""
+    answers = answers_text(prepared.answers)
+    return Ending(prepared.run, RunOutcome.RETURNED, reason=reason, answers=answers, untouched=True)
+
+
+def check_not_executed(child: Child, reason: str) -> Ending:
+    """The script ran but its check cannot: nobody knows whether the output is good."""
+    answers = answers_text(child.prepared.answers)
+    return Ending(child.run, RunOutcome.INVALID, child.script_code, f"its check cannot run: {reason}", answers)
+
+
+def ending_of(child: Child, code: int) -> Ending | None:
+    """The ending after a command ended; None when another command of the run is to follow."""
+    answers = answers_text(child.prepared.answers)
+    run, step = child.run, child.step
+    if child.ending == "timeout":
+        return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers)
+    if child.ending:
+        return Ending(run, RunOutcome.INTERRUPTED, None, f"interrupted: {child.ending}", answers)
+    if step.before and code:
+        reason = f"valid? no: the check of input {step.dataset} exited with {code}"
+        return Ending(run, RunOutcome.RETURNED, None, reason, answers, delay_seconds=RETURN_DELAY_SECONDS, untouched=True)
+    if not step.before and not step.dataset:
+        child.script_code = code
+        if code:
+            return Ending(run, RunOutcome.FAILED, code, exit_words(code), answers)
+        missing = missing_outputs(child.prepared)
+        if missing:
+            return Ending(run, RunOutcome.INVALID, code, missing, answers)
+    elif code:
+        reason = f"the check of {step.dataset} exited with {code}"
+        return Ending(run, RunOutcome.INVALID, child.script_code, reason, answers)
+    elif not step.before:
+        child.passed.append(step.dataset)
+    if len(child.steps) > 1:
+        return None
+    return Ending(run, RunOutcome.DONE, child.script_code, "", answers, publications_of(child))
+
+
+def publications_of(child: Child) -> tuple[Publication, ...]:
+    """What a run that ended well gives out."""
+    staged = {item.dataset.name for item in child.prepared.plan.outputs if item.dataset.staged}
+    return tuple(
+        Publication(
+            name,
+            location=place if name in staged else "",
+            size=measure(place) if place and is_local(place) else None,
+            checked="its check passed" if name in child.passed else "",
+        )
+        for name, place in child.prepared.outputs
+    )
+
+
+def missing_outputs(prepared: Prepared) -> str:
+    """Says which declared output on this machine the script did not write; empty when all are there."""
+    for name, place in prepared.outputs:
+        if place and is_local(place) and not os.path.lexists(place):
+            return f"the script succeeded but {name} is not at {place}"
+    return ""
+
+
+def exit_words(code: int) -> str:
+    """An exit code in words."""
+    if code > 128:
+        try:
+            return f"killed by {signal.Signals(code - 128).name}"
+        except ValueError:
+            pass
+    return f"exited with {code}"

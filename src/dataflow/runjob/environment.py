@@ -1,0 +1,119 @@
+"""What a child is told: its environment variables and its context file.
+
+Values go to the child as they are, byte for byte; no shell ever sees them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from dataflow.runjob.processes import TOKEN_VARIABLE, join_tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dataflow.actions.prepare import Prepared
+    from dataflow.model.records import Dataset
+
+
+
+
+def shell_name(text: str) -> str:
+    """The documented rule: what is no letter, digit or underscore becomes `_`; a leading digit gets one in front."""
+    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in text)
+    return "_" + name if name[:1].isdigit() else name
+
+
+def inherited_environment(environ: Mapping[str, str], clean: bool, store_password: bool) -> dict[str, str]:
+    """The part of our own environment that a child is given."""
+    if clean:
+        return {}
+    hidden = {"PASSKEY", "DATAFLOW_PASSKEY_FILE"} | ({"DATAFLOW_STORE"} if store_password else set())
+    return {name: value for name, value in environ.items() if name not in hidden}
+
+
+def describe(prepared: Prepared) -> dict[str, str]:
+    """Everything a run is told, by variable name, without secrets."""
+    run, plan = prepared.run, prepared.plan
+    told = {"dataid": run.dataid, "jobid": plan.job.name}
+    for item in prepared.inputs:
+        dataset = item.source.dataset
+        prefix = dataset.name if item.source.mapping == "same" else f"{dataset.name}_{item.source.mapping}"
+        version = item.pin.version if item.pin else 0
+        told |= _fields(prefix, dataset, item.dataid, item.location, version)
+    versions = {chunk.dataset: chunk.version for chunk in run.replaces}
+    for output, (_, place) in zip(plan.outputs, prepared.outputs, strict=True):
+        name = output.dataset.name
+        told |= _fields(name, output.dataset, run.dataid, place, versions.get(name, 0) + 1)
+    told |= dict(plan.job.environment)
+    told["DATAFLOW_RUN_ID"] = str(run.run_id)
+    return told
+
+
+def child_environment(
+    inherited: dict[str, str], told: dict[str, str], passwords: dict[str, str], token: str, context: str
+) -> dict[str, str]:
+    """The whole environment of a child."""
+    environment = inherited | told
+    for name, password in passwords.items():
+        environment[shell_name(name) + "_password"] = password
+    environment[TOKEN_VARIABLE] = join_tokens(inherited.get(TOKEN_VARIABLE, ""), token)
+    environment["DATAFLOW_CONTEXT"] = context
+    return environment
+
+
+def write_context(folder: str, prepared: Prepared, told: dict[str, str]) -> str:
+    """Writes the facts of a run, without secrets, to a file only its user can read, and gives its path."""
+    run, plan = prepared.run, prepared.plan
+    facts = {
+        "run_id": run.run_id,
+        "job": plan.job.name,
+        "dataid": run.dataid,
+        "attempt": run.attempt,
+        "inputs": [
+            {
+                "dataset": item.source.dataset.name,
+                "mapping": item.source.mapping,
+                "dataid": item.dataid,
+                "version": item.pin.version if item.pin else None,
+                "location": item.location,
+            }
+            for item in prepared.inputs
+        ],
+        "outputs": [{"dataset": name, "dataid": run.dataid, "location": place} for name, place in prepared.outputs],
+        "answers": [answer.as_dict() for answer in prepared.answers],
+        "environment": told,
+    }
+    path = os.path.join(folder, f"{run.run_id}.json")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        fd = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        fd = os.open(path, flags, 0o600)
+    with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
+        json.dump(facts, file, ensure_ascii=False)
+    return path
+
+
+def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:
+    fields = {
+        "datasetid": dataset.name,
+        "hostname": dataset.hostname,
+        "database": dataset.database,
+        "schemaname": dataset.schemaname,
+        "tablename": dataset.tablename,
+        "username": dataset.username,
+        "location": location,
+        "format": dataset.format,
+        "grain": dataset.grain,
+        "timezone": dataset.timezone,
+        "mode": dataset.mode,
+        "dataid": dataid,
+        "version": str(version),
+    }
+    fields |= {f"option_{key}": value for key, value in dataset.options}
+    start = shell_name(prefix)
+    return {f"{start}_{shell_name('x' + key)[1:]}": value for key, value in fields.items()}

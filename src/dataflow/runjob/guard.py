@@ -1,0 +1,131 @@
+"""RunJob's side of the guard: start it, tell it what to watch, notice its death, stop it.
+
+The guard is a process forked before any thread and any database connection. It kills the children's
+groups when their deadline passes or when RunJob is gone, however it went, and holds the claimant's
+lock until they are dead. What the guard itself does is in guard_process."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import signal
+
+from dataflow.runjob.guard_process import BLOCKED_SIGNALS, become_guard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.runjob.kill_command import KillCommand
+
+_BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
+# A guard that leaves its pipe full for this long is stopped or stuck, and so no guard.
+_PATIENCE_SECONDS = 5.0
+
+
+class Guard:
+    """The one guard of this process.
+
+    For each child, in this order: `new_token`, perhaps `set_kill_command`, spawn it with the token in
+    its environment, `watch`; `extend` after each renewal; when it has ended, wait for it with WNOWAIT,
+    `forget` it, and only then reap it: a reaped pid may already belong to somebody else. A child that
+    could not be spawned is forgotten too. Every sender returns False when the guard is gone; then
+    nobody keeps the deadline any more and the caller has to end its children. Any thread may send, but
+    none after `stop`.
+    """
+
+    __slots__ = ("_name", "_pid", "_pipe", "_sending", "_serial", "_stuck", "_tokens")
+
+    def __init__(self, name: str, pid: int, pipe: int) -> None:
+        self._name = name
+        self._pid = pid
+        self._pipe = pipe
+        # The heartbeat sends too, and a message beyond PIPE_BUF would be torn by another. Not from
+        # threading, which is slow to import.
+        self._sending = _thread.allocate_lock()
+        self._serial = 0
+        self._stuck = False
+        self._tokens: set[str] = set()
+
+    @classmethod
+    def start(cls, name: str, keep_fds: tuple[int, ...] = ()) -> Guard:
+        """Fork the guard; `name` is the claimant's, `keep_fds` its lock. Call it before there are threads."""
+        read_end, write_end = os.pipe()
+        # Blocked before the fork, so that there is no instant at which one could end the guard.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
+        pid = os.fork()
+        if pid == 0:
+            exit_code = 70
+            try:
+                become_guard(name, read_end, keep_fds)
+                exit_code = 0
+            finally:
+                os._exit(exit_code)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.close(read_end)
+        os.set_blocking(write_end, False)
+        return cls(name, pid, write_end)
+
+    @property
+    def pid(self) -> int:
+        """The guard is a child too: never reap it with waitpid(-1)."""
+        return self._pid
+
+    def fileno(self) -> int:
+        """Becomes POLLERR, which needs no event mask to be reported, when the guard is gone."""
+        return self._pipe
+
+    def new_token(self) -> str:
+        """A token for the next child, to be joined into its environment (processes.join_tokens)."""
+        self._serial += 1
+        token = f"{self._name}-{self._serial}"
+        self._tokens.add(token)
+        return token
+
+    def set_kill_command(self, token: str, command: KillCommand) -> bool:
+        """Have this command run whenever the guard has to end that child; to be set before spawning it."""
+        return self._send(f"kill-command {token} {command.to_json()}")
+
+    def watch(self, token: str, group: int, kill_at: float, grace_seconds: float) -> bool:
+        """SIGTERM to the group at `kill_at` (boottime), SIGKILL after the grace; at once if RunJob dies."""
+        return self._send(f"watch {token} {group} {kill_at!r} {grace_seconds!r}")
+
+    def extend(self, kill_at: float, token: str | None = None) -> bool:
+        """Move the deadline of one child, or of all; a child already told to go is not called back."""
+        return self._send(f"extend {kill_at!r} {token or ''}")
+
+    def forget(self, token: str) -> bool:
+        """Leave that child alone from now on; to be called before reaping it."""
+        self._tokens.discard(token)
+        return self._send(f"forget {token}")
+
+    def alive(self) -> bool:
+        """Whether the guard is there to hear us."""
+        return not self._stuck and not self._poll(0.0) & _BROKEN
+
+    def stop(self) -> None:
+        """End the guard and reap it; children not forgotten are killed first. A second call does nothing."""
+        if self._pipe < 0:
+            return
+        if not self._tokens:
+            # Nothing to watch, so the quickest end will do; it also ends a stopped guard.
+            os.kill(self._pid, signal.SIGKILL)
+        os.close(self._pipe)
+        self._pipe = -1
+        os.waitpid(self._pid, 0)
+
+    def _send(self, message: str) -> bool:
+        data = message.encode("ascii") + b"\n"
+        with self._sending:
+            while data and not self._stuck:
+                try:
+                    data = data[os.write(self._pipe, data) :]
+                except BlockingIOError:
+                    self._stuck = not self._poll(_PATIENCE_SECONDS)
+                except BrokenPipeError:
+                    self._stuck = True
+        return not self._stuck
+
+    def _poll(self, wait_seconds: float) -> int:
+        poller = select.poll()  # A new one each time: two threads may not share one.
+        poller.register(self._pipe, select.POLLOUT)
+        return sum(events for _, events in poller.poll(wait_seconds * 1000))

@@ -1,0 +1,215 @@
+"""What the guard process does with its life: read messages, keep deadlines, kill. Runs after the fork only.
+
+Nothing in here may touch the store, print, or need more than the pipe, the lock and /proc."""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+
+from dataflow.runjob.processes import (
+    GUARD_NAME,
+    boottime,
+    end_processes,
+    list_live_processes,
+    signal_group,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.runjob.kill_command import KillCommand
+
+BLOCKED_SIGNALS = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+)
+
+# poll() does not count suspended time, boottime does: look at the clock at least this often.
+_LONGEST_NAP_SECONDS = 1.0
+_ENDING_NAP_SECONDS = 0.1
+# How long killed processes may stay around (in uninterruptible I/O), if the lease does not give more.
+_LEAST_WAIT_SECONDS = 5.0
+
+_WATCHING, _TERMINATED, _KILLED, _ENDED = range(4)
+
+
+class _Watch:
+    """One run's process group and when it has to go."""
+
+    __slots__ = ("grace_seconds", "group", "kill_at", "stage")
+
+    def __init__(self, group: int, kill_at: float, grace_seconds: float) -> None:
+        self.group = group
+        self.kill_at = kill_at
+        self.grace_seconds = grace_seconds
+        self.stage = _WATCHING
+
+
+class GuardProcess:
+    """The guard's state: what it watches, and what it has started."""
+
+    def __init__(self, name: str, pipe: int) -> None:
+        self._name = name
+        self._pipe = pipe
+        self._watches: dict[str, _Watch] = {}
+        self._commands: dict[str, KillCommand] = {}
+        self._running: dict[int, float] = {}
+        self._last_serial = 0
+
+    def run(self) -> None:
+        """Keep the deadlines until RunJob is gone, then end what it left behind."""
+        poller = select.poll()
+        poller.register(self._pipe, select.POLLIN)
+        rest = b""
+        while True:
+            if poller.poll(self._get_nap_milliseconds()):
+                data = os.read(self._pipe, 65536)
+                if not data:
+                    break
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._take(line.decode("ascii"))
+            self._keep_deadlines()
+        self._end_everything()
+
+    def _take(self, line: str) -> None:
+        verb, _, rest = line.partition(" ")
+        if verb == "watch":
+            token, group, kill_at, grace_seconds = rest.split()
+            self._watches[token] = _Watch(int(group), float(kill_at), float(grace_seconds))
+            self._last_serial = max(self._last_serial, _serial_of(token))
+        elif verb == "extend":
+            kill_at, *tokens = rest.split()
+            for token, watch in self._watches.items():
+                # One that got its SIGTERM is not called back: its grace is already running out.
+                if watch.stage == _WATCHING and token in (tokens or (token,)):
+                    watch.kill_at = float(kill_at)
+        elif verb == "forget":
+            self._watches.pop(rest, None)
+            self._commands.pop(rest, None)
+            self._last_serial = max(self._last_serial, _serial_of(rest))
+        elif verb == "kill-command":
+            # Imported here because most runs have none, and the guard's CPU time counts as RunJob's.
+            from dataflow.runjob.kill_command import KillCommand
+
+            token, _, text = rest.partition(" ")
+            self._commands[token] = KillCommand.from_json(text)
+
+    def _get_nap_milliseconds(self) -> float | None:
+        if self._running or any(watch.stage in (_TERMINATED, _KILLED) for watch in self._watches.values()):
+            return _ENDING_NAP_SECONDS * 1000
+        waiting = [watch.kill_at for watch in self._watches.values() if watch.stage == _WATCHING]
+        if not waiting:
+            return None
+        return max(0.0, min(_LONGEST_NAP_SECONDS, min(waiting) - boottime())) * 1000 + 1
+
+    def _keep_deadlines(self) -> None:
+        now = boottime()
+        for token, watch in self._watches.items():
+            if watch.stage == _WATCHING and now >= watch.kill_at:
+                signal_group(watch.group, signal.SIGTERM)
+                signal_group(watch.group, signal.SIGCONT)  # A stopped group takes the SIGTERM only now.
+                watch.stage = _TERMINATED
+            elif watch.stage in (_TERMINATED, _KILLED):
+                self._press(token, watch, now)
+        self._reap_kill_commands()
+
+    def _press(self, token: str, watch: _Watch, now: float) -> None:
+        """Move a run that was told to go one step nearer to its end."""
+        if watch.stage == _TERMINATED and now >= watch.kill_at + watch.grace_seconds:
+            watch.stage = _KILLED
+        if watch.stage == _KILLED:
+            # Short, because other runs have deadlines too; what is still there is pressed again.
+            gone = end_processes([watch.group], lambda other: other == token, now)
+        else:
+            gone = not list_live_processes([watch.group], lambda other: other == token)
+        if gone:
+            watch.stage = _ENDED
+            self._start_kill_command(token)
+
+    def _start_kill_command(self, token: str) -> None:
+        command = self._commands.pop(token, None)
+        pid = command.start() if command else 0
+        if pid:
+            from dataflow.runjob.kill_command import LIMIT_SECONDS
+
+            self._running[pid] = boottime() + LIMIT_SECONDS
+
+    def _reap_kill_commands(self) -> None:
+        for pid, until in list(self._running.items()):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                del self._running[pid]
+            elif boottime() >= until:
+                from dataflow.runjob.kill_command import end_kill_command
+
+                end_kill_command(pid)
+                del self._running[pid]
+
+    def _end_everything(self) -> None:
+        """Kill what a dead RunJob left, and return only when it is gone: then the lock becomes free."""
+        watches = self._watches.values()
+        until = max([boottime() + _LEAST_WAIT_SECONDS, *(w.kill_at + w.grace_seconds for w in watches)])
+        end_processes([watch.group for watch in watches], self._owns, until)
+        for token in list(self._commands):
+            self._start_kill_command(token)
+        while self._running:
+            select.poll().poll(_ENDING_NAP_SECONDS * 1000)
+            self._reap_kill_commands()
+
+    def _owns(self, token: str) -> bool:
+        """Watched, or spawned in the instant before RunJob died and so never announced; but not forgotten."""
+        if token in self._watches:
+            return True
+        name, _, serial = token.rpartition("-")
+        return name == self._name and serial.isdigit() and int(serial) > self._last_serial
+
+
+def become_guard(name: str, pipe: int, keep_fds: tuple[int, ...]) -> None:
+    """Turn a process forked with BLOCKED_SIGNALS blocked into the guard; return when its work is over.
+
+    They stay blocked: nothing but the end of RunJob, or a SIGKILL, ends the guard.
+    """
+    gc.disable()  # It makes no cycles, and a collection would copy the pages shared with RunJob.
+    os.setsid()
+    _let_go_of_descriptors({pipe, *keep_fds})
+    _rename()
+    GuardProcess(name, pipe).run()
+
+
+def _let_go_of_descriptors(kept: set[int]) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        if fd not in kept and fd != null:
+            os.dup2(null, fd)
+    for entry in os.listdir("/proc/self/fd"):
+        if int(entry) > 2 and int(entry) not in kept:
+            try:
+                os.close(int(entry))
+            except OSError:
+                pass  # The descriptor of the listing itself.
+
+
+def _rename() -> None:
+    """Take another name in ps, so that `pkill -9 -f RunJob` does not end the guard with its RunJob."""
+    try:
+        with open("/proc/self/comm", "wb", buffering=0) as file:
+            file.write(GUARD_NAME.encode())
+        with open("/proc/self/stat", "rb", buffering=0) as file:
+            fields = file.read().rpartition(b")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # Where the kernel reads the command line from.
+        with open("/proc/self/mem", "r+b", buffering=0) as file:
+            file.seek(start)
+            file.write(GUARD_NAME.encode()[: end - start - 1].ljust(end - start, b"\0"))
+    except (OSError, IndexError):
+        pass  # Only a name.
+
+
+def _serial_of(token: str) -> int:
+    return int(token.rpartition("-")[2])

@@ -1,0 +1,93 @@
+"""Keeps the leases of this process's runs, on a thread and a connection of its own.
+
+It does not depend on the children's output: a terminal that takes nothing must not cost a lease.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from dataflow.errors import DataFlowError
+from dataflow.runjob.processes import boottime
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dataflow.runjob.child import Child
+    from dataflow.runjob.guard import Guard
+    from dataflow.store.store import Store
+
+LOOK_SECONDS = 3.0
+"""How often a run asks whether an operator has taken it away, between renewals."""
+
+
+class Heartbeat:
+    """Renews each third of the lease and looks for revoked runs in between; tells the main loop what is lost."""
+
+    def __init__(self, store: Store, claimant: str, guard: Guard, lease_seconds: float) -> None:
+        self._store = store
+        self._claimant = claimant
+        self._guard = guard
+        self._third_seconds = lease_seconds / 3
+        self._kept: dict[int, Child] = {}
+        self._lost: set[int] = set()
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._thread.start()
+
+    def fileno(self) -> int:
+        """Becomes readable when a run is lost."""
+        return self._wake_read
+
+    def keep(self, children: Iterable[Child]) -> None:
+        """The runs to keep from now on; no renewal of any other is under way when this returns."""
+        with self._lock:
+            self._kept = {child.run.run_id: child for child in children}
+
+    def take_lost(self) -> set[int]:
+        """The runs that were lost since the last call."""
+        try:
+            os.read(self._wake_read, 4096)
+        except BlockingIOError:
+            pass
+        with self._lock:
+            lost, self._lost = self._lost, set()
+        return lost
+
+    def stop(self) -> None:
+        """Ends the thread; no renewal is under way afterwards."""
+        self._stop.set()
+        self._thread.join()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _beat(self) -> None:
+        store = self._store.separate(self._third_seconds)
+        while not self._stop.wait(min(self._third_seconds / 2, LOOK_SECONDS)):
+            with self._lock:
+                kept = dict(self._kept)
+            if kept:
+                self._look_after(store, kept)
+        store.close()
+
+    def _look_after(self, store: Store, kept: dict[int, Child]) -> None:
+        began_at = boottime()
+        due = any(began_at - child.renewed_at >= self._third_seconds / 2 for child in kept.values())
+        try:
+            held = store.renew(self._claimant, list(kept)) if due else store.list_held(self._claimant, list(kept))
+        except DataFlowError:
+            return  # the guard's deadline stands: without a renewal the children are ended in time
+        if due:
+            for run_id in held:
+                kept[run_id].renewed_at = began_at
+                self._guard.extend(kept[run_id].kill_at, kept[run_id].token)
+        with self._lock:
+            lost = (set(kept) - held) & set(self._kept)
+            self._lost |= lost
+        if lost:
+            os.write(self._wake_write, b"x")

@@ -1,0 +1,96 @@
+"""The claimant's kernel lock: how a dead process is noticed at once by others on the same host.
+
+It only ever proves death. Whatever it cannot prove counts as alive, and the lease decides."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from dataflow.errors import BadInput, ConfigError
+
+_HEX_DIGITS = frozenset("0123456789abcdef")
+
+
+class ClaimantLock:
+    """An exclusive flock, free only when RunJob and its guard are both gone.
+
+    The guard inherits the open file description through fork and so holds the same lock. That is
+    also why nobody here calls LOCK_UN: it would free the lock for both at once.
+    """
+
+    __slots__ = ("_fd", "_path")
+
+    def __init__(self, path: str, fd: int) -> None:
+        self._path = path
+        self._fd = fd
+
+    @classmethod
+    def take(cls, directory: str, name: str) -> ClaimantLock:
+        """Create `<directory>/<name>.lock` and hold it; the directory must be on a local disk.
+
+        Publish the name only afterwards: between creation and flock the file looks dead.
+        """
+        path = _path_of(directory, name)
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise ConfigError(
+                f'Cannot create the lock file "{path}": {error.strerror}. '
+                f"Make the folder writable for this user: ls -ld {directory}"
+            ) from error
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        return cls(path, fd)
+
+    def fileno(self) -> int:
+        """The descriptor the guard has to keep open."""
+        return self._fd
+
+    def release(self) -> None:
+        """Remove the file and let go; call it after the guard has stopped. A second call does nothing."""
+        if self._fd < 0:
+            return
+        _unlink(self._path)
+        os.close(self._fd)
+        self._fd = -1
+
+
+def is_dead(directory: str, name: str) -> bool:
+    """True only if the claimant of that name took its lock on this host and has lost it.
+
+    A missing, unreadable or held lock gives False.
+    """
+    try:
+        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        # Shared, so that two askers at the same moment do not take each other for the claimant.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def remove_dead(directory: str, name: str) -> bool:
+    """Remove the lock file of a dead claimant, and say whether it was dead. Names are never used again."""
+    if not is_dead(directory, name):
+        return False
+    _unlink(_path_of(directory, name))
+    return True
+
+
+def _path_of(directory: str, name: str) -> str:
+    if not 1 <= len(name) <= 64 or not _HEX_DIGITS.issuperset(name):
+        raise BadInput(f"A claimant's name must be 1 to 64 lower-case hex digits, not {name!r}.")
+    return os.path.join(directory, f"{name}.lock")
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # Already swept by a neighbour, or the folder became read-only: a dead lock file does no harm.

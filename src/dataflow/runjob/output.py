@@ -1,0 +1,183 @@
+"""What a child says: pumped from its pipes through the redactors to the terminal and into the run's log.
+
+Bytes all the way; nothing here decodes, waits for a newline, or raises because disk or terminal are gone."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from dataflow.runjob.terminal import Terminal
+
+    class Redactor(Protocol):
+        """Takes secrets out of a stream; may hold back a little that could be the start of one."""
+
+        def feed(self, data: bytes) -> bytes:
+            """What can be shown now."""
+
+        def flush(self) -> bytes:
+            """What was held back, at the end of the stream."""
+
+
+LOG_LIMIT_BYTES = 256 * 1024 * 1024
+TAIL_BYTES = 8192
+
+_READ_BYTES = 65536
+# At most this many reads for one stream before the others have their turn.
+_READS_PER_TURN = 4
+# At most this many reads of what a dead child left; a grandchild may go on writing for ever.
+_READS_AT_END = 16
+_TERMINAL_WAIT_SECONDS = 0.05
+
+
+class RunLog:
+    """The log of one run, `<log_dir>/<run_id>.log`, mode 0600, made at the first byte: a silent run has none.
+
+    After a write error the rest is not written, so that the log has no holes; `error` says why.
+    """
+
+    __slots__ = ("_fd", "_is_full", "_limit_bytes", "_size", "_tail", "error", "path")
+
+    def __init__(self, log_dir: str, run_id: int, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
+        self.path = os.path.join(log_dir, f"{run_id}.log")
+        self.error: OSError | None = None
+        self._limit_bytes = limit_bytes
+        self._is_full = False
+        self._fd = -1
+        self._size = 0
+        self._tail = b""
+
+    def write(self, data: bytes) -> None:
+        """Add to the log, up to its limit, and to the tail."""
+        if not data:
+            return
+        self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
+        if self._is_full or self.error is not None:
+            return
+        if self._size + len(data) > self._limit_bytes:
+            self._is_full = True
+            notice = b"\n[dataflow: the log ends here, at its limit of %d bytes]\n" % self._limit_bytes
+            data = data[: self._limit_bytes - self._size] + notice
+        self._size += len(data)
+        self._append(data)
+
+    def list_last_lines(self, count: int) -> list[bytes]:
+        """The last lines, as far as they fit into the tail; also when the log could not be written."""
+        lines = self._tail.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        return lines[-count:] if count else []
+
+    def close(self) -> None:
+        """Close the file, if there is one; a later write opens it again."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _append(self, data: bytes) -> None:
+        try:
+            if self._fd < 0:
+                self._fd = _open_log(self.path)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as error:
+            self.error = error
+
+
+class _Stream:
+    """One of the two streams of a child."""
+
+    __slots__ = ("read_fd", "redactor", "terminal", "write_fd")
+
+    def __init__(self, terminal: Terminal, redactor: Redactor | None) -> None:
+        self.read_fd, self.write_fd = os.pipe()
+        os.set_blocking(self.read_fd, False)
+        self.terminal = terminal
+        self.redactor = redactor
+
+
+class OutputPump:
+    """Both streams of a child: `close_child_ends` after the spawn, `pump` on any event, then `drain`."""
+
+    __slots__ = ("_log", "_open", "_streams")
+
+    def __init__(
+        self,
+        log: RunLog,
+        terminals: tuple[Terminal, Terminal],
+        redactors: tuple[Redactor | None, Redactor | None] = (None, None),
+    ) -> None:
+        self._log = log
+        self._streams = [_Stream(*pair) for pair in zip(terminals, redactors, strict=True)]
+        self._open = {stream.read_fd: stream for stream in self._streams}
+
+    @property
+    def child_ends(self) -> tuple[int, int]:
+        """The descriptors for the child's standard output and error."""
+        return self._streams[0].write_fd, self._streams[1].write_fd
+
+    def close_child_ends(self) -> None:
+        """Close our copies of the child's ends, or there is no end of file. A second call does nothing."""
+        for stream in self._streams:
+            if stream.write_fd >= 0:
+                os.close(stream.write_fd)
+                stream.write_fd = -1
+
+    def list_fds(self) -> list[int]:
+        """The descriptors still to be polled for input."""
+        return list(self._open)
+
+    def pump(self, fd: int) -> bool:
+        """Move what is there, up to a bound; False when that stream has ended and its descriptor is closed.
+
+        While the terminal takes nothing, nothing is read either: the child waits, as it would without us.
+        """
+        stream = self._open[fd]
+        if not stream.terminal.flush(_TERMINAL_WAIT_SECONDS):
+            return True
+        return self._read(stream, _READS_PER_TURN)
+
+    def drain(self) -> None:
+        """Take what an ended child left in its pipes, without waiting for end of file, and close them.
+
+        A grandchild may hold the pipes open; what it writes later is lost.
+        """
+        self.close_child_ends()
+        for stream in list(self._open.values()):
+            if self._read(stream, _READS_AT_END):
+                self._end(stream)
+
+    def _read(self, stream: _Stream, turns: int) -> bool:
+        for _ in range(turns):
+            try:
+                data = os.read(stream.read_fd, _READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not data:
+                self._end(stream)
+                return False
+            self._show(stream, stream.redactor.feed(data) if stream.redactor else data)
+        return True
+
+    def _end(self, stream: _Stream) -> None:
+        del self._open[stream.read_fd]
+        os.close(stream.read_fd)
+        if stream.redactor:
+            self._show(stream, stream.redactor.flush())
+
+    def _show(self, stream: _Stream, data: bytes) -> None:
+        self._log.write(data)
+        stream.terminal.write(data)
+
+
+def _open_log(path: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)

@@ -1,0 +1,137 @@
+"""Finding and killing the processes of a run: by group, by session and by the token in their environment.
+
+A process escapes only if it leaves the session *and* loses the token (an emptied or overwritten
+environment, or another user's process that may not be read)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+TOKEN_VARIABLE = "DATAFLOW_GUARD_TOKEN"
+GUARD_NAME = "dataflow-guard"
+
+_TOKEN_ENTRY = b"\0" + TOKEN_VARIABLE.encode() + b"="
+# An exec shows an empty environment for an instant, so one look that finds nobody is not enough.
+_QUIET_LOOKS = 2
+_PAUSE_SECONDS = 0.01
+
+
+def boottime() -> float:
+    """Seconds since boot, counting suspended time: the clock of every deadline in this package."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def join_tokens(inherited: str, token: str) -> str:
+    """The value of TOKEN_VARIABLE for a child, given our own: inside a RunJob a RunJob carries both."""
+    return f"{inherited}:{token}" if inherited else token
+
+
+def signal_group(group: int, number: int) -> bool:
+    """Send a signal to a process group; False when nobody is there."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def list_live_processes(groups: Iterable[int], owns: Callable[[str], bool]) -> dict[int, int]:
+    """Every running process of these groups or sessions, or with a token `owns` accepts, and its group or 0.
+
+    Zombies count as gone: whether somebody reaps them does not matter to the data.
+    """
+    wanted = frozenset(groups)
+    found: dict[int, int] = {}
+    own_pid = os.getpid()
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != own_pid:
+            group = _find_group(entry, wanted, owns)
+            if group is not None:
+                found[int(entry)] = group
+    return found
+
+
+def end_processes(groups: Iterable[int], owns: Callable[[str], bool], until: float) -> bool:
+    """Kill what list_live_processes finds until nothing is left; False if something outlived `until`."""
+    wanted = set(groups)
+    looks = quiet_looks = 0
+    while quiet_looks < _QUIET_LOOKS:
+        for group in wanted:
+            signal_group(group, signal.SIGKILL)
+        live = list_live_processes(wanted, owns)
+        for pid in live:
+            _kill(pid, wanted, owns)
+        if live and boottime() >= until:
+            return False
+        looks += 1
+        quiet_looks = 0 if live else quiet_looks + 1
+        if looks >= _QUIET_LOOKS:
+            wanted.intersection_update(live.values())  # An emptied group's number may be given to strangers.
+        if quiet_looks < _QUIET_LOOKS:
+            time.sleep(_PAUSE_SECONDS)
+    return True
+
+
+def kill_escaped(token: str, group: int | None = None, limit_seconds: float = 5.0) -> bool:
+    """Kill what is left of one run, daemons included; False if something outlived the limit.
+
+    `group` may be given as long as its leader has not been reaped.
+    """
+    return end_processes([group] if group else [], lambda other: other == token, boottime() + limit_seconds)
+
+
+def kill_orphans(name: str, limit_seconds: float = 5.0) -> bool:
+    """Kill what is left of every run of a dead claimant, for the case that its guard was killed with it."""
+    prefix = name + "-"
+    return end_processes([], lambda token: token.startswith(prefix), boottime() + limit_seconds)
+
+
+def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -> int | None:
+    try:
+        # After the name in parentheses: state, parent, group, session, ..., and as 18th the threads.
+        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+        if fields[0] in (b"Z", b"X") and int(fields[17]) <= 1:
+            return None
+        group, session = int(fields[2]), int(fields[3])
+        if group in groups or session in groups:
+            return group if group in groups else session
+        return 0 if any(map(owns, _list_tokens(_read(f"/proc/{pid}/environ")))) else None
+    except (OSError, IndexError):
+        return None  # Gone meanwhile, or not ours to read.
+
+
+def _list_tokens(environment: bytes) -> list[str]:
+    _, found, rest = (b"\0" + environment).partition(_TOKEN_ENTRY)
+    return rest.partition(b"\0")[0].decode("ascii", "replace").split(":") if found else []
+
+
+def _kill(pid: int, groups: Iterable[int], owns: Callable[[str], bool]) -> None:
+    """Kill one process that still belongs to us once it can no longer be mistaken for another.
+
+    The guard of a RunJob inside this run is left alone: with its RunJob dead it is ending that one's
+    children and goes by itself.
+    """
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        if _find_group(str(pid), frozenset(groups), owns) is None:
+            return
+        if _read(f"/proc/{pid}/comm").rstrip() != GUARD_NAME.encode():
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    except OSError:
+        pass  # It went by itself.
+    finally:
+        os.close(pidfd)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()

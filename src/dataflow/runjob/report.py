@@ -1,0 +1,54 @@
+"""What RunJob says on standard error, in order with what its children say."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Ending
+    from dataflow.runjob.output import RunLog
+    from dataflow.runjob.terminal import Terminal
+
+LAST_LINES = 10
+
+
+class Report:
+    """Lines on standard error; nothing secret is ever given to it."""
+
+    def __init__(self, terminal: Terminal, quiet: bool) -> None:
+        self._terminal = terminal
+        self._quiet = quiet
+
+    def say(self, text: str) -> None:
+        """Something worth knowing; --quiet drops it."""
+        if not self._quiet:
+            self._write(text)
+
+    def warn(self, text: str) -> None:
+        """Something that needs a look; always said."""
+        self._write(text)
+
+    def ended(self, ending: Ending, state: str, seconds: float) -> None:
+        """One line when a run has ended."""
+        run = ending.run
+        line = f"{run.job} {run.dataid}: {str(ending.outcome)}"
+        if ending.reason:
+            line += f", {ending.reason}"
+        if state and state not in (ending.outcome, "CLAIMABLE"):
+            line += f"; now {state}"
+        line += f" (run {run.run_id}, {seconds:.1f} s)"
+        if ending.outcome in ("DONE", "INTERRUPTED"):
+            self.say(line)
+        else:
+            self.warn(line)
+
+    def last_lines(self, log: RunLog) -> None:
+        """The end of a failed run's output once more, and where the whole is."""
+        lines = log.list_last_lines(LAST_LINES)
+        if lines:
+            self._write(f"last lines of {log.path}:")
+            self._terminal.write(b"".join(b"  | " + line + b"\n" for line in lines))
+        if log.error is not None:
+            self._write(f"the log {log.path} is not complete: {log.error.strerror}")
+
+    def _write(self, text: str) -> None:
+        self._terminal.write(f"RunJob: {text}\n".encode("utf-8", "surrogateescape"))

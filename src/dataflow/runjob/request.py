@@ -1,0 +1,32 @@
+"""What one call of RunJob is asked to do, as one frozen record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dataflow.config.settings import Config
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A job, the command that does it, and how to run it."""
+
+    config: Config
+    environ: Mapping[str, str]
+    job: str
+    argv: tuple[str, ...]
+    drain: bool = False
+    streams: int = 1
+    dataid: str | None = None
+    force: bool = False
+    clean_env: bool = False
+    lease_seconds: float | None = None
+    grace_seconds: float | None = None
+    timeout_seconds: float | None = None
+    kill_command: tuple[str, ...] = ()
+    waiting_exit_code: int = 0
+    quiet: bool = False

@@ -1,0 +1,123 @@
+"""One call of RunJob from beginning to end: lock, guard, store, secrets, work, exit code."""
+
+from __future__ import annotations
+
+import os
+
+from dataflow.actions.names import get_plan
+from dataflow.model.records import Claimant
+from dataflow.model.status import RunOutcome
+from dataflow.runjob.environment import inherited_environment
+from dataflow.runjob.guard import Guard
+from dataflow.runjob.lock import ClaimantLock
+from dataflow.runjob.report import Report
+from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
+from dataflow.runjob.terminal import Terminal
+from dataflow.runjob.worker import Tally, Worker
+from dataflow.secrets.redaction import Redactor
+from dataflow.store.boot import boot_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dataflow.model.records import Plan
+    from dataflow.runjob.request import JobRequest
+    from dataflow.store.store import Store
+
+INTERRUPTED = 128
+FAILED = 1
+LOST = 125
+
+
+def run_job(request: JobRequest, open_store: Callable[[], Store], passphrase: Callable[[], str]) -> int:
+    """Does the next work of a job, or all of it with `drain`, and gives RunJob's exit code."""
+    restore_process_defaults()
+    token = os.urandom(8).hex()
+    lock = ClaimantLock.take(request.config.lock_dir, token)
+    # The guard is forked before there is a thread or a database connection, so that it holds neither.
+    guard = Guard.start(token, (lock.fileno(),))
+    try:
+        store = open_store()
+        try:
+            return _work(request, store, passphrase, token, guard)
+        finally:
+            store.close()
+    finally:
+        guard.stop()
+        lock.release()
+
+
+def claimant_of(request: JobRequest, token: str) -> Claimant:
+    """Who asks: host, user, environment, script and its hash."""
+    config = request.config
+    path = os.path.abspath(find_command(request.argv[0], request.environ.get("PATH", os.defpath), os.getcwd()))
+    identity = (token, config.host, boot_id(), os.getpid(), config.user, config.environment)
+    return Claimant(*identity, path, script_hash(path) or "")
+
+
+def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
+    """The passwords of the job's own datasets and of no others, by dataset name."""
+    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
+    records = {dataset.name: dataset.encryptedpass for dataset in datasets if dataset.encryptedpass}
+    if not records:
+        return {}
+    from dataflow.secrets.cipher import decrypt  # start-up: only jobs with passwords pay for it
+
+    return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
+
+
+def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], token: str, guard: Guard) -> int:
+    terminals = (Terminal(1), Terminal(2))
+    report = Report(terminals[1], request.quiet)
+    plan = get_plan(store, request.job)
+    claimant = claimant_of(request, token)
+    _warn_other_path(plan, claimant, report)
+    passwords = open_passwords(plan, passphrase)
+    config = request.config
+    inherited = inherited_environment(request.environ, request.clean_env, config.store_password is not None)
+    secrets = [*passwords.values(), *filter(None, (config.passkey, config.store_password))]
+    worker = Worker(request, store, plan, claimant, guard, terminals, report)
+    worker.give(inherited, passwords, Redactor(secrets))
+    tally = worker.run()
+    code = _exit_code(request, store, worker, report, tally)
+    for terminal in terminals:
+        terminal.flush(None)
+    return code
+
+
+def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
+    if plan.script_path and plan.script_path != claimant.script_path:
+        report.warn(
+            f"warning: job {plan.job.name} was first run from {plan.script_path}, now from {claimant.script_path}"
+        )
+
+
+def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report, tally: Tally) -> int:
+    if tally.broken is not None:
+        report.warn(str(tally.broken))
+        return tally.broken.exit_code
+    if tally.lost:
+        return LOST
+    if worker.signal:
+        return INTERRUPTED + worker.signal
+    if request.drain and tally.last is not None:
+        done = tally.outcomes.get(RunOutcome.DONE, 0)
+        report.say(f"{request.job}: {done} done, {tally.failed} failed; nothing more to claim")
+        return FAILED if tally.failed else 0
+    if tally.last is not None:
+        if tally.last.outcome is RunOutcome.INVALID:
+            return FAILED
+        return tally.last.exit_code or 0
+    return _nothing_done(request, store, worker.plan, report)
+
+
+def _nothing_done(request: JobRequest, store: Store, plan: Plan, report: Report) -> int:
+    """Says why nothing ran: already done is success, anything else is waiting."""
+    from dataflow.actions.why import why  # start-up: only when nothing ran
+
+    found = why(store, request.config, plan, request.dataid)
+    report.say(f"{request.job}: {found.verdict}")
+    if found.next:
+        report.say(f"next: {found.next}")
+    return 0 if found.verdict.startswith("READY") else request.waiting_exit_code

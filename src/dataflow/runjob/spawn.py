@@ -1,0 +1,129 @@
+"""Starting a command: where it is and how it is started. Why it cannot be is told by explain.
+
+No shell sees the values: the environment and the arguments reach the child byte for byte."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+_SHELL = "/bin/sh"
+# What Python, nohup, a background shell or a daemon may have set to "ignore": the child starts afresh.
+_DEFAULT_SIGNALS = (
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGCHLD,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+)
+
+_hashes: dict[tuple[str, int, int, int], str] = {}
+
+
+def restore_process_defaults() -> None:
+    """Repair what a careless parent left us; the first thing RunJob does.
+
+    With SIGCHLD ignored no child could be waited for, and with one of 0, 1 and 2 closed the next file
+    opened would become the child's output.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    while True:
+        fd = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        if fd > 2:
+            os.close(fd)
+            return
+        os.set_inheritable(fd, True)
+
+
+def find_command(argv0: str, search_path: str, cwd: str) -> str:
+    """The path of a command: as it is if it has a slash, else on the search path, else that file in cwd.
+
+    Raises CannotExecute (127) when there is none.
+    """
+    if "/" in argv0 and os.path.lexists(argv0):
+        return argv0
+    directories = [os.path.join(cwd, part) for part in search_path.split(os.pathsep)] if search_path else []
+    if argv0 and "/" not in argv0:
+        for directory in directories:
+            path = os.path.join(directory, argv0)
+            if os.access(path, os.X_OK) and os.path.isfile(path):
+                return path
+        path = os.path.join(cwd, argv0)
+        if os.path.isfile(path):
+            return path
+    # Imported here because only an error needs it.
+    from dataflow.runjob.explain import missing_command
+
+    raise missing_command(argv0, cwd, directories)
+
+
+def spawn(argv: list[str], environment: dict[str, str], stdout_fd: int, stderr_fd: int) -> int:
+    """Start argv, its first item a path from find_command; the pid returned is also its group and session.
+
+    A session of its own, because a child that asks the terminal for a password has to fail at once; in a
+    mere background group it would be stopped for ever. Standard input is empty. A script without a
+    `#!` line is run by /bin/sh, as shells do. Raises CannotExecute, or BadInput for a value that no
+    process can be given.
+    """
+    try:
+        try:
+            return _spawn(argv, environment, stdout_fd, stderr_fd)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC or _is_binary(argv[0]):
+                raise
+        script = f"./{argv[0]}" if argv[0].startswith("-") else argv[0]
+        return _spawn([_SHELL, script, *argv[1:]], environment, stdout_fd, stderr_fd)
+    except (OSError, ValueError) as error:
+        # Imported here because only an error needs it.
+        from dataflow.runjob.explain import cannot_spawn
+
+        raise cannot_spawn(error, argv, environment) from error
+
+
+def exit_code_of(status: int) -> int:
+    """The exit code a shell would show for this wait status: 128 + n for a signal."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def script_hash(path: str) -> str | None:
+    """The SHA-256 of a file in hex, or None if it cannot be read; remembered until the file changes."""
+    try:
+        with open(path, "rb") as file:
+            facts = os.fstat(file.fileno())
+            key = (path, facts.st_ino, facts.st_mtime_ns, facts.st_size)
+            if key not in _hashes:
+                # Imported here for the start-up time of commands that hash nothing.
+                import hashlib
+
+                _hashes[key] = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+    return _hashes[key]
+
+
+def _spawn(argv: list[str], environment: dict[str, str], stdout_fd: int, stderr_fd: int) -> int:
+    return os.posix_spawn(
+        argv[0],
+        argv,
+        environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, stdout_fd, 1),
+            (os.POSIX_SPAWN_DUP2, stderr_fd, 2),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=_DEFAULT_SIGNALS,
+    )
+
+
+def _is_binary(path: str) -> bool:
+    with open(path, "rb") as file:
+        return b"\0" in file.read(256).partition(b"\n")[0]

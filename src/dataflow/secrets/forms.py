@@ -1,0 +1,96 @@
+"""The ways in which a secret may be written in a program's output: as it is, or encoded by a common tool.
+
+Pure. Imported only when there are secrets to hide, so the encoders may be imported at the top.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode, urlsafe_b64encode
+from json import dumps
+from urllib.parse import quote, quote_plus
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A line or form shorter than this would hit innocent text; only a whole secret may be shorter.
+SHORTEST_FORM = 8
+# Line lengths of PEM and of MIME and `base64`.
+_WRAPS = (64, 76)
+# Python's two habits, then those of JavaScript's encodeURIComponent and encodeURI.
+_URL_SAFE_SETS = ("", "/", "!'()*", "!'()*;,/?:@&=+$#")
+# What Go and Gson write as \u escapes though JSON does not ask for it.
+_JSON_HTML_SETS = ("<>&", "<>&='")
+
+
+def list_forms(secret: str) -> set[bytes]:
+    """Give every text to look for: all forms of the secret and of each of its lines of at least 8 bytes."""
+    whole = secret.encode("utf-8", "surrogateescape")
+    if not whole:
+        return set()
+    lines = [line for line in whole.splitlines() if len(line) >= SHORTEST_FORM]
+    encoded = {form for part in (whole, *lines) for form in _encoded(part) if len(form) >= SHORTEST_FORM}
+    return encoded | {whole, *lines}
+
+
+def _encoded(part: bytes) -> Iterator[bytes]:
+    yield from _base64_forms(part)
+    yield from _wrapped_base64_forms(part)
+    yield from _url_forms(part)
+    yield from _json_forms(part.decode("utf-8", "surrogateescape"))
+    yield part.replace(b"'", b"'\\''")
+    yield part.replace(b"'", b"'\"'\"'")
+
+
+def _base64_forms(part: bytes) -> Iterator[bytes]:
+    """Give what a longer base64 text shows of the part, at each of the three places it can begin.
+
+    Characters shared with neighbouring bytes are unknown and stay (a few bits of the first and the last
+    byte), except at the end of the text, where they are known.
+    """
+    for encode in (b64encode, urlsafe_b64encode):
+        for before in range(3):
+            text = encode(b"\0" * before + part)
+            first = (before * 8 + 5) // 6
+            yield text[first : (before + len(part)) * 8 // 6]
+            yield text[first:].rstrip(b"=")
+            yield text[first:]
+
+
+def _wrapped_base64_forms(part: bytes) -> Iterator[bytes]:
+    text = b64encode(part)
+    for width in _WRAPS:
+        lines = [text[at : at + width] for at in range(0, len(text), width)]
+        yield from lines
+        yield b"\n".join(lines)
+
+
+def _url_forms(part: bytes) -> Iterator[bytes]:
+    quoted = [quote(part, safe=safe) for safe in _URL_SAFE_SETS]
+    # Java's URLEncoder leaves the star and quotes the tilde.
+    quoted += [quote_plus(part), quote_plus(part, safe="*").replace("~", "%7E")]
+    for form in quoted:
+        yield form.encode()
+        yield re.sub(r"%..", lambda hexadecimal: hexadecimal[0].lower(), form).encode()
+
+
+def _json_forms(text: str) -> Iterator[bytes]:
+    plain = {dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    escaped = plain | {_escape(form, characters) for form in plain for characters in _JSON_HTML_SETS}
+    slashed = escaped | {form.replace("/", "\\/") for form in escaped}
+    for form in slashed:
+        yield form.encode("utf-8", "surrogateescape")
+        yield _UNICODE_ESCAPE.sub(_upper_case, form).encode("utf-8", "surrogateescape")
+
+
+# An escaped backslash is taken first, so that the `u` after it is not read as an escape.
+_UNICODE_ESCAPE = re.compile(r"\\\\|\\u[0-9a-f]{4}")
+
+
+def _upper_case(escape: re.Match[str]) -> str:
+    return escape[0].upper().replace("U", "u", 1)
+
+
+def _escape(form: str, characters: str) -> str:
+    return "".join(f"\\u{ord(each):04x}" if each in characters else each for each in form)

@@ -1,0 +1,282 @@
+"""The transaction that gives work to a run, and those that keep or take back its lease."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dataflow import errors
+from dataflow.model.dataid import previous_dataid, sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import needed_dataids
+from dataflow.model.records import ClaimResult, LapsedRun, OutputChunk, Pin, Run
+from dataflow.model.status import WorkState
+from dataflow.store import publishing
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from dataflow.model.records import ClaimRequest, Plan
+    from dataflow.store.database import Transaction
+
+MAX_LOSSES = 10
+"""A work whose run dies this often in a row is FAILED: it may be what kills them."""
+LOSS_DELAY_SECONDS = 5.0
+MAX_TAKES = 50
+"""How many candidates a claim looks at before it gives up for this time."""
+
+
+def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
+    """Gives up to one run per token: frees what is dead, promotes what is due, takes the first in order."""
+    look = tx.find("claim.look", job_id=plan.job_id)
+    if look is None:
+        raise errors.UnknownName(f"Job {plan.job.name} was removed. List: dataflow job list")
+    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, waits_over = look
+    if revision != plan.revision:
+        return ClaimResult(again="plan")
+    if calendar_due and not request.force:
+        return ClaimResult(again="calendar")
+    if max_running:
+        tx.lock("claim.lock_job", job_id=plan.job_id)
+    freed = free_lapsed(tx, plan, request) if lapsed or request.dead else ()
+    if waits_over:
+        tx.run("claim.promote", job_id=plan.job_id)
+    if not script_path and request.claimant.script_path:
+        tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
+    if hold and not request.force:
+        return ClaimResult(freed=tuple(freed))
+    room = _room(tx, plan, max_running, len(request.tokens))
+    runs = []
+    for token in request.tokens[:room]:
+        found = _find_work(tx, plan, request, bool(ordered))
+        if found is None:
+            break
+        runs.append(_give(tx, plan, request, token, found))
+        if ordered:
+            break
+    return ClaimResult(runs=tuple(runs), freed=tuple(freed))
+
+
+def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> list[LapsedRun]:
+    """Takes work back from runs that are seen to be dead."""
+    names = tx.names(request.dead)
+    rows = tx.rows(
+        "claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names
+    )
+    freed = []
+    for lapsed in [LapsedRun(*row[:5], bool(row[5])) for row in rows]:
+        reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
+        if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
+            continue
+        state = tx.find(
+            "claim.free_work",
+            work_id=lapsed.work_id,
+            run_id=lapsed.run_id,
+            reason=reason,
+            max_losses=MAX_LOSSES,
+            delay_seconds=LOSS_DELAY_SECONDS,
+        )
+        if state is None:
+            continue
+        entry = Entry(
+            action="free",
+            actor=request.claimant.user + "@" + request.claimant.host,
+            job=plan.job.name,
+            dataid=lapsed.dataid,
+            run_id=lapsed.run_id,
+            from_state=WorkState.RUNNING,
+            to_state=state[0],
+            why=reason,
+        )
+        write_journal(tx, entry)
+        freed.append(lapsed)
+    return freed
+
+
+def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
+    """Runs of a job that the next claim would free."""
+    rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **tx.names(dead))
+    return [LapsedRun(*row[:5], bool(row[5])) for row in rows]
+
+
+def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
+    """The runs an earlier, unanswered call with the same tokens was given."""
+    runs = []
+    for token in request.tokens:
+        row = tx.find("claim.find_by_token", token=token)
+        if row is not None:
+            run_id, work_id, dataid, attempt, lease_seconds, grace_seconds = row
+            pins = [_pin_from_row(pin) for pin in tx.rows("claim.pins_of", run_id=run_id)]
+            identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
+            replaces = _replaced(tx, plan, dataid, run_id)
+            runs.append(Run(*identity, lease_seconds, grace_seconds, tuple(pins), replaces))
+    return ClaimResult(runs=tuple(runs))
+
+
+def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
+    """The run with its pins and what it replaces as they are now.
+
+    A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
+    both have committed, at least one of them sees the other here.
+    """
+    pins = tuple(_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id))
+    replaces = []
+    for _, name, _, chunk_id, _, version, _ in tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=run.dataid):
+        readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
+        replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+    return replace(run, pins=pins, replaces=tuple(replaces))
+
+
+def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    """Renews the leases of a process's runs in one statement and gives those it still holds."""
+    return {row[0] for row in tx.rows("claim.renew", claimant=claimant, **tx.ids(run_ids))}
+
+
+def still_held(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    """Which of a process's runs nobody has taken away; changes nothing."""
+    return {row[0] for row in tx.rows("claim.still_held", claimant=claimant, **tx.ids(run_ids))}
+
+
+def _room(tx: Transaction, plan: Plan, max_running: int, wanted: int) -> int:
+    if not max_running:
+        return wanted
+    row = tx.find("claim.count_live", job_id=plan.job_id)
+    live = row[0] if row else 0
+    return max(0, min(wanted, max_running - live))
+
+
+def _find_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
+    if request.dataid is not None:
+        return _named_work(tx, plan, request, ordered)
+    if not ordered:
+        return tx.find("claim.next_work", job_id=plan.job_id)
+    found = tx.find("claim.next_ordered", job_id=plan.job_id)
+    if found is None or found[4] != WorkState.CLAIMABLE or found[5]:
+        return None
+    return found if _in_turn(tx, plan, found) else None
+
+
+def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
+    dataid = request.dataid
+    assert dataid is not None
+    if request.force:
+        _make_forced(tx, plan, dataid)
+    found = tx.find("claim.named_work", job_id=plan.job_id, dataid=dataid)
+    if found is None or found[4] == WorkState.RUNNING:
+        return None
+    if request.force:
+        return found
+    if found[4] != WorkState.CLAIMABLE or found[5]:
+        return None
+    if ordered:
+        first = tx.find("claim.next_ordered", job_id=plan.job_id)
+        return found if first and first[0] == found[0] and _in_turn(tx, plan, found) else None
+    return found
+
+
+def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
+    key = sort_key(dataid, Grain(plan.grain))
+    row = tx.find(
+        "claim.insert_forced_work",
+        job_id=plan.job_id,
+        dataid=dataid,
+        sort_key=key,
+        priority=plan.job.priority,
+        ordered=plan.job.ordered,
+    )
+    if row is not None:
+        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+
+
+def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
+    """For an ordered job: the dataid before this one is done, or this is where the job begins.
+
+    Without it a late chunk would be overtaken by the next one, since work exists only once a chunk calls for it.
+    """
+    before = previous_dataid(found[1], Grain(plan.grain), plan.timezone)
+    if before is None or tx.find("claim.earlier_work", job_id=plan.job_id, sort_key=found[2]) is None:
+        return True
+    state = tx.find("claim.state_of", job_id=plan.job_id, dataid=before)
+    return state is not None and state[0] == WorkState.DONE
+
+
+def _give(
+    tx: Transaction, plan: Plan, request: ClaimRequest, token: str, found: tuple[Any, ...]
+) -> Run:
+    work_id, dataid, _, attempt, state = found[:5]
+    claimant = request.claimant
+    row = tx.find(
+        "claim.insert_run",
+        work_id=work_id,
+        job_id=plan.job_id,
+        dataid=dataid,
+        attempt=attempt,
+        token=token,
+        claimant=claimant.token,
+        host=claimant.host,
+        boot_id=claimant.boot_id,
+        pid=claimant.pid,
+        user_name=claimant.user,
+        environment=claimant.environment,
+        script_path=claimant.script_path,
+        script_hash=claimant.script_hash,
+        has_kill_command=request.has_kill_command,
+        lease_seconds=request.lease_seconds,
+        grace_seconds=request.grace_seconds,
+    )
+    assert row is not None
+    run_id = row[0]
+    if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
+        raise errors.Conflict(f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again.")
+    pins = _pin(tx, plan, run_id, dataid)
+    replaces = _replaced(tx, plan, dataid, run_id)
+    entry = Entry(
+        action="force" if request.force else "claim",
+        actor=claimant.user + "@" + claimant.host,
+        job=plan.job.name,
+        dataid=dataid,
+        run_id=run_id,
+        from_state=state,
+        to_state=WorkState.RUNNING,
+        why=f"given the credentials of {', '.join(request.credentials)}" if request.credentials else "",
+    )
+    write_journal(tx, entry)
+    lease = (request.lease_seconds, request.grace_seconds)
+    return Run(run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces)
+
+
+def _pin_from_row(row: tuple[Any, ...]) -> Pin:
+    position, chunk_id, version, dataid, location, size, checked, dirty_run_id = row
+    return Pin(position, chunk_id, dataid, version, location, size, checked, dirty_run_id)
+
+
+def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
+    pins = []
+    grain = Grain(plan.grain)
+    for source in plan.inputs:
+        first = plan.job.start or None
+        for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
+            row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
+            if row is None:
+                continue
+            chunk_id, version, *rest = row
+            tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
+            pins.append(Pin(source.position, chunk_id, needed, version, *rest))
+    return tuple(pins)
+
+
+def _replaced(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[OutputChunk, ...]:
+    """What is published where the run will write, with its live readers.
+
+    A chunk that the run overwrites in place is closed to new readers from now on.
+    """
+    found = []
+    rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
+    for dataset_id, name, location, chunk_id, key, version, was_ready in rows:
+        readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
+        found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if "{run_id}" not in location:
+            publishing.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id, bool(was_ready))
+    return tuple(found)

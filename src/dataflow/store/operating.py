@@ -1,0 +1,152 @@
+"""An operator's moves: resubmit, hold, release, mark, cancel, withdraw, purge. Each is journalled with who and why."""
+
+from __future__ import annotations
+
+import json
+
+from dataflow import errors
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.records import Publication
+from dataflow.model.status import WorkState
+from dataflow.store import publishing
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from dataflow.model.records import Plan
+    from dataflow.store.database import Transaction
+
+    Pair = tuple[str, str]
+
+
+def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> Any:
+    """Runs a verb once per token: a repeat gets the first answer and changes nothing."""
+    kept = tx.find("operate.find_token", token=token)
+    if kept is not None:
+        return json.loads(kept[0])
+    answer = verb()
+    tx.run("operate.keep_token", token=token, action=action, answer=json.dumps(answer))
+    return answer
+
+
+def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], actor: str, why: str, priority: int | None) -> int:
+    """Makes work be done again by the ordinary command; refuses, as a whole, what is unknown or RUNNING."""
+    named = _named(tx, plan, pairs)
+    running = [(dataid, run_id) for _, dataid, _, state, _, run_id in named if state == WorkState.RUNNING]
+    if running:
+        dataid, run_id = running[0]
+        raise errors.Conflict(
+            f"{plan.job.name}/{dataid} is RUNNING under run {run_id}; nothing was resubmitted. "
+            f"Wait for it, or: dataflow cancel {run_id}"
+        )
+    count = tx.run(
+        "operate.resubmit",
+        job_id=plan.job_id,
+        reason=f"resubmitted by {actor}" + (f": {why}" if why else ""),
+        priority=priority,
+        **tx.batch(pairs),
+    )
+    _journal(tx, "resubmit", actor, plan, named, "", why)
+    return count
+
+
+def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, actor: str, why: str) -> int:
+    """Sets or lifts the flag that blocks claims, on the whole job (None) or on some of its work."""
+    action = "hold" if on else "release"
+    if pairs is None:
+        count = tx.run("operate.hold_job", job_id=plan.job_id, hold=on)
+        if count:
+            write_journal(tx, Entry(action=action, actor=actor, job=plan.job.name, why=why))
+        return count
+    named = _named(tx, plan, pairs)
+    count = tx.run("operate.hold_work", job_id=plan.job_id, hold=on, **tx.batch(pairs))
+    if count:
+        _journal(tx, action, actor, plan, named, "", why)
+    return count
+
+
+def cancel(tx: Transaction, run_id: int, actor: str, why: str) -> dict[str, Any]:
+    """Revokes a run; its work is FAILED until somebody resubmits it."""
+    reason = f"cancelled by {actor}" + (f": {why}" if why else "")
+    return revoke(tx, run_id, WorkState.FAILED, actor, reason)
+
+
+def revoke(tx: Transaction, run_id: int, state: WorkState, actor: str, reason: str) -> dict[str, Any]:
+    """Takes the work away from a run and leaves it in another state."""
+    row = tx.find("operate.revoke_run", run_id=run_id, reason=reason)
+    if row is None:
+        found = tx.find("finish.find_run", run_id=run_id)
+        if found is None:
+            raise errors.UnknownName(f"No run {run_id}. List: dataflow runs")
+        raise errors.Conflict(f"Run {run_id} has already ended as {found[1]}. See: dataflow runs")
+    work_id, _, dataid, host = row
+    tx.run("operate.revoke_work", work_id=work_id, run_id=run_id, state=state.value, reason=reason)
+    entry = Entry("cancel", actor, dataid=dataid, run_id=run_id, from_state=WorkState.RUNNING, to_state=state, why=reason)
+    write_journal(tx, entry)
+    return {"run_id": run_id, "dataid": dataid, "host": host}
+
+
+def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
+    """A revoked run says that its children are dead."""
+    if tx.run("operate.acknowledge", run_id=run_id, claimant=claimant):
+        tx.run("operate.acknowledge_work", run_id=run_id)
+
+
+def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, actor: str, why: str) -> str:
+    """Sets how a work stands by hand and gives the state it was in.
+
+    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. RUNNING work loses its run.
+    """
+    work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
+    reason = f"marked {state} by {actor}" + (f": {why}" if why else "")
+    if found == WorkState.RUNNING:
+        revoke(tx, run_id, state, actor, reason)
+    else:
+        tx.run("operate.mark", work_id=work_id, from_state=found, state=state.value, reason=reason)
+    for output in plan.outputs:
+        if state is WorkState.DONE:
+            tx.lock("publish.lock_datasets", dataset_ids=[output.dataset_id])
+            publication = Publication(output.dataset.name, checked="")
+            own = (dataid, sort_key(dataid, Grain(output.dataset.grain)))
+            publishing.publish(tx, output.dataset_id, own, publication, None, False)
+        elif state is WorkState.INVALID:
+            publishing.withdraw(tx, output.dataset_id, [pair])
+    entry = Entry("mark", actor, plan.job.name, "", dataid, None, found, state, 1, reason)
+    write_journal(tx, entry)
+    return str(found)
+
+
+def purge(tx: Transaction, before: str, most: int) -> int:
+    """Deletes a bounded part of the history older than a time and gives how many rows went."""
+    runs = [row[0] for row in tx.rows("operate.purge_runs", before=before, most=most)]
+    if runs:
+        tx.run("operate.purge_pins", **tx.ids(runs))
+    lines = tx.run("operate.purge_journal", before=before, most=most)
+    tx.run("operate.purge_tokens", before=before)
+    return len(runs) + lines
+
+
+def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
+    rows = tx.rows("operate.list_named", job_id=plan.job_id, **tx.batch(pairs))
+    if len(rows) < len(pairs):
+        known = {row[1] for row in rows}
+        missing = next(dataid for dataid, _ in pairs if dataid not in known)
+        raise errors.UnknownName(
+            f"Job {plan.job.name} has no work {missing}; nothing was changed. See: dataflow why {plan.job.name} {missing}"
+        )
+    return rows
+
+
+def _journal(
+    tx: Transaction, action: str, actor: str, plan: Plan, named: Sequence[tuple[Any, ...]], to: str, why: str
+) -> None:
+    if len(named) == 1:
+        _, dataid, _, state, _, _ = named[0]
+        entry = Entry(action, actor, plan.job.name, "", dataid, None, state, to, 1, why)
+    else:
+        entry = Entry(action, actor, plan.job.name, "", "", None, "", to, len(named), why)
+    write_journal(tx, entry)

@@ -1,0 +1,209 @@
+"""Chunks change, and the work that waits for them changes with them, in the same transaction.
+
+`present` in work_input moves only when a chunk's readiness moved, so saying `ready` twice counts once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import consumers_of
+from dataflow.model.status import WorkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataflow.model.records import Publication
+    from dataflow.store.database import Transaction
+
+    Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One input of one job that reads a dataset."""
+
+    job_id: int
+    position: int
+    mapping: str
+    job: str
+    priority: int
+    ordered: bool
+    first: str
+    grain: str
+    timezone: str
+    inputs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
+
+    `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
+    """
+
+    gained: Sequence[Pair] = ()
+    lost: Sequence[Pair] = ()
+    renewed: Sequence[Pair] = ()
+
+
+def list_consumers(tx: Transaction, dataset_id: int) -> list[Consumer]:
+    """The job inputs that read a dataset."""
+    return [Consumer(*row) for row in tx.rows("publish.consumers", dataset_id=dataset_id)]
+
+
+def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: bool) -> int:
+    """Publishes chunks that come from outside and gives how many changed."""
+    tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+    batch = tx.batch(pairs)
+    ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)} if again else set()
+    changed: dict[str, int] = dict(tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch))  # type: ignore[arg-type]
+    moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
+    gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
+    renewed = [pair for pair in moved if changed[pair[0]] > 1]
+    chunks_changed(tx, dataset_id, Change(gained=gained, renewed=renewed))
+    return len(changed)
+
+
+def publish(
+    tx: Transaction, dataset_id: int, pair: Pair, publication: Publication, run_id: int | None, stale: bool
+) -> int:
+    """Gives out the next version of one chunk and returns its number."""
+    dataid, key = pair
+    before = tx.find("publish.find_chunk", dataset_id=dataset_id, dataid=dataid)
+    row = tx.find(
+        "publish.publish",
+        dataset_id=dataset_id,
+        dataid=dataid,
+        sort_key=key,
+        run_id=run_id,
+        location=publication.location,
+        row_count=publication.rows,
+        size=publication.size,
+        checksum=publication.checksum,
+        checked=publication.checked,
+        stale=stale,
+    )
+    was_ready = bool(before and before[2])
+    chunks_changed(
+        tx,
+        dataset_id,
+        Change(
+            gained=[pair] if not was_ready and not stale else (),
+            lost=[pair] if was_ready and stale else (),
+            renewed=[pair] if before and before[1] > 0 else (),
+        ),
+    )
+    assert row is not None
+    return int(row[0])
+
+
+def withdraw(tx: Transaction, dataset_id: int, pairs: Sequence[Pair]) -> int:
+    """Takes chunks out of use; work that waits for them waits on."""
+    tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+    rows = tx.rows("publish.withdraw", dataset_id=dataset_id, **tx.batch(pairs))
+    were_ready = {dataid for dataid, was_ready in rows if was_ready}
+    chunks_changed(tx, dataset_id, Change(lost=[pair for pair in pairs if pair[0] in were_ready]))
+    return len(rows)
+
+
+def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_id: int, was_ready: bool) -> None:
+    """Stops new readers of a chunk that a run is about to overwrite in place."""
+    tx.run("publish.make_dirty", chunk_id=chunk_id, run_id=run_id)
+    if was_ready:
+        chunks_changed(tx, dataset_id, Change(lost=[pair]))
+
+
+def make_clean(tx: Transaction, run_id: int) -> None:
+    """Undoes make_dirty for a run whose command never started."""
+    for dataset_id, dataid, key, is_ready in tx.rows("publish.make_clean", run_id=run_id):
+        if is_ready:
+            chunks_changed(tx, dataset_id, Change(gained=[(dataid, key)]))
+
+
+def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
+    """Brings all work downstream of a dataset up to date with a change of its chunks."""
+    if not (change.gained or change.lost or change.renewed):
+        return
+    for consumer in list_consumers(tx, dataset_id):
+        if change.gained:
+            arrive(tx, consumer, change.gained)
+        if change.lost:
+            _depart(tx, consumer, _work_of(consumer, change.lost))
+        if change.renewed:
+            _renew(tx, consumer, _work_of(consumer, change.renewed))
+
+
+def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
+    """Makes or updates the work that these ready chunks serve."""
+    pairs = _work_of(consumer, chunks)
+    if not pairs:
+        return
+    new = tx.rows(
+        "publish.insert_work",
+        job_id=consumer.job_id,
+        priority=consumer.priority,
+        ordered=consumer.ordered,
+        state=WorkState.CLAIMABLE.value if consumer.inputs == 1 else WorkState.WAITING.value,
+        missing=consumer.inputs - 1,
+        **tx.batch(pairs),
+    )
+    if new:
+        ids = tx.ids([row[0] for row in new])
+        tx.run("publish.insert_work_input", job_id=consumer.job_id, position=consumer.position, **ids)
+    made = {row[1] for row in new}
+    if consumer.first in made:
+        waive_first(tx, consumer.job_id, consumer.first)
+    known = [pair for pair in pairs if pair[0] not in made] if len(new) < len(pairs) else []
+    if known:
+        _count(tx, consumer, known, 1)
+        tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(known))
+
+
+def waive_first(tx: Transaction, job_id: int, dataid: str) -> None:
+    """The first work of a job with a `previous` input needs no chunk before it."""
+    batch = tx.batch([(dataid, "")])
+    for position in [row[0] for row in tx.rows("registration.lagging_inputs", job_id=job_id)]:
+        tx.run("publish.waive_input", job_id=job_id, dataid=dataid, position=position)
+    tx.run("publish.count_missing", job_id=job_id, **batch)
+    tx.run("publish.arrive", job_id=job_id, **batch)
+
+
+def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
+    _count(tx, consumer, pairs, -1)
+    tx.run("publish.depart", job_id=consumer.job_id, **tx.batch(pairs))
+
+
+def _renew(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
+    tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
+    again = tx.rows("publish.renew_work", job_id=consumer.job_id, **tx.batch(pairs))
+    if not again:
+        return
+    for (output_id,) in tx.rows("publish.outputs_of", job_id=consumer.job_id):
+        stale = tx.rows("publish.make_stale", dataset_id=output_id, **tx.batch(again))
+        lost = {row[0] for row in stale}
+        chunks_changed(tx, output_id, Change(lost=[pair for pair in again if pair[0] in lost]))
+
+
+def _count(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair], delta: int) -> None:
+    tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
+    batch = tx.batch(pairs)
+    tx.run("publish.count_present", job_id=consumer.job_id, position=consumer.position, delta=delta, **batch)
+    tx.run("publish.count_missing", job_id=consumer.job_id, **batch)
+
+
+def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
+    """The work that chunks of an input serve, in the job's own order."""
+    grain = Grain(consumer.grain)
+    if consumer.mapping == "same":
+        if grain is Grain.TEXT:
+            return chunks
+        return [(dataid, sort_key(dataid, grain)) for dataid, _ in chunks]
+    served = []
+    for dataid, _ in chunks:
+        for work in consumers_of(consumer.mapping, dataid, grain, consumer.timezone):
+            served.append((work, sort_key(work, grain)))
+    return served

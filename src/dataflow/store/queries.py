@@ -1,0 +1,63 @@
+"""Loads the named queries of sql/*.sql and spells them for one database.
+
+A query is named `file.query`. Words beginning with `$` stand for what the databases write differently; each
+driver gives their spelling. A query tagged `@sqlite` or `@postgres` replaces the untagged one there.
+"""
+
+from __future__ import annotations
+
+import os
+
+SQL_DIR = os.path.join(os.path.dirname(__file__), "sql")
+
+
+class Queries:
+    """The queries of one dialect, read file by file when first asked for."""
+
+    def __init__(self, dialect: str, words: dict[str, str]) -> None:
+        self._dialect = dialect
+        self._words = sorted(words.items(), key=lambda item: -len(item[0]))
+        self._texts: dict[str, str] = {}
+
+    def text(self, name: str) -> str:
+        """The SQL of one query, ready for the driver."""
+        found = self._texts.get(name)
+        if found is None:
+            self._load(name.partition(".")[0])
+            found = self._texts[name]
+        return found
+
+    def spell(self, sql: str) -> str:
+        """Replaces the `$` words by this dialect's spelling."""
+        for word, spelling in self._words:
+            sql = sql.replace("$" + word, spelling)
+        return sql
+
+    def _load(self, file: str) -> None:
+        with open(os.path.join(SQL_DIR, file + ".sql"), encoding="utf-8") as source:
+            sections = source.read().split("-- name: ")[1:]
+        plain: dict[str, str] = {}
+        tagged: dict[str, str] = {}
+        for section in sections:
+            heading, _, sql = section.partition("\n")
+            query, _, tag = heading.strip().partition(" @")
+            if tag == self._dialect:
+                tagged[f"{file}.{query}"] = self.spell(sql)
+            elif not tag:
+                plain[f"{file}.{query}"] = self.spell(sql)
+        self._texts.update(plain | tagged)
+
+
+def read_migrations() -> list[tuple[int, str, str]]:
+    """Number, name and text of every migration, in order."""
+    folder = os.path.join(SQL_DIR, "migrations")
+    found = []
+    for file in sorted(os.listdir(folder)):
+        if file.endswith(".sql"):
+            with open(os.path.join(folder, file), encoding="utf-8") as source:
+                found.append((int(file[:4]), file[5:-4], source.read()))
+    return found
+
+
+SCHEMA_VERSION = 1
+"""The number of the newest migration, so that a start need not read the folder; a test keeps it true."""

@@ -1,0 +1,239 @@
+"""Datasets and jobs come, change and go; a job's work is rebuilt in the transaction that changes its inputs."""
+
+from __future__ import annotations
+
+import json
+
+from dataflow import errors
+from dataflow.model.records import Dataset, Job, JobInput, Plan, PlanInput, PlanOutput
+from dataflow.store import publishing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataflow.store.database import Row, Transaction
+
+REBUILD_BATCH = 5000
+CALENDAR_SUFFIX = ".calendar"
+
+
+def calendar_name(job: str) -> str:
+    """The name of the calendar dataset that a job's schedule makes."""
+    return job + CALENDAR_SUFFIX
+
+
+def dataset_from_row(row: Row) -> Dataset:
+    """A dataset record from its columns after the id."""
+    return Dataset(*row[:12], tuple(sorted(json.loads(row[12]).items())))
+
+
+def job_from_row(row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]) -> Job:
+    """A job record from its columns after the id and its parts; the calendar of its schedule is not an input."""
+    name, schedule, start, end, catchup, timezone, ordered, *limits = row[:13]
+    return Job(
+        name,
+        tuple(item for item in inputs if item.dataset != calendar_name(name)),
+        tuple(outputs),
+        tuple((item[0], item[1]) for item in environment),
+        schedule,
+        start,
+        end,
+        bool(catchup),
+        timezone,
+        bool(ordered),
+        *limits,
+    )
+
+
+def find_dataset(tx: Transaction, name: str) -> tuple[int, Dataset] | None:
+    """A dataset and its id by name."""
+    row = tx.find("registration.find_dataset", name=name)
+    return None if row is None else (row[0], dataset_from_row(row[1:]))
+
+
+def find_plan(tx: Transaction, name: str) -> Plan | None:
+    """A job with all that a run of it needs."""
+    row = tx.find("registration.find_job", name=name)
+    return None if row is None else _plan_from_row(tx, row)
+
+
+def list_plans(tx: Transaction) -> list[Plan]:
+    """All jobs, by name."""
+    return [_plan_from_row(tx, row) for row in tx.rows("registration.list_jobs")]
+
+
+def upsert_dataset(tx: Transaction, dataset: Dataset) -> int:
+    """Registers a dataset or changes its fields; runs of its jobs will see the change."""
+    row = tx.find(
+        "registration.upsert_dataset",
+        name=dataset.name,
+        hostname=dataset.hostname,
+        database=dataset.database,
+        schemaname=dataset.schemaname,
+        tablename=dataset.tablename,
+        username=dataset.username,
+        encryptedpass=dataset.encryptedpass,
+        location=dataset.location,
+        format=dataset.format,
+        grain=str(dataset.grain),
+        timezone=dataset.timezone,
+        mode=dataset.mode,
+        options=json.dumps(dict(dataset.options), sort_keys=True),
+    )
+    assert row is not None
+    tx.run("registration.bump_revisions", dataset_id=row[0])
+    return int(row[0])
+
+
+def upsert_calendar(tx: Transaction, dataset_id: int, expression: str, start: str, end: str, catchup: bool) -> None:
+    """Makes a dataset a calendar: its chunks become ready as time passes."""
+    tx.run(
+        "registration.upsert_calendar",
+        dataset_id=dataset_id,
+        expression=expression,
+        start_at=start,
+        end_at=end,
+        catchup=catchup,
+    )
+
+
+def remove_dataset(tx: Transaction, name: str) -> int:
+    """Removes a dataset that no job uses, with its chunks; gives how many there were."""
+    found = find_dataset(tx, name)
+    assert found is not None
+    dataset_id = found[0]
+    tx.lock("registration.lock_datasets", dataset_ids=[dataset_id])
+    users = [row[0] for row in tx.rows("registration.users_of_dataset", dataset_id=dataset_id)]
+    if users:
+        raise errors.Conflict(
+            f"Dataset {name} is used by {', '.join(users)}. Remove or change these jobs first: "
+            f"dataflow job remove {users[0]}"
+        )
+    chunks = tx.run("registration.delete_chunks", dataset_id=dataset_id)
+    tx.run("registration.delete_calendar", dataset_id=dataset_id)
+    tx.run("registration.delete_dataset", dataset_id=dataset_id)
+    return chunks
+
+
+def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str, grain_timezone: str) -> int:
+    """Registers a job or changes it, and rebuilds its work; `inputs` holds the schedule's calendar too."""
+    ids = {name: _dataset_id(tx, name) for name in {*(item.dataset for item in inputs), *job.outputs}}
+    tx.lock("registration.lock_datasets", dataset_ids=sorted(ids.values()))
+    job_id = _upsert_job_row(tx, job, grain, grain_timezone)
+    _replace_parts(tx, job_id, job, inputs, ids)
+    rebuild_work(tx, job_id, job)
+    return job_id
+
+
+def remove_job(tx: Transaction, plan: Plan) -> None:
+    """Removes a job with its work; its runs and journal stay as history."""
+    job_id = plan.job_id
+    row = tx.find("registration.count_running", job_id=job_id)
+    if row and row[0]:
+        raise errors.Conflict(
+            f"Job {plan.job.name} has {row[0]} running. Wait, or end them: dataflow runs --job {plan.job.name}"
+        )
+    for query in ("delete_work_inputs", "delete_work", "delete_job_parts", "delete_job_inputs", "delete_job_outputs"):
+        tx.run(f"registration.{query}", job_id=job_id)
+    tx.run("registration.delete_job", job_id=job_id)
+    calendar = find_dataset(tx, calendar_name(plan.job.name))
+    if calendar is not None:
+        remove_dataset(tx, calendar_name(plan.job.name))
+
+
+def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
+    """Counts the inputs of all of a job's work anew, and makes work for chunks that were ready before."""
+    tx.run("registration.delete_work_inputs", job_id=job_id)
+    inputs = tx.rows("registration.job_inputs", job_id=job_id)
+    tx.run(
+        "registration.reset_work", job_id=job_id, inputs=len(inputs), priority=job.priority, ordered=job.ordered
+    )
+    tx.run("registration.insert_work_inputs", job_id=job_id)
+    if job.start:
+        publishing.waive_first(tx, job_id, job.start)
+    for dataset_id in {row[1] for row in inputs}:
+        for consumer in publishing.list_consumers(tx, dataset_id):
+            if consumer.job_id == job_id:
+                _arrive_all(tx, consumer, dataset_id)
+    tx.run("registration.delete_uncalled_inputs", job_id=job_id)
+    tx.run("registration.delete_uncalled", job_id=job_id)
+
+
+def _arrive_all(tx: Transaction, consumer: publishing.Consumer, dataset_id: int) -> None:
+    after = ""
+    while True:
+        rows = tx.rows("registration.ready_chunks", dataset_id=dataset_id, after=after, most=REBUILD_BATCH)
+        if not rows:
+            return
+        publishing.arrive(tx, consumer, [(row[0], row[1]) for row in rows])
+        after = rows[-1][1]
+
+
+def _dataset_id(tx: Transaction, name: str) -> int:
+    found = find_dataset(tx, name)
+    if found is None:
+        raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
+    return found[0]
+
+
+def _upsert_job_row(tx: Transaction, job: Job, grain: str, grain_timezone: str) -> int:
+    row = tx.find(
+        "registration.upsert_job",
+        name=job.name,
+        schedule=job.schedule,
+        start_at=job.start,
+        end_at=job.end,
+        catchup=job.catchup,
+        timezone=job.timezone,
+        ordered=job.ordered,
+        retries=job.retries,
+        retry_delay_seconds=job.retry_delay_seconds,
+        max_running=job.max_running,
+        lease_seconds=job.lease_seconds,
+        grace_seconds=job.grace_seconds,
+        priority=job.priority,
+        grain=str(grain),
+        grain_timezone=grain_timezone,
+    )
+    assert row is not None
+    return int(row[0])
+
+
+def _replace_parts(
+    tx: Transaction, job_id: int, job: Job, inputs: Sequence[JobInput], ids: dict[str, int]
+) -> None:
+    for query in ("delete_job_parts", "delete_job_inputs", "delete_job_outputs"):
+        tx.run(f"registration.{query}", job_id=job_id)
+    for position, item in enumerate(inputs):
+        where = {"job_id": job_id, "position": position, "dataset_id": ids[item.dataset]}
+        tx.run("registration.insert_job_input", mapping=item.mapping, **where)
+    for position, name in enumerate(job.outputs):
+        producer = tx.find("registration.producer_of", dataset_id=ids[name])
+        if producer is not None:
+            raise errors.Conflict(
+                f"Dataset {name} is already produced by job {producer[0]}, and a dataset has one producer. "
+                f"Give {job.name} another output, or: dataflow job remove {producer[0]}"
+            )
+        tx.run("registration.insert_job_output", dataset_id=ids[name], job_id=job_id, position=position)
+    for name, value in job.environment:
+        tx.run("registration.insert_job_environment", job_id=job_id, name=name, value=value)
+
+
+def _plan_from_row(tx: Transaction, row: Row) -> Plan:
+    job_id = row[0]
+    inputs = [
+        PlanInput(item[0], item[1], item[2], dataset_from_row(item[3:]))
+        for item in tx.rows("registration.job_inputs", job_id=job_id)
+    ]
+    outputs = [
+        PlanOutput(item[0], dataset_from_row(item[1:])) for item in tx.rows("registration.job_outputs", job_id=job_id)
+    ]
+    job = job_from_row(
+        row[1:],
+        [JobInput(item.dataset.name, item.mapping) for item in inputs],
+        [item.dataset.name for item in outputs],
+        tx.rows("registration.job_environment", job_id=job_id),
+    )
+    grain, grain_timezone, _, script_path, revision = row[14:]
+    return Plan(job_id, job, revision, grain, grain_timezone, script_path, tuple(inputs), tuple(outputs))

@@ -1,0 +1,173 @@
+-- name: look
+-- The job, and whether anything must be done before a claim: a calendar is due, a lease has lapsed, a wait is over.
+SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.retries, j.revision, j.script_path,
+       EXISTS (SELECT 1 FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
+               WHERE i.job_id = j.job_id AND c.due_at <= $now_seconds),
+       EXISTS (SELECT 1 FROM run r WHERE r.job_id = j.job_id AND r.ended_at IS NULL
+               AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)),
+       EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
+               AND w.not_before <= $now_seconds)
+FROM job j
+WHERE j.job_id = :job_id
+
+-- name: lock_job
+-- A limit on running work is computed under the job row's lock (PostgreSQL only).
+SELECT 1 FROM job WHERE job_id = :job_id FOR UPDATE
+
+-- name: count_live
+-- Live runs of a job.
+SELECT count(*) FROM run
+WHERE job_id = :job_id AND ended_at IS NULL AND lease_until > $lease_now AND clock_id = $clock_id
+
+-- name: list_lapsed
+-- Runs of a job that are seen to be dead: the lease has lapsed, the machine was started anew, or the claimant is gone.
+-- One whose work may outlive its process is left until its kill command has run.
+SELECT r.run_id, r.work_id, r.dataid, r.host, r.claimant, r.has_kill_command
+FROM run r
+WHERE r.job_id = :job_id AND r.ended_at IS NULL
+  AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id OR r.claimant IN (SELECT ids.id FROM $names))
+  AND (:any_kind OR NOT r.has_kill_command OR r.run_id IN (SELECT ids.id FROM $ids))
+ORDER BY r.work_id $skip_locked
+
+-- name: list_claimants
+-- The claimants of a job's live runs on one machine, to ask the kernel whether they still live.
+SELECT DISTINCT claimant FROM run
+WHERE job_id = :job_id AND ended_at IS NULL AND host = :host AND boot_id = :boot_id AND claimant <> :claimant
+
+-- name: free_run
+-- Ends a dead run. The predicate is repeated: a renewal may have come in between.
+UPDATE run SET ended_at = $now_at, outcome = 'LOST', reason = :reason
+WHERE run_id = :run_id AND ended_at IS NULL
+  AND (lease_until <= $lease_now OR clock_id <> $clock_id OR claimant IN (SELECT ids.id FROM $names))
+RETURNING run_id
+
+-- name: free_work
+-- Gives a dead run's work back: at once the first time, later and later after that, and not at all after :max_losses.
+UPDATE work
+SET losses = losses + 1, modified_at = $now_at, reason = :reason,
+    not_before = CASE WHEN losses = 0 OR losses + 1 >= :max_losses THEN NULL
+                      ELSE $now_seconds + $least(:delay_seconds * (1 << losses), 600) END,
+    state = CASE WHEN losses + 1 >= :max_losses THEN 'FAILED'
+                 WHEN losses > 0 OR missing > 0 THEN 'WAITING'
+                 ELSE 'CLAIMABLE' END
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: promote
+-- Work whose wait is over; bounded, so that a claim stays small.
+UPDATE work
+SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, not_before = NULL, modified_at = $now_at
+WHERE work_id IN (SELECT work_id FROM work
+                  WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before <= $now_seconds
+                  ORDER BY not_before LIMIT 1000 $skip_locked)
+  AND state = 'WAITING'
+
+-- name: next_work
+-- The first claimable work in order.
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state FROM work
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE'
+ORDER BY priority DESC, sort_key LIMIT 1 $skip_locked
+
+-- name: next_ordered
+-- The first unfinished work of an ordered job, whatever its state: nothing may overtake it.
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold FROM work
+WHERE job_id = :job_id AND ordered AND state <> 'DONE'
+ORDER BY sort_key LIMIT 1 $for_update
+
+-- name: named_work
+-- One particular work.
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold FROM work
+WHERE job_id = :job_id AND dataid = :dataid $for_update
+
+-- name: earlier_work
+-- Whether a job has work before a given place in order.
+SELECT 1 FROM work WHERE job_id = :job_id AND sort_key < :sort_key LIMIT 1
+
+-- name: state_of
+-- The state of one work of a job.
+SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
+
+-- name: insert_run
+-- A new run with its lease.
+INSERT INTO run (work_id, job_id, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
+                 script_path, script_hash, has_kill_command, started_at, lease_seconds, grace_seconds, lease_until,
+                 clock_id)
+VALUES (:work_id, :job_id, :dataid, :attempt, :token, :claimant, :host, :boot_id, :pid, :user_name, :environment,
+        :script_path, :script_hash, :has_kill_command, $now_at, :lease_seconds, :grace_seconds,
+        $lease_now + :lease_seconds, $clock_id)
+RETURNING run_id
+
+-- name: take
+-- Gives the work to the run, if it is still in the state it was found in and no later run has had it.
+UPDATE work SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', modified_at = $now_at
+WHERE work_id = :work_id AND state = :state AND run_id < :run_id
+RETURNING work_id
+
+-- name: insert_forced_work
+-- Work that is forced before any of its inputs called for it.
+INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, modified_at)
+VALUES (:job_id, :dataid, :sort_key, :priority, :ordered, 'WAITING',
+        (SELECT count(*) FROM job_input WHERE job_id = :job_id), $now_at)
+ON CONFLICT (job_id, dataid) DO NOTHING
+RETURNING work_id
+
+-- name: insert_forced_inputs
+-- None of them is present: had one been, the work would exist.
+INSERT INTO work_input (work_id, position, needed, present)
+SELECT :work_id, position, 1, 0 FROM job_input WHERE job_id = :job_id
+
+-- name: pin_chunk
+-- An input chunk as the run will read it.
+SELECT c.chunk_id, c.version, c.location, c.size, c.checked, c.dirty_run_id
+FROM chunk c
+WHERE c.dataset_id = :dataset_id AND c.dataid = :dataid AND c.version > 0 AND NOT c.withdrawn
+
+-- name: pin
+-- Remembers the version a run reads.
+INSERT INTO run_input (run_id, position, chunk_id, version) VALUES (:run_id, :position, :chunk_id, :version)
+
+-- name: output_chunks
+-- What is already published where the run will write.
+SELECT d.dataset_id, d.name, d.location, c.chunk_id, c.sort_key, c.version,
+       c.version > 0 AND NOT c.withdrawn AND NOT c.stale AND c.dirty_run_id IS NULL
+FROM job_output o
+JOIN dataset d ON d.dataset_id = o.dataset_id
+JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = :dataid
+WHERE o.job_id = :job_id AND c.version > 0
+ORDER BY d.dataset_id
+
+-- name: readers
+-- Live runs that read a chunk.
+SELECT r.run_id FROM run_input i
+JOIN run r ON r.run_id = i.run_id
+WHERE i.chunk_id = :chunk_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
+  AND r.run_id <> :run_id
+ORDER BY r.run_id
+
+-- name: find_by_token
+-- The run an earlier call with this token made, so that a repeat after a lost answer is the same claim.
+SELECT run_id, work_id, dataid, attempt, lease_seconds, grace_seconds FROM run
+WHERE token = :token AND ended_at IS NULL
+
+-- name: pins_of
+-- What a run reads, with the chunks as they are now.
+SELECT i.position, i.chunk_id, i.version, c.dataid, c.location, c.size, c.checked, c.dirty_run_id
+FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+WHERE i.run_id = :run_id
+ORDER BY i.position
+
+-- name: renew
+-- One statement for all runs of a process; a lapsed lease cannot be renewed, an ended run neither.
+UPDATE run SET lease_until = $lease_now + lease_seconds
+WHERE run_id IN (SELECT ids.id FROM $ids) AND claimant = :claimant AND ended_at IS NULL
+  AND lease_until > $lease_now AND clock_id = $clock_id
+RETURNING run_id
+
+-- name: still_held
+-- Which of these runs are still the claimant's; reads only.
+SELECT run_id FROM run
+WHERE run_id IN (SELECT ids.id FROM $ids) AND claimant = :claimant AND ended_at IS NULL
+
+-- name: set_script_path
+-- Remembers where the job's script was first run from.
+UPDATE job SET script_path = :script_path WHERE job_id = :job_id AND script_path = ''

@@ -1,0 +1,60 @@
+-- name: lock_inputs
+-- Keeps a re-publish of an input out until the pins are compared (PostgreSQL only).
+SELECT c.chunk_id FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+WHERE i.run_id = :run_id ORDER BY c.chunk_id FOR SHARE OF c
+
+-- name: end_run
+-- The run's one accepted outcome: only while it has not ended and its lease still runs.
+UPDATE run
+SET ended_at = $now_at, outcome = :outcome, exit_code = :exit_code, reason = :reason, answers = :answers
+WHERE run_id = :run_id AND claimant = :claimant AND ended_at IS NULL
+  AND lease_until > $lease_now AND clock_id = $clock_id
+RETURNING work_id
+
+-- name: find_run
+-- How a run stands, to tell why it may not finish.
+SELECT claimant, outcome, reason, lease_until > $lease_now AND clock_id = $clock_id FROM run WHERE run_id = :run_id
+
+-- name: count_moved_pins
+-- Inputs that are no longer what the run read.
+SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+WHERE i.run_id = :run_id
+  AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL)
+
+-- name: work_done
+-- The work's outputs are published; born stale, it is to be done again.
+UPDATE work
+SET state = CASE WHEN NOT :stale THEN 'DONE' WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END,
+    resubmitted = FALSE, attempts = 0, losses = 0, returns = 0, not_before = NULL,
+    reason = CASE WHEN :stale THEN 'an input changed while it ran' ELSE '' END, modified_at = $now_at
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: work_failed
+-- The attempt failed: another one later while attempts are left.
+UPDATE work
+SET attempts = attempts + 1, reason = :reason, modified_at = $now_at,
+    not_before = CASE WHEN attempts < :retries THEN $now_seconds + :retry_delay_seconds END,
+    state = CASE WHEN attempts < :retries THEN 'WAITING' ELSE 'FAILED' END
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: work_ended
+-- The checks said no, or the error is final.
+UPDATE work SET state = :state, reason = :reason, modified_at = $now_at
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: work_returned
+-- Handed back without using an attempt: at once, or after a wait that doubles each time.
+UPDATE work
+SET returns = returns + CASE WHEN :delay_seconds > 0 THEN 1 ELSE 0 END, reason = :reason, modified_at = $now_at,
+    not_before = CASE WHEN :delay_seconds > 0
+                      THEN $now_seconds + $least(:delay_seconds * (1 << $least(returns, 10)), 600) END,
+    state = CASE WHEN :delay_seconds > 0 OR missing > 0 THEN 'WAITING' ELSE 'CLAIMABLE' END
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: job_of
+-- The job a run belongs to, with what finishing needs of it.
+SELECT job_id, name, retries, retry_delay_seconds, grain FROM job WHERE job_id = :job_id

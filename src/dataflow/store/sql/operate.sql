@@ -1,0 +1,93 @@
+-- name: find_token
+-- The answer an earlier call with this token got.
+SELECT answer FROM verb_token WHERE token = :token
+
+-- name: keep_token
+INSERT INTO verb_token (token, action, answer, at) VALUES (:token, :action, :answer, $now_at)
+
+-- name: list_named
+-- The work of a batch with its state, locked.
+SELECT w.work_id, w.dataid, w.sort_key, w.state, w.hold, w.run_id
+FROM work w
+WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch)
+ORDER BY w.work_id $for_update
+
+-- name: list_in_state
+-- A job's work in one state, in order, after a place in order.
+SELECT dataid, sort_key FROM work
+WHERE job_id = :job_id AND state = :state AND sort_key > :after
+ORDER BY sort_key LIMIT :most
+
+-- name: list_between
+-- A job's work from one place in order to another, both included.
+SELECT dataid, sort_key FROM work
+WHERE job_id = :job_id AND sort_key >= :first AND sort_key <= :last
+ORDER BY sort_key
+
+-- name: resubmit
+-- To be done again by the ordinary command. A revoked run may still be ending: its lease is waited for.
+UPDATE work
+SET resubmitted = TRUE, attempts = 0, losses = 0, returns = 0, modified_at = $now_at, reason = :reason,
+    priority = coalesce(:priority, priority),
+    not_before = (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
+                  WHERE r.run_id = work.run_id AND r.outcome = 'CANCELLED'
+                    AND r.clock_id = $clock_id AND r.lease_until > $lease_now),
+    state = CASE WHEN missing > 0 THEN 'WAITING'
+                 WHEN EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND r.outcome = 'CANCELLED'
+                              AND r.clock_id = $clock_id AND r.lease_until > $lease_now) THEN 'WAITING'
+                 ELSE 'CLAIMABLE' END
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND state <> 'RUNNING'
+
+-- name: hold_work
+UPDATE work SET hold = :hold, modified_at = $now_at
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND hold <> :hold
+
+-- name: hold_job
+UPDATE job SET hold = :hold, modified_at = $now_at WHERE job_id = :job_id AND hold <> :hold
+
+-- name: revoke_run
+-- An operator takes a run's work away: it can no longer renew, finish or publish.
+UPDATE run SET ended_at = $now_at, outcome = 'CANCELLED', reason = :reason
+WHERE run_id = :run_id AND ended_at IS NULL
+RETURNING work_id, job_id, dataid, host
+
+-- name: revoke_work
+UPDATE work SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, modified_at = $now_at
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: acknowledge
+-- The revoked run's children are dead: its work need not wait for the lease.
+UPDATE run SET lease_until = $lease_now
+WHERE run_id = :run_id AND claimant = :claimant AND outcome = 'CANCELLED' AND lease_until > $lease_now
+
+-- name: acknowledge_work
+UPDATE work
+SET not_before = NULL, state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, modified_at = $now_at
+WHERE run_id = :run_id AND state = 'WAITING' AND not_before IS NOT NULL
+
+-- name: mark
+-- An operator says how the work stands.
+UPDATE work
+SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, attempts = 0, losses = 0, returns = 0,
+    modified_at = $now_at
+WHERE work_id = :work_id AND state = :from_state
+
+-- name: purge_runs
+-- Ended runs older than a time, except each work's last one; bounded.
+DELETE FROM run WHERE run_id IN (
+    SELECT r.run_id FROM run r
+    WHERE r.ended_at < :before AND NOT EXISTS (SELECT 1 FROM work w WHERE w.run_id = r.run_id)
+      AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.run_id = r.run_id)
+    ORDER BY r.run_id LIMIT :most)
+RETURNING run_id
+
+-- name: purge_pins
+DELETE FROM run_input WHERE run_id IN (SELECT ids.id FROM $ids)
+
+-- name: purge_journal
+DELETE FROM journal WHERE journal_id IN (
+    SELECT journal_id FROM journal WHERE at < :before ORDER BY journal_id LIMIT :most)
+
+-- name: purge_tokens
+DELETE FROM verb_token WHERE at < :before

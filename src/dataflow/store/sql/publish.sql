@@ -1,0 +1,142 @@
+-- name: lock_datasets
+-- Keeps registrations out while chunks of these datasets are published (PostgreSQL only).
+SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id FOR SHARE
+
+-- name: consumers
+-- The job inputs that read a dataset. A later statement than the lock, so that a job registered meanwhile is seen.
+SELECT i.job_id, i.position, i.mapping, j.name, j.priority, j.ordered, j.start_at, j.grain, j.grain_timezone,
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id)
+FROM job_input i
+JOIN job j ON j.job_id = i.job_id
+WHERE i.dataset_id = :dataset_id
+ORDER BY i.job_id, i.position
+
+-- name: outputs_of
+-- The datasets a job produces.
+SELECT dataset_id FROM job_output WHERE job_id = :job_id ORDER BY dataset_id
+
+-- name: ready_among
+-- Which chunks of a batch are ready now.
+SELECT c.dataid
+FROM $batch
+JOIN chunk c ON c.dataset_id = :dataset_id AND c.dataid = batch.dataid
+WHERE c.version > 0 AND NOT c.withdrawn AND NOT c.stale AND c.dirty_run_id IS NULL
+
+-- name: make_ready
+-- Publishes a batch of chunks that come from outside; those that are ready already stay as they are unless :again.
+INSERT INTO chunk (dataset_id, dataid, sort_key, version, modified_at)
+SELECT :dataset_id, batch.dataid, batch.sort_key, 1, $now_at
+FROM $batch
+WHERE TRUE
+ON CONFLICT (dataset_id, dataid) DO UPDATE
+SET version = chunk.version + 1, run_id = NULL, location = '', row_count = NULL, size = NULL, checksum = '',
+    checked = '', withdrawn = FALSE, stale = FALSE, dirty_run_id = NULL, modified_at = $now_at
+WHERE :again OR chunk.version = 0 OR chunk.withdrawn OR chunk.stale OR chunk.dirty_run_id IS NOT NULL
+RETURNING dataid, version
+
+-- name: find_chunk
+-- One chunk's facts before it is published again; locked, so that two publishers cannot both see the old version.
+SELECT chunk_id, version, version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
+FROM chunk
+WHERE dataset_id = :dataset_id AND dataid = :dataid $for_update
+
+-- name: publish
+-- Gives out the next version of a chunk that a run produced.
+INSERT INTO chunk (dataset_id, dataid, sort_key, version, run_id, location, row_count, size, checksum, checked, stale,
+                   modified_at)
+VALUES (:dataset_id, :dataid, :sort_key, 1, :run_id, :location, :row_count, :size, :checksum, :checked, :stale, $now_at)
+ON CONFLICT (dataset_id, dataid) DO UPDATE
+SET version = chunk.version + 1, run_id = excluded.run_id, location = excluded.location,
+    row_count = excluded.row_count, size = excluded.size, checksum = excluded.checksum, checked = excluded.checked,
+    stale = excluded.stale, withdrawn = FALSE, dirty_run_id = NULL, modified_at = excluded.modified_at
+RETURNING version
+
+-- name: withdraw
+-- Takes a batch of chunks out of use; the returned ones were ready.
+UPDATE chunk SET withdrawn = TRUE, modified_at = $now_at
+WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch) AND version > 0 AND NOT withdrawn
+RETURNING dataid, (NOT stale AND dirty_run_id IS NULL)
+
+-- name: make_stale
+-- Marks the outputs of a batch of work stale because an input has a newer version; the returned ones were ready.
+UPDATE chunk SET stale = TRUE, modified_at = $now_at
+WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
+  AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
+RETURNING dataid
+
+-- name: make_dirty
+-- A run is about to overwrite a published chunk in place: nobody may start reading it until it is published again.
+UPDATE chunk SET dirty_run_id = :run_id, modified_at = $now_at
+WHERE chunk_id = :chunk_id
+RETURNING dataid
+
+-- name: make_clean
+-- The run that was to overwrite the chunk never started its command: the old version is as good as before.
+UPDATE chunk SET dirty_run_id = NULL, modified_at = $now_at
+WHERE dirty_run_id = :run_id
+RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
+
+-- name: insert_work
+-- Work that a chunk calls for; what exists already is left to the statements below.
+INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, modified_at)
+SELECT :job_id, batch.dataid, batch.sort_key, :priority, :ordered, :state, :missing, $now_at
+FROM $batch
+WHERE TRUE
+ON CONFLICT (job_id, dataid) DO NOTHING
+RETURNING work_id, dataid
+
+-- name: insert_work_input
+-- The inputs of new work; the one that called for it is present, the others are not: had one been, the work would exist.
+INSERT INTO work_input (work_id, position, needed, present)
+SELECT ids.id, i.position, 1, CASE WHEN i.position = :position THEN 1 ELSE 0 END
+FROM $ids
+JOIN job_input i ON i.job_id = :job_id
+
+-- name: waive_input
+-- The first work of a job needs no previous chunk.
+UPDATE work_input SET needed = 0
+WHERE position = :position
+  AND work_id IN (SELECT work_id FROM work WHERE job_id = :job_id AND dataid = :dataid)
+
+-- name: lock_work
+-- Lock first, read in a later statement: two inputs that arrive at once must each see the other (PostgreSQL only).
+SELECT work_id FROM work
+WHERE job_id = :job_id AND dataid = ANY(:dataids::text[])
+ORDER BY work_id FOR UPDATE
+
+-- name: count_present
+-- An input chunk became ready (+1) or stopped being ready (-1).
+UPDATE work_input SET present = present + :delta
+WHERE position = :position
+  AND work_id IN (SELECT w.work_id FROM $batch JOIN work w ON w.job_id = :job_id AND w.dataid = batch.dataid)
+
+-- name: count_missing
+-- How many inputs each work of the batch still lacks.
+UPDATE work
+SET missing = (SELECT count(*) FROM work_input x WHERE x.work_id = work.work_id AND x.present < x.needed)
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
+
+-- name: arrive
+-- The last missing input is there.
+UPDATE work SET state = 'CLAIMABLE', reason = '', modified_at = $now_at
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
+  AND state = 'WAITING' AND missing = 0 AND not_before IS NULL
+
+-- name: depart
+-- An input went away before anybody took the work.
+UPDATE work SET state = 'WAITING', modified_at = $now_at
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
+  AND state = 'CLAIMABLE' AND missing > 0
+
+-- name: renew_work
+-- An input has a newer version: what was finished is to be done again, once.
+UPDATE work
+SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, attempts = 0, losses = 0, returns = 0,
+    resubmitted = FALSE, not_before = NULL, reason = 'an input has a newer version', modified_at = $now_at
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND state IN ('DONE', 'FAILED', 'INVALID')
+RETURNING dataid, sort_key
+
+-- name: journal
+-- One row for a work's move or for a bulk batch.
+INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
+VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state, :to_state, :items, :why)

@@ -1,0 +1,207 @@
+-- name: lock_registry
+-- One registration at a time, so that cycles and second producers cannot slip in side by side (PostgreSQL only).
+SELECT 1 FROM meta WHERE key = 'store_id' FOR UPDATE
+
+-- name: lock_datasets
+-- Keeps publishers of these datasets out until the job's work is rebuilt (PostgreSQL only).
+SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id FOR UPDATE
+
+-- name: store_id
+-- The name this store was given when it was made.
+SELECT value FROM meta WHERE key = 'store_id'
+
+-- name: set_store_id
+INSERT INTO meta (key, value) VALUES ('store_id', :store_id) ON CONFLICT (key) DO NOTHING
+
+-- name: upsert_dataset
+-- Registers a dataset or changes its fields.
+INSERT INTO dataset (name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
+                     grain, timezone, mode, options, modified_at)
+VALUES (:name, :hostname, :database, :schemaname, :tablename, :username, :encryptedpass, :location, :format,
+        :grain, :timezone, :mode, :options, $now_at)
+ON CONFLICT (name) DO UPDATE
+SET hostname = excluded.hostname, "database" = excluded."database", schemaname = excluded.schemaname,
+    tablename = excluded.tablename, username = excluded.username, encryptedpass = excluded.encryptedpass,
+    location = excluded.location, format = excluded.format, grain = excluded.grain, timezone = excluded.timezone,
+    mode = excluded.mode, options = excluded.options, modified_at = excluded.modified_at
+RETURNING dataset_id
+
+-- name: bump_revisions
+-- Runs of these jobs must read the dataset's fields again.
+UPDATE job SET revision = revision + 1
+WHERE job_id IN (SELECT job_id FROM job_input WHERE dataset_id = :dataset_id
+                 UNION SELECT job_id FROM job_output WHERE dataset_id = :dataset_id)
+
+-- name: list_datasets
+SELECT dataset_id, name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
+       grain, timezone, mode, options
+FROM dataset ORDER BY name
+
+-- name: find_dataset
+SELECT dataset_id, name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
+       grain, timezone, mode, options
+FROM dataset WHERE name = :name
+
+-- name: count_chunks
+SELECT count(*) FROM chunk WHERE dataset_id = :dataset_id
+
+-- name: users_of_dataset
+-- The jobs that read or produce a dataset.
+SELECT j.name FROM job j WHERE j.job_id IN (
+    SELECT job_id FROM job_input WHERE dataset_id = :dataset_id
+    UNION SELECT job_id FROM job_output WHERE dataset_id = :dataset_id)
+ORDER BY j.name
+
+-- name: delete_chunks
+DELETE FROM chunk WHERE dataset_id = :dataset_id
+
+-- name: delete_calendar
+DELETE FROM calendar WHERE dataset_id = :dataset_id
+
+-- name: delete_dataset
+DELETE FROM dataset WHERE dataset_id = :dataset_id
+
+-- name: upsert_job
+-- Registers a job or changes its settings.
+INSERT INTO job (name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
+                 max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, modified_at)
+VALUES (:name, :schedule, :start_at, :end_at, :catchup, :timezone, :ordered, :retries, :retry_delay_seconds,
+        :max_running, :lease_seconds, :grace_seconds, :priority, :grain, :grain_timezone, $now_at)
+ON CONFLICT (name) DO UPDATE
+SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = excluded.end_at, catchup = excluded.catchup,
+    timezone = excluded.timezone, ordered = excluded.ordered, retries = excluded.retries,
+    retry_delay_seconds = excluded.retry_delay_seconds, max_running = excluded.max_running,
+    lease_seconds = excluded.lease_seconds, grace_seconds = excluded.grace_seconds, priority = excluded.priority,
+    grain = excluded.grain, grain_timezone = excluded.grain_timezone, revision = job.revision + 1,
+    modified_at = excluded.modified_at
+RETURNING job_id
+
+-- name: delete_job_parts
+DELETE FROM job_environment WHERE job_id = :job_id
+
+-- name: delete_job_inputs
+DELETE FROM job_input WHERE job_id = :job_id
+
+-- name: delete_job_outputs
+DELETE FROM job_output WHERE job_id = :job_id
+
+-- name: insert_job_input
+INSERT INTO job_input (job_id, position, dataset_id, mapping) VALUES (:job_id, :position, :dataset_id, :mapping)
+
+-- name: insert_job_output
+INSERT INTO job_output (dataset_id, job_id, position) VALUES (:dataset_id, :job_id, :position)
+
+-- name: insert_job_environment
+INSERT INTO job_environment (job_id, name, value) VALUES (:job_id, :name, :value)
+
+-- name: list_jobs
+SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
+       max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
+FROM job ORDER BY name
+
+-- name: find_job
+SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
+       max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
+FROM job WHERE name = :name
+
+-- name: job_names
+SELECT name FROM job ORDER BY name
+
+-- name: dataset_names
+SELECT name FROM dataset ORDER BY name
+
+-- name: job_inputs
+SELECT i.position, i.dataset_id, i.mapping, d.name, d.hostname, d."database", d.schemaname, d.tablename, d.username,
+       d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
+FROM job_input i JOIN dataset d ON d.dataset_id = i.dataset_id
+WHERE i.job_id = :job_id ORDER BY i.position
+
+-- name: job_outputs
+SELECT o.dataset_id, d.name, d.hostname, d."database", d.schemaname, d.tablename, d.username,
+       d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
+FROM job_output o JOIN dataset d ON d.dataset_id = o.dataset_id
+WHERE o.job_id = :job_id ORDER BY o.position
+
+-- name: job_environment
+SELECT name, value FROM job_environment WHERE job_id = :job_id ORDER BY name
+
+-- name: lagging_inputs
+-- Inputs that read another dataid than the work's own.
+SELECT position FROM job_input WHERE job_id = :job_id AND mapping = 'previous'
+
+-- name: producer_of
+SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
+
+-- name: edges
+-- Who reads what to produce what, to find cycles; a lag is not one.
+SELECT j.name, d_in.name, d_out.name
+FROM job j
+JOIN job_input i ON i.job_id = j.job_id AND i.mapping <> 'previous'
+JOIN dataset d_in ON d_in.dataset_id = i.dataset_id
+JOIN job_output o ON o.job_id = j.job_id
+JOIN dataset d_out ON d_out.dataset_id = o.dataset_id
+
+-- name: upsert_calendar
+-- A changed schedule starts again from its cursor, so that nothing already given is given twice.
+INSERT INTO calendar (dataset_id, expression, start_at, end_at, catchup, due_at)
+VALUES (:dataset_id, :expression, :start_at, :end_at, :catchup, 0)
+ON CONFLICT (dataset_id) DO UPDATE
+SET expression = excluded.expression, start_at = excluded.start_at, end_at = excluded.end_at,
+    catchup = excluded.catchup, due_at = 0
+
+-- name: due_calendars
+-- Calendars among a job's inputs whose next interval has ended, with the store's own time.
+SELECT c.dataset_id, c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
+FROM job_input i
+JOIN calendar c ON c.dataset_id = i.dataset_id
+JOIN dataset d ON d.dataset_id = c.dataset_id
+WHERE i.job_id = :job_id AND c.due_at <= $now_seconds
+
+-- name: move_calendar
+-- Compare and set: of two processes that add the same intervals, one does.
+UPDATE calendar SET cursor_at = :cursor_at, due_at = :due_at
+WHERE dataset_id = :dataset_id AND due_at = :was_due_at
+
+-- name: reset_work
+-- A job's work before its inputs are counted anew.
+UPDATE work
+SET missing = :inputs, priority = :priority, ordered = :ordered,
+    state = CASE WHEN state = 'CLAIMABLE' THEN 'WAITING' ELSE state END, modified_at = $now_at
+WHERE job_id = :job_id
+
+-- name: delete_work_inputs
+DELETE FROM work_input WHERE work_id IN (SELECT work_id FROM work WHERE job_id = :job_id)
+
+-- name: insert_work_inputs
+INSERT INTO work_input (work_id, position, needed, present)
+SELECT w.work_id, i.position, 1, 0
+FROM work w JOIN job_input i ON i.job_id = w.job_id
+WHERE w.job_id = :job_id
+
+-- name: ready_chunks
+-- The ready chunks of a dataset after a place in order.
+SELECT dataid, sort_key FROM chunk
+WHERE dataset_id = :dataset_id AND sort_key > :after
+  AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
+ORDER BY sort_key LIMIT :most
+
+-- name: delete_uncalled_inputs
+DELETE FROM work_input WHERE work_id IN (
+    SELECT w.work_id FROM work w
+    WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0
+      AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = w.work_id AND x.present > 0))
+
+-- name: delete_uncalled
+-- Work that no present chunk calls for and nobody ever ran.
+DELETE FROM work
+WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0
+  AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = work.work_id AND x.present > 0)
+
+-- name: count_running
+SELECT count(*) FROM run WHERE job_id = :job_id AND ended_at IS NULL
+
+-- name: delete_work
+DELETE FROM work WHERE job_id = :job_id
+
+-- name: delete_job
+DELETE FROM job WHERE job_id = :job_id

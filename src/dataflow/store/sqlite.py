@@ -1,0 +1,303 @@
+"""The embedded database, through apsw, which ships an SQLite free of the WAL-reset bug.
+
+Nothing about jobs or chunks lives here; only how this database is opened, locked and asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import apsw
+
+from dataflow import errors
+from dataflow.store.boot import boot_id
+from dataflow.store.queries import SCHEMA_VERSION, Queries, read_migrations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from dataflow.store.database import Result, Row
+
+WORDS = {
+    "id": "INTEGER PRIMARY KEY",
+    "sequence": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "time": "text",
+    "sort": "text",
+    "clustered": "WITHOUT ROWID",
+    "now_at": "now_at()",
+    "now_seconds": "now_seconds()",
+    "lease_now": "boot_seconds()",
+    "clock_id": "boot_id()",
+    "least": "min",
+    "for_update": "",
+    "skip_locked": "",
+    "batch": "(SELECT value ->> 0 AS dataid, value ->> 1 AS sort_key FROM json_each(:batch)) AS batch",
+    "ids": "(SELECT value AS id FROM json_each(:ids)) AS ids",
+    "names": "(SELECT value AS id FROM json_each(:names)) AS ids",
+}
+
+BUSY_SECONDS = 60.0
+NETWORK_FILE_SYSTEMS = frozenset(
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "lustre", "gpfs")
+)
+
+
+def now_text(seconds: float) -> str:
+    """A time in UTC as this database keeps it."""
+    whole = int(seconds)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{int((seconds - whole) * 1000):03d}Z"
+
+
+class SqliteTransaction:
+    """Statements inside one transaction on one connection."""
+
+    def __init__(self, connection: apsw.Connection, queries: Queries) -> None:
+        self._cursor = connection.cursor()
+        self._connection = connection
+        self._queries = queries
+
+    def rows(self, name: str, /, **parameters: Any) -> list[Row]:
+        return self._cursor.execute(self._queries.text(name), parameters).fetchall()
+
+    def find(self, name: str, /, **parameters: Any) -> Row | None:
+        found = self.rows(name, **parameters)
+        return found[0] if found else None
+
+    def run(self, name: str, /, **parameters: Any) -> int:
+        before = self._connection.total_changes()
+        for _ in self._cursor.execute(self._queries.text(name), parameters):
+            pass
+        return self._connection.total_changes() - before
+
+    def lock(self, name: str, /, **parameters: Any) -> None:
+        """Nothing to do: BEGIN IMMEDIATE has locked the database for writing."""
+
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        return {"batch": json.dumps(pairs, ensure_ascii=False)}
+
+    def ids(self, ids: Sequence[int]) -> dict[str, Any]:
+        return {"ids": json.dumps(ids)}
+
+    def names(self, names: Sequence[str]) -> dict[str, Any]:
+        return {"names": json.dumps(names)}
+
+
+class SqliteDatabase:
+    """One connection to one database file."""
+
+    dialect = "sqlite"
+
+    def __init__(
+        self,
+        path: str,
+        clock: Callable[[], float] = time.time,
+        boot_clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.path = path
+        self.url = "sqlite:///" + path
+        self._clock = clock
+        self._boot_clock = boot_clock or (lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
+        self._queries = Queries(self.dialect, WORDS)
+        self._connection = self._open()
+        self._check_schema()
+
+    def write(self, verb: Callable[[SqliteTransaction], Result]) -> Result:
+        with _translated(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = verb(SqliteTransaction(self._connection, self._queries))
+                self._connection.execute("COMMIT")
+                return result
+            except BaseException:
+                if not self._connection.get_autocommit():
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def read(self, verb: Callable[[SqliteTransaction], Result]) -> Result:
+        with _translated(self.path):
+            self._connection.execute("BEGIN")
+            try:
+                return verb(SqliteTransaction(self._connection, self._queries))
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
+        with _translated(self.path):
+            yield from self._connection.cursor().execute(self._queries.text(name), parameters)
+
+    def select(self, sql: str) -> tuple[list[str], Iterable[Row]]:
+        """Opens the file read-only and lets an authorizer refuse all but reading, before anything runs."""
+        connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_handler(_wait_for_lock)
+        connection.authorizer = _allow_reading
+        statements = 0
+
+        def only_one(*_: object) -> bool:
+            nonlocal statements
+            statements += 1
+            if statements > 1:
+                raise errors.BadInput("sql takes one statement. Give the others in calls of their own.")
+            return True
+
+        columns: list[str] = []
+
+        def keep_columns(cursor: apsw.Cursor, row: Row) -> Row:
+            if not columns:
+                columns.extend(column[0] for column in cursor.get_description())
+            return row
+
+        cursor = connection.cursor()
+        cursor.exec_trace = only_one
+        cursor.row_trace = keep_columns
+        try:
+            rows = cursor.execute(sql).fetchall()
+        except apsw.AuthError as error:
+            raise errors.BadInput(f"sql only reads: {error}. To change things use the other commands.") from error
+        except (apsw.ReadOnlyError, apsw.SQLError) as error:
+            raise errors.BadInput(f"sql: {error}") from error
+        return columns, rows
+
+    def upgrade(self) -> list[str]:
+        applied = []
+        for number, name, text in read_migrations():
+            if self._migrate(number, name, text):
+                applied.append(f"{number:04d}_{name}")
+        return applied
+
+    def schema_version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").get)
+
+    def separate(self, patience_seconds: float) -> SqliteDatabase:
+        other = SqliteDatabase(self.path, self._clock, self._boot_clock)
+        other._connection.set_busy_handler(lambda tries: _wait_for_lock(tries, patience_seconds))
+        return other
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _open(self) -> apsw.Connection:
+        refuse_network_file_system(self.path)
+        folder = os.path.dirname(self.path) or "."
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            connection = apsw.Connection(self.path)
+        except (OSError, apsw.Error) as error:
+            raise errors.StoreUnreachable(
+                f"Cannot open the store {self.path}: {error}. Is {folder} there and writable? "
+                "Name another place with --store or DATAFLOW_STORE."
+            ) from error
+        connection.set_busy_handler(_wait_for_lock)
+        with _translated(self.path):
+            connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000")
+        connection.create_scalar_function("now_at", lambda *_: now_text(self._clock()), 0)
+        connection.create_scalar_function("now_seconds", lambda *_: self._clock(), 0)
+        connection.create_scalar_function("boot_seconds", lambda *_: self._boot_clock(), 0)
+        boot = boot_id()
+        connection.create_scalar_function("boot_id", lambda *_: boot, 0)
+        return connection
+
+    def _check_schema(self) -> None:
+        """Creates the schema on first use; refuses one that is newer than this code."""
+        with _translated(self.path):
+            found = self.schema_version()
+        if found < SCHEMA_VERSION:
+            self.upgrade()
+        elif found > SCHEMA_VERSION:
+            raise errors.SchemaMismatch(
+                f"The store {self.path} has schema {found}, this version of DataFlow knows {SCHEMA_VERSION}. "
+                "Upgrade DataFlow on this machine."
+            )
+
+    def _migrate(self, number: int, name: str, text: str) -> bool:
+        def migrate(transaction: SqliteTransaction) -> bool:
+            if self.schema_version() >= number:
+                return False
+            self._connection.execute(self._queries.spell(text))
+            self._connection.execute(f"PRAGMA user_version = {number:d}")
+            return True
+
+        return self.write(migrate)
+
+
+def refuse_network_file_system(path: str) -> None:
+    """WAL needs memory shared by all processes, which no network file system gives."""
+    kind = file_system_of(path)
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise errors.ConfigError(
+            f"The store {path} is on {kind}, a network file system, where SQLite's WAL can lose data. "
+            "Use a path on a local disk, or PostgreSQL: --store postgresql://user@host/dataflow"
+        )
+
+
+def file_system_of(path: str, mounts: str = "/proc/self/mounts") -> str:
+    """The type of the file system a path is, or would be, on."""
+    real = os.path.realpath(path)
+    best, kind = "", ""
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as source:
+            for line in source:
+                _, point, found = line.split(" ")[:3]
+                point = point.replace("\\040", " ")
+                inside = real == point or real.startswith(point.rstrip("/") + "/")
+                if inside and len(point) >= len(best):
+                    best, kind = point, found
+    except OSError:
+        return ""
+    return kind
+
+
+def _wait_for_lock(tries: int, patience_seconds: float = BUSY_SECONDS) -> bool:
+    """Asks again every few milliseconds: SQLite's own back-off lets a waiting claim starve behind a bulk writer."""
+    if tries > patience_seconds / 0.002:
+        return False
+    time.sleep(0.001 + (tries * 7919 % 16) / 8000)
+    return True
+
+
+_READING = frozenset((apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE))
+
+
+def _allow_reading(operation: int, first: str | None, second: str | None, *_: str | None) -> int:
+    if operation == apsw.SQLITE_FUNCTION and second == "load_extension":
+        return apsw.SQLITE_DENY
+    return apsw.SQLITE_OK if operation in _READING else apsw.SQLITE_DENY
+
+
+class _translated:
+    """Turns the driver's errors into ours, with the cause kept."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, apsw.Error):
+            return
+        raise translate(error, self._path) from error
+
+
+def translate(error: apsw.Error, path: str) -> errors.StoreError:
+    """The driver's error as one of ours."""
+    if isinstance(error, apsw.BusyError):
+        return errors.StoreUnreachable(
+            f"The store {path} was locked by another process for {BUSY_SECONDS:.0f} s. "
+            "Look for a long transaction, then run the same command again."
+        )
+    if isinstance(error, apsw.FullError):
+        return errors.StoreError(
+            f"No room left on the disk of {path}: nothing was changed. Free some space and run the same command."
+        )
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return errors.StoreDenied(f"{path} is not a DataFlow store: {error}. Name another file with --store.")
+    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
+        return errors.StoreDenied(
+            f"The store {path} cannot be written: {error}. SQLite needs write access to the file and its folder."
+        )
+    return errors.StoreError(f"The store {path} answered: {error}.")

@@ -1,0 +1,272 @@
+"""The store's whole vocabulary: each verb is one transaction, and what must happen together is one verb."""
+
+from __future__ import annotations
+
+import os
+
+from dataflow import errors
+from dataflow.model.records import ClaimResult
+from dataflow.store import claiming, finishing, operating, publishing, reading, registration
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from dataflow.model.records import (
+        ChunkRow,
+        ClaimRequest,
+        Dataset,
+        Ending,
+        Job,
+        JobInput,
+        LapsedRun,
+        Plan,
+        Run,
+        RunRow,
+        WorkRow,
+    )
+    from dataflow.model.status import WorkState
+    from dataflow.store.database import Database, Row, Transaction
+
+    Pair = tuple[str, str]
+
+BULK_BATCH = 4000
+"""Chunks per transaction of a bulk verb: small enough that nobody else waits long."""
+
+
+class _Undo(Exception):
+    """Ends a transaction that must leave no trace."""
+
+
+class Store:
+    """The status store, over either database."""
+
+    def __init__(self, database: Database, actor: str) -> None:
+        self.database = database
+        self.actor = actor
+
+    def separate(self, patience_seconds: float) -> Store:
+        """The same store over a connection of its own, for another thread that cannot wait longer than this."""
+        return Store(self.database.separate(patience_seconds), self.actor)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.database.close()
+
+    # registration
+
+    def find_dataset(self, name: str) -> tuple[int, Dataset] | None:
+        """A dataset and its id, or None."""
+        return self.database.read(lambda tx: registration.find_dataset(tx, name))
+
+    def list_datasets(self) -> list[Dataset]:
+        """All datasets, by name."""
+        rows = self.database.read(lambda tx: tx.rows("registration.list_datasets"))
+        return [registration.dataset_from_row(row[1:]) for row in rows]
+
+    def find_plan(self, job: str) -> Plan | None:
+        """A job with all that a run of it needs, or None."""
+        return self.database.read(lambda tx: registration.find_plan(tx, job))
+
+    def list_plans(self) -> list[Plan]:
+        """All jobs, by name."""
+        return self.database.read(registration.list_plans)
+
+    def list_names(self, kind: str) -> list[str]:
+        """The names of all datasets or of all jobs."""
+        return [row[0] for row in self.database.read(lambda tx: tx.rows(f"registration.{kind}_names"))]
+
+    def register(self, verb: Callable[[Transaction], Any]) -> Any:
+        """Runs a registration under the registry's lock, so that checks and changes are one."""
+
+        def locked(tx: Transaction) -> Any:
+            tx.lock("registration.lock_registry")
+            return verb(tx)
+
+        return self.database.write(locked)
+
+    # publishing
+
+    def make_ready(self, dataset_id: int, name: str, pairs: Sequence[Pair], again: bool, why: str = "") -> int:
+        """Publishes one batch of chunks that come from outside; gives how many were not ready before."""
+
+        def verb(tx: Transaction) -> int:
+            count = publishing.make_ready(tx, dataset_id, pairs, again)
+            if count:
+                dataid = pairs[0][0] if len(pairs) == 1 else ""
+                write_journal(tx, Entry("ready", self.actor, "", name, dataid, to_state="READY", items=count, why=why))
+            return count
+
+        return self.database.write(verb)
+
+    def withdraw(self, dataset_id: int, name: str, pairs: Sequence[Pair], why: str) -> int:
+        """Takes one batch of chunks out of use; gives how many were published."""
+
+        def verb(tx: Transaction) -> int:
+            count = publishing.withdraw(tx, dataset_id, pairs)
+            if count:
+                dataid = pairs[0][0] if len(pairs) == 1 else ""
+                write_journal(tx, Entry("withdraw", self.actor, "", name, dataid, to_state="PENDING", items=count, why=why))
+            return count
+
+        return self.database.write(verb)
+
+    # the handoff
+
+    def claim(self, plan: Plan, request: ClaimRequest) -> ClaimResult:
+        """Gives work to runs, once per token."""
+        return self.finish_and_claim(plan, (), request)[1]
+
+    def finish(self, plan: Plan, ending: Ending) -> WorkState | None:
+        """Accepts a run's outcome; None when an earlier call with the same outcome was accepted."""
+        state = self.finish_and_claim(plan, (ending,), None)[0][0]
+        if isinstance(state, errors.LeaseLost):
+            raise state
+        return state
+
+    def finish_and_claim(
+        self, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None
+    ) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
+        """Finishes runs and claims the next ones in one transaction.
+
+        A run that lost its lease does not spoil the others: its place in the answer holds the error.
+        """
+        tried = False
+
+        def verb(tx: Transaction) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
+            nonlocal tried
+            repeat, tried = tried, True
+            states = [self._finish_one(tx, plan, ending, repeat) for ending in endings]
+            if request is None:
+                return states, ClaimResult()
+            if repeat:
+                found = claiming.find_claimed(tx, plan, request)
+                if found.runs:
+                    return states, found
+            return states, claiming.claim(tx, plan, request)
+
+        return self.database.write(verb)
+
+    def _finish_one(
+        self, tx: Transaction, plan: Plan, ending: Ending, repeat: bool
+    ) -> WorkState | errors.LeaseLost | None:
+        if repeat and finishing.find_finished(tx, ending):
+            return None
+        try:
+            return finishing.finish(tx, plan, ending, self.actor)
+        except errors.LeaseLost as lost:
+            return lost
+
+    def preview(self, plan: Plan, request: ClaimRequest) -> ClaimResult:
+        """What a claim would give now, by the claim itself, undone before it counts."""
+        kept: list[ClaimResult] = []
+
+        def verb(tx: Transaction) -> None:
+            kept.append(claiming.claim(tx, plan, request))
+            raise _Undo
+
+        try:
+            self.database.write(verb)
+        except _Undo:
+            pass
+        return kept[-1]
+
+    def refresh(self, plan: Plan, run: Run) -> Run:
+        """A claimed run with its inputs and outputs as they are now."""
+        return self.database.read(lambda tx: claiming.refresh(tx, plan, run))
+
+    def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
+        """Renews leases; gives the runs that are still the claimant's."""
+        return self.database.write(lambda tx: claiming.renew(tx, claimant, run_ids))
+
+    def list_held(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
+        """The runs nobody has taken away, without renewing them."""
+        return self.database.read(lambda tx: claiming.still_held(tx, claimant, run_ids))
+
+    def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
+        """Runs of a job that the next claim would free."""
+        return self.database.write(lambda tx: claiming.list_lapsed(tx, job_id, dead))
+
+    def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
+        """Other claimants on this machine that hold runs of a job."""
+
+        def verb(tx: Transaction) -> list[str]:
+            rows = tx.rows("claim.list_claimants", job_id=job_id, host=host, boot_id=boot_id, claimant=claimant)
+            return [row[0] for row in rows]
+
+        return self.database.read(verb)
+
+    # operators
+
+    def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str, priority: int | None = None) -> int:
+        """Makes work be done again."""
+        return int(self._once("resubmit", lambda tx: operating.resubmit(tx, plan, pairs, self.actor, why, priority)))
+
+    def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
+        """Blocks or unblocks claims of a job (None) or of some of its work."""
+        return int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, self.actor, why)))
+
+    def cancel(self, run_id: int, why: str) -> dict[str, Any]:
+        """Revokes a run."""
+        answer: dict[str, Any] = self._once("cancel", lambda tx: operating.cancel(tx, run_id, self.actor, why))
+        return answer
+
+    def acknowledge(self, run_id: int, claimant: str) -> None:
+        """A revoked run's children are dead."""
+        self.database.write(lambda tx: operating.acknowledge(tx, run_id, claimant))
+
+    def mark(self, plan: Plan, pair: Pair, state: WorkState, why: str) -> str:
+        """Sets how a work stands by hand; gives the state it was in."""
+        return str(self._once("mark", lambda tx: operating.mark(tx, plan, pair, state, self.actor, why)))
+
+    def purge(self, before: str) -> int:
+        """Deletes history older than a time, a few thousand rows per transaction; gives how many rows went."""
+        total = 0
+        while count := self.database.write(lambda tx: operating.purge(tx, before, BULK_BATCH)):
+            total += count
+        return total
+
+    def journal(self, entry: Entry) -> None:
+        """Adds a line that belongs to no other move."""
+        self.database.write(lambda tx: write_journal(tx, entry))
+
+    def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
+        token = os.urandom(16).hex()
+        return self.database.write(lambda tx: operating.once(tx, token, action, lambda: verb(tx)))
+
+    # reading
+
+    def list_runs(
+        self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "", run_id: int = 0
+    ) -> list[RunRow]:
+        """Runs, newest first."""
+        return self.database.read(lambda tx: reading.list_runs(tx, most, job, dataid, outcome, run_id))
+
+    def find_run(self, run_id: int) -> RunRow | None:
+        """One run, or None."""
+        rows = self.database.read(lambda tx: tx.rows("reading.run", run_id=run_id))
+        return reading.run_from_row(rows[0]) if rows else None
+
+    def find_work(self, job_id: int, dataid: str) -> WorkRow | None:
+        """One work, or None if no chunk has called for it."""
+        return self.database.read(lambda tx: reading.find_work(tx, job_id, dataid))
+
+    def list_chunks(
+        self, dataset_id: int, first: str = "", last: str = reading.LAST_KEY, status: str = "", most: int = 1 << 60
+    ) -> Iterator[ChunkRow]:
+        """Chunks of a dataset in order, streamed."""
+        readers = self.database.read(lambda tx: reading.live_readers(tx, dataset_id))
+        where = {"dataset_id": dataset_id, "first": first, "last": last, "status": status, "most": most}
+        for row in self.database.stream("reading.chunks", **where):
+            yield reading.chunk_from_row(row, readers)
+
+    def rows(self, name: str, /, **parameters: Any) -> list[Row]:
+        """The rows of a named reading query."""
+        return self.database.read(lambda tx: tx.rows(name, **parameters))
+
+    def find(self, name: str, /, **parameters: Any) -> Row | None:
+        """The first row of a named reading query, or None."""
+        return self.database.read(lambda tx: tx.find(name, **parameters))
+

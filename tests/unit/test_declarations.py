@@ -1,0 +1,326 @@
+"""Datasets and jobs in TOML, and spans of time as people write them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dataflow.config.declarations import Declarations, read_declarations, write_declarations
+from dataflow.config.durations import format_seconds, parse_seconds
+from dataflow.config.fields import parse_input
+from dataflow.errors import BadInput, ConfigError
+from dataflow.model.grain import Grain
+from dataflow.model.records import Dataset, Job, JobInput
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+NAMES = TEXT.filter(str.strip)
+DATASET_NAMES = NAMES.filter(lambda name: ":" not in name and name == name.strip())
+PAIRS = st.dictionaries(NAMES.filter(lambda key: "=" not in key), TEXT, max_size=3)
+SORTED_PAIRS = PAIRS.map(lambda pairs: tuple(sorted(pairs.items())))
+SECONDS = st.floats(0, 36_500 * 86400) | st.integers(0, 36_500 * 86400).map(float)
+COUNTS = st.integers(0, 2**31 - 1)
+
+GRAINS = st.sampled_from([grain.value for grain in Grain])
+DATASETS = st.builds(
+    Dataset, NAMES, hostname=TEXT, database=TEXT, schemaname=TEXT, tablename=TEXT, username=TEXT,
+    encryptedpass=TEXT, location=TEXT, format=TEXT, grain=GRAINS,
+    timezone=NAMES, mode=NAMES, options=SORTED_PAIRS,
+)  # fmt: skip
+INPUTS = st.builds(JobInput, DATASET_NAMES, st.sampled_from(["same", "previous"]))
+JOBS = st.builds(
+    Job, NAMES, inputs=st.lists(INPUTS, unique=True, max_size=3).map(tuple),
+    outputs=st.lists(NAMES, unique=True, max_size=3).map(tuple), environment=SORTED_PAIRS, schedule=TEXT,
+    start=TEXT, end=TEXT, catchup=st.booleans(), timezone=NAMES, ordered=st.booleans(), retries=COUNTS,
+    retry_delay_seconds=SECONDS, max_running=COUNTS, lease_seconds=SECONDS, grace_seconds=SECONDS,
+    priority=st.integers(-(2**31) + 1, 2**31 - 1),
+)  # fmt: skip
+
+
+def read(folder: Path, text: str, name: str = "jobs.toml") -> Declarations:
+    path = folder / name
+    path.write_text(text)
+    return read_declarations([str(path)])
+
+
+def refused(folder: Path, text: str, name: str = "jobs.toml") -> str:
+    with pytest.raises(ConfigError) as caught:
+        read(folder, text, name)
+    return str(caught.value)
+
+
+def test_a_file_declares_datasets_and_jobs(tmp_path: Path) -> None:
+    declared = read(
+        tmp_path,
+        """
+        [dataset.bobin]
+        hostname = "db1"
+        database = "sales"
+        schemaname = "public"
+        tablename = "bob"
+        username = "etl"
+        encryptedpass = "abc"
+        location = "data/in/{dataid}.csv"
+        format = "csv"
+        grain = "daily"
+        timezone = "Europe/London"
+        mode = "snapshot"
+        options = { header = true, delimiter = ";", limit = 5 }
+        [dataset.bobout]
+        [job.loadbob]
+        in = ["bobin", "bobout:previous"]
+        out = ["bobout"]
+        schedule = "@daily"
+        start = 2026-01-01
+        end = "2026-12-31"
+        catchup = true
+        timezone = "Europe/London"
+        ordered = true
+        retries = 3
+        retry_delay = "5m"
+        max_running = 4
+        lease = 600
+        grace = "1m30s"
+        priority = -1
+        [job.loadbob.environment]
+        THREADS = 4
+        GREETING = "hello $USER"
+        """,
+    )
+    assert declared.datasets == [
+        Dataset(
+            "bobin", "db1", "sales", "public", "bob", "etl", "abc", "data/in/{dataid}.csv", "csv", "daily",
+            "Europe/London", "snapshot", (("delimiter", ";"), ("header", "true"), ("limit", "5")),
+        ),
+        Dataset("bobout"),
+    ]  # fmt: skip
+    assert declared.jobs == [
+        Job(
+            "loadbob", (JobInput("bobin"), JobInput("bobout", "previous")), ("bobout",),
+            (("GREETING", "hello $USER"), ("THREADS", "4")), "@daily", "2026-01-01", "2026-12-31", True,
+            "Europe/London", True, 3, 300.0, 4, 600.0, 90.0, -1,
+        )
+    ]  # fmt: skip
+
+
+def test_every_field_of_the_records_can_be_declared(tmp_path: Path) -> None:
+    # The strategies above name every field; a new one must be added there and to the keys.
+    assert set(Dataset.__slots__) - {"name"} == {
+        "hostname", "database", "schemaname", "tablename", "username", "encryptedpass", "location", "format",
+        "grain", "timezone", "mode", "options",
+    }  # fmt: skip
+    assert len(Job.__slots__) == 16
+
+
+@given(
+    datasets=st.lists(DATASETS, unique_by=lambda dataset: dataset.name, max_size=3),
+    jobs=st.lists(JOBS, unique_by=lambda job: job.name, max_size=3),
+)
+@example([Dataset('a."b"\\\n\x1f\x7f\r\n😀 #=[]', options=(("x.y", "\t"),))], [])
+def test_what_is_written_reads_back_to_the_same(
+    tmp_path_factory: pytest.TempPathFactory, datasets: list[Dataset], jobs: list[Job]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "exported.toml"
+    path.write_bytes(write_declarations(datasets, jobs).encode())
+    declared = read_declarations([str(path)])
+    assert (declared.datasets, declared.jobs) == (datasets, jobs)
+
+
+def test_what_is_written_is_what_a_person_would_write() -> None:
+    datasets = [Dataset("bobin", grain="daily", options=(("delimiter", ";"),)), Dataset("my out")]
+    job = Job(
+        "load",
+        (JobInput("bobin"), JobInput("my out", "previous")),
+        ("my out",),
+        (("K", "v"),),
+        lease_seconds=90,
+    )
+    assert write_declarations(datasets, [job]) == (
+        "[dataset.bobin]\n"
+        'grain = "daily"\n'
+        'options = { delimiter = ";" }\n'
+        "\n"
+        '[dataset."my out"]\n'
+        "\n"
+        "[job.load]\n"
+        'in = ["bobin", "my out:previous"]\n'
+        'out = ["my out"]\n'
+        'lease = "1m30s"\n'
+        "\n"
+        "[job.load.environment]\n"
+        'K = "v"\n'
+    )
+
+
+def test_several_files_are_read_as_one(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[dataset.a]\n[job.x]")
+    (tmp_path / "b.toml").write_text("[dataset.x]\n[job.a]")
+    declared = read_declarations([str(tmp_path / "a.toml"), str(tmp_path / "b.toml")])
+    assert [dataset.name for dataset in declared.datasets] == ["a", "x"]
+    assert [job.name for job in declared.jobs] == ["x", "a"]
+
+
+def test_a_name_declared_in_two_files_is_refused_naming_both(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.toml", tmp_path / "b.toml"]
+    for path in paths:
+        path.write_text("[dataset.a]\n[job.b]")
+    with pytest.raises(ConfigError) as caught:
+        read_declarations([str(path) for path in paths])
+    assert f"{paths[1]}: dataset.a: is declared in {paths[0]} too" in str(caught.value)
+    assert f"{paths[1]}: job.b: is declared in {paths[0]} too" in str(caught.value)
+
+
+def test_the_same_file_given_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("[dataset.a]")
+    with pytest.raises(ConfigError, match="declared in"):
+        read_declarations([str(path), str(path)])
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"gone\.toml: cannot be read: No such file"):
+        read_declarations(["gone.toml"])
+
+
+def test_a_table_with_nothing_but_a_check_declares_no_dataset(tmp_path: Path) -> None:
+    declared = read(
+        tmp_path, '[dataset.a]\ncheck = "true"\n[dataset.b]\nformat = "csv"\ncheck = "true"', "dataflow.toml"
+    )
+    assert declared.datasets == [Dataset("b", format="csv")]
+    assert set(declared.checks) == {"a", "b"}
+
+
+def test_a_check_that_no_worker_would_run_is_refused(tmp_path: Path) -> None:
+    message = refused(tmp_path, '[dataset.a]\ncheck = "true"')
+    assert "jobs.toml: dataset.a.check: is read only from the dataflow.toml" in message
+
+
+def test_settings_are_for_the_project_file_alone(tmp_path: Path) -> None:
+    text = 'environment = "dev"\n[dataset.a]'
+    assert read(tmp_path, text, "dataflow.toml").datasets == [Dataset("a")]
+    assert "jobs.toml: environment: is a setting of the worker; move it to dataflow.toml" in refused(
+        tmp_path, text
+    )
+
+
+def test_a_plain_password_is_refused_with_the_ways_out(tmp_path: Path) -> None:
+    message = refused(tmp_path, '[dataset.a]\npassword = "hunter22"')
+    assert "jobs.toml: dataset.a.password: is a password in plain text" in message
+    assert "dataflow secret encrypt" in message
+    assert "--password-stdin" in message
+    assert "hunter22" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('[dataset.a]\nlocatoin = "x"', 'dataset.a.locatoin: is unknown. Did you mean "location"?'),
+        ("[job.a]\nretry = 1", 'job.a.retry: is unknown. Did you mean "retries"?'),
+        ("[jobs.a]", 'jobs: is unknown. Did you mean "job"?'),
+        ("[[dataset]]", "dataset: must be tables with a name, like [dataset.NAME]"),
+        ("dataset = 1", "dataset: must be tables with a name"),
+        ("[dataset]\na = 1", "dataset.a: must be a table"),
+        ('[dataset.""]', "its name must not be empty"),
+        ('[dataset.a]\ngrain = "dayly"', 'dataset.a.grain: "dayly" is not a grain. Did you mean "daily"?'),
+        ("[dataset.a]\nhostname = 1", "dataset.a.hostname: must be a text in quotes, not a whole number"),
+        ('[dataset.a]\nlocation = "a\\u0000b"', "dataset.a.location: must not contain NUL"),
+        ("[dataset.a]\noptions = []", "dataset.a.options: must be a table"),
+        ("[dataset.a]\noptions = { x = [1] }", "dataset.a.options: x must be a text in quotes, not an array"),
+        ("[job.a.environment]\n'X=Y' = 'z'", 'job.a.environment: has the key "X=Y"'),
+        ('[job.a]\nin = "b"', "job.a.in: must be an array like"),
+        ('[job.a]\nin = ["b:"]', 'job.a.in: input "b:" must be a dataset'),
+        ('[job.a]\nin = ["b:prevous"]', 'Did you mean "previous"?'),
+        ('[job.a]\nin = ["b", "b:same"]', 'job.a.in: names "b" twice'),
+        ('[job.a]\nout = ["b", "b"]', 'job.a.out: names "b" twice'),
+        ("[job.a]\nout = [1]", "job.a.out: must be a text in quotes, not a whole number"),
+        ("[job.a]\nretries = -1", "job.a.retries: must not be negative"),
+        ("[job.a]\nretries = true", "job.a.retries: must be a whole number, not true or false"),
+        ("[job.a]\npriority = 99999999999", "job.a.priority: must be between"),
+        ("[job.a]\ncatchup = 1", "job.a.catchup: must be true or false, not a whole number"),
+        ("[job.a]\nstart = 12:00:00", "job.a.start: must be a text in quotes, not a date or time"),
+        ('[job.a]\nlease = "5 minutes"', "job.a.lease: span"),
+        ("[job.a]\nlease = inf", "job.a.lease: span inf is not between"),
+        ("[job.a]\n[job.a]", "jobs.toml:2:"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused_with_file_and_key(tmp_path: Path, text: str, reason: str) -> None:
+    message = refused(tmp_path, text)
+    assert message.startswith(f"{tmp_path}/jobs.toml:")
+    assert reason in message
+
+
+@pytest.mark.parametrize("check", ["[]", '[""]', '""', "5", "[1]"])
+def test_a_check_is_a_command(tmp_path: Path, check: str) -> None:
+    assert "dataflow.toml: dataset.a.check: must" in refused(
+        tmp_path, f"[dataset.a]\ncheck = {check}", "dataflow.toml"
+    )
+
+
+def test_an_input_is_a_dataset_with_or_without_a_mapping() -> None:
+    assert parse_input("bobin") == parse_input("bobin:same") == JobInput("bobin")
+    assert parse_input("bobout : Previous") == JobInput("bobout", "previous")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("5m", 300), ("10s", 10), ("1h30m", 5400), (90, 90), ("90", 90), ("1d", 86400), ("0.5s", 0.5), (0, 0),
+     (1.5, 1.5), (" 5m ", 300), ("1d2h3m4s", 93784), ("1.5h", 5400)],
+)  # fmt: skip
+def test_a_span_is_read_in_the_forms_people_use(value: object, seconds: float) -> None:
+    assert parse_seconds(value) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "position", "nearest"),
+    [
+        ("5 minutes", 1, "5m"),
+        ("5min", 3, "5m"),
+        ("1h30", 3, "1h30m"),
+        ("1H", 1, "1h"),
+        ("30m1h", 4, "1h30m"),
+        ("5m5m", 3, "90, 90s, 5m or 1h30m"),
+        ("soon", 1, "90, 90s, 5m or 1h30m"),
+        ("", 1, "90, 90s, 5m or 1h30m"),
+        ("1,5h", 1, "1.5h"),
+        ("1 day 2 hours", 1, "1d2h"),
+        ("٣m", 1, "90, 90s, 5m or 1h30m"),
+        ("5m ago", 3, "90, 90s, 5m or 1h30m"),
+    ],
+)
+def test_an_unreadable_span_is_refused_with_the_place_and_the_nearest_form(
+    value: str, position: int, nearest: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_seconds(value)
+    assert f"position {position};" in str(caught.value)
+    assert str(caught.value).endswith(f"write it like {nearest}")
+
+
+@pytest.mark.parametrize("value", ["-5m", "-1", -1, -0.5])
+def test_a_negative_span_is_refused(value: object) -> None:
+    with pytest.raises(BadInput, match="is negative; write it like"):
+        parse_seconds(value)
+
+
+@pytest.mark.parametrize("value", [True, None, [], math.inf, math.nan, 10**400, "9" * 400, "99999d"])
+def test_what_is_no_span_at_all_is_refused(value: object) -> None:
+    with pytest.raises(BadInput):
+        parse_seconds(value)
+
+
+@given(SECONDS)
+@example(1e-300)
+@example(86399.0)
+def test_a_span_written_reads_back_exactly(seconds: float) -> None:
+    assert parse_seconds(format_seconds(seconds)) == seconds
+
+
+@given(st.text() | st.from_regex(r"\A([0-9.]{1,3} ?[dhmsx]?){1,4}\Z"))
+def test_any_text_is_a_span_or_bad_input(text: str) -> None:
+    try:
+        assert 0 <= parse_seconds(text) < math.inf
+    except BadInput as error:
+        assert "write it like" in str(error)
