@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dataflow import errors
+from dataflow.model.record import replace
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,9 @@ def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResul
 def prepare_again(store: Store, plan: Plan, reason: str) -> Plan:
     """Does what a claim asked for before it can be made."""
     if reason == "calendar":
-        from dataflow.actions.calendar import add_due_intervals  # start-up: only jobs with a calendar pay for it
+        from dataflow.actions.calendar import (
+            add_due_intervals,  # start-up: only jobs with a calendar pay for it
+        )
 
         add_due_intervals(store, plan)
         return plan

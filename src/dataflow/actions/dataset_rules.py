@@ -6,12 +6,12 @@ Nothing here asks the store: whether a dataset is used or has chunks is judged i
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
 
 from dataflow.actions.locations import FIELDS
 from dataflow.actions.shell_names import shell_name
 from dataflow.errors import BadInput
 from dataflow.model.grain import check_timezone, parse_grain
+from dataflow.model.record import names_of, replace
 from dataflow.model.records import Dataset
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.registration import CALENDAR_SUFFIX
@@ -20,7 +20,8 @@ TODAY = "today"
 MODES = ("partition", "snapshot")
 LONGEST_NAME = 100
 NAME_RULE = (
-    f"A name is 1 to {LONGEST_NAME} letters, digits, underscores, dots and dashes, and begins with a letter or digit."
+    f"A name is 1 to {LONGEST_NAME} letters, digits, underscores, dots and dashes, "
+    "and begins with a letter or digit."
 )
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -75,10 +76,10 @@ def check_text(what: str, text: str) -> None:
 
 
 def _check_texts(dataset: Dataset) -> None:
-    for field in fields(dataset):
-        value = getattr(dataset, field.name)
+    for name in names_of(dataset):
+        value = getattr(dataset, name)
         if isinstance(value, str):
-            check_text(field.name, value)
+            check_text(name, value)
 
 
 def _check_mode(mode: str) -> None:

@@ -28,7 +28,7 @@ def check_producers(jobs: Iterable[Job], changed: Iterable[str]) -> None:
 
 
 def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
-    """Raise Conflict if a changed job would wait for its own output; reading the `previous` one is no wait."""
+    """Raise Conflict if a changed job would wait for its own output; a `previous` input waits for nothing."""
     consumers: dict[str, list[str]] = {}
     for job in jobs.values():
         for source in job.inputs:

@@ -1,4 +1,4 @@
-"""What a job must be before it is registered: its numbers, its inputs, their grains, its calendar and its start.
+"""What a job must be before it is registered: its numbers, inputs and their grains, calendar and start.
 
 Nothing here asks the store; the datasets it may use are passed in.
 """
@@ -6,15 +6,15 @@ Nothing here asks the store; the datasets it may use are passed in.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
-from dataflow.actions.dataset_rules import TODAY, check_name, check_text
+from dataflow.actions.dataset_rules import TODAY, check_name, check_text, is_automatic
 from dataflow.actions.shell_names import find_collision, find_taken
 from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.mapping import check_mapping, parse_mapping
+from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, parse_schedule
 from dataflow.model.wording import did_you_mean, quoted
@@ -33,7 +33,7 @@ RENEWALS = 3  # a lease is renewed at a third
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckedJob:
     """A job in canonical form with what follows from it.
 
@@ -48,7 +48,7 @@ class CheckedJob:
 
 
 def check_job(job: Job, datasets: Mapping[str, Dataset]) -> CheckedJob:
-    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong first."""
+    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong."""
     check_name("job", job.name)
     try:
         _check_numbers(job)
@@ -72,9 +72,10 @@ def check_lease(lease_seconds: float, grace_seconds: float) -> None:
     if kill_after > renewal:
         return
     shortest = int((grace_seconds + MARGIN_SECONDS) * RENEWALS / (RENEWALS - 1)) + 1
+    lease, grace = format_seconds(lease_seconds), format_seconds(grace_seconds)
     raise BadInput(
-        f"lease {format_seconds(lease_seconds)} is too short for grace {format_seconds(grace_seconds)}: it is renewed "
-        f"every {renewal:g} s, and a run is killed {kill_after:g} s after the last renewal. "
+        f"lease {lease} is too short for grace {grace}: it is renewed every {renewal:g} s, "
+        f"and a run is killed {max(kill_after, 0):g} s after the last renewal. "
         f"Use --lease {shortest}s or longer, or a shorter --grace."
     )
 
@@ -97,7 +98,7 @@ def _parse_schedule(job: Job) -> Schedule | None:
         return parse_schedule(job.schedule, job.timezone, job.start or None, job.end or None, job.catchup)
     if job.end or job.catchup:
         option = "--end" if job.end else "--catchup"
-        raise BadInput(f"{option} is about a schedule, and there is none. Give --schedule too, or leave it out.")
+        raise BadInput(f"{option} is about a schedule, and there is none. Give --schedule too.")
     if not job.inputs:
         raise BadInput(
             "it has neither an input nor a schedule, so nothing would ever start it. "
@@ -128,7 +129,7 @@ def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Datas
         today = datasets.get(TODAY, Dataset(TODAY, grain=Grain.DAILY.value, timezone=job.timezone))
         if today.timezone != job.timezone:
             raise BadInput(
-                f"the dataset today goes by the clock of {today.timezone} and the job by that of {job.timezone}. "
+                f"the dataset today goes by the clock of {today.timezone}, the job by {job.timezone}. "
                 f"Give --timezone {today.timezone}, or a --schedule @daily instead of today."
             )
         found.append(today)
@@ -140,21 +141,21 @@ def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Datas
     if any(item.dataset == own for item in job.inputs):
         raise BadInput(f"{own} is made by its own schedule and is always an input. Leave it out.")
     inputs = job.inputs if schedule is None else (*job.inputs, JobInput(own))
-    for option, name in [("--in", item.dataset) for item in inputs] + [("--out", name) for name in job.outputs]:
+    used = [("--in", item.dataset) for item in inputs] + [("--out", name) for name in job.outputs]
+    for option, name in used:
         if name not in known:
+            hint = did_you_mean(name, known)
             raise UnknownName(
-                f"Job {job.name}: there is no dataset {quoted(name)} for {option}.{did_you_mean(name, known)} "
+                f"Job {job.name}: there is no dataset {quoted(name)} for {option}.{hint} "
                 f"Register it first: dataflow dataset add {name}"
             )
     for name in job.outputs:
-        if name == TODAY or name == own:
+        if is_automatic(name):
             raise BadInput(f"{name} is a calendar, which no job produces. Choose another --out.")
     return inputs
 
 
-def _check_grains(
-    job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dataset]
-) -> tuple[Grain, str]:
+def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dataset]) -> tuple[Grain, str]:
     first = known[inputs[0].dataset]
     grain = Grain(first.grain)
     for item in inputs:
@@ -189,8 +190,10 @@ def _check_hours(first: Dataset, datasets: list[Dataset]) -> None:
 
 def _fix(first: Dataset, other: Dataset) -> str:
     """The command that makes two grains agree; a calendar's own grain follows from its schedule."""
-    if other.name.endswith(".calendar") or other.name == TODAY:
+    if is_automatic(other.name):
         first, other = other, first
+    if is_automatic(other.name):
+        return "Leave one of them out."
     return f"Change one: dataflow dataset add {other.name} --grain {first.grain}"
 
 
@@ -207,8 +210,8 @@ def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
     if collision := find_collision(job, inputs):
         one, other, prefix = collision
         raise BadInput(
-            f"datasets {one} and {other} would both be {prefix}_… to a script, where every character that is no "
-            "letter, digit or underscore becomes one. Rename one of them."
+            f"datasets {one} and {other} would both be {prefix}_… to a script, because what is no letter, "
+            "digit or underscore becomes an underscore. Rename one of them."
         )
 
 
@@ -223,5 +226,5 @@ def _canonical_start(job: Job, schedule: Schedule | None, grain: Grain, timezone
             raise BadInput(f"--start: {error}") from error
     first, _ = due_intervals(replace(schedule, catchup=True), None, float("inf"), 1)
     if not first:
-        raise BadInput(f"no interval of {job.schedule} starts between --start {job.start} and --end {job.end}.")
+        raise BadInput(f"{job.schedule} has no interval from --start {job.start} to --end {job.end}.")
     return first[0].dataid

@@ -7,6 +7,8 @@ from dataflow.model.wording import did_you_mean, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dataflow.model.records import Dataset, Plan, RunRow
     from dataflow.store.store import Store
 
@@ -15,8 +17,7 @@ def get_plan(store: Store, job: str) -> Plan:
     """A job with all that a run of it needs."""
     found = store.find_plan(job)
     if found is None:
-        hint = did_you_mean(job, store.list_names("job"))
-        raise UnknownName(f"There is no job {quoted(job)}.{hint} List them: dataflow job list")
+        raise unknown("job", job, store.list_names("job"))
     return found
 
 
@@ -24,8 +25,7 @@ def get_dataset(store: Store, name: str) -> tuple[int, Dataset]:
     """A dataset and its id."""
     found = store.find_dataset(name)
     if found is None:
-        hint = did_you_mean(name, store.list_names("dataset"))
-        raise UnknownName(f"There is no dataset {quoted(name)}.{hint} List them: dataflow dataset list")
+        raise unknown("dataset", name, store.list_names("dataset"))
     return found
 
 
@@ -35,3 +35,9 @@ def get_run(store: Store, run_id: int) -> RunRow:
     if found is None:
         raise UnknownName(f"There is no run {run_id}, or it was purged. List them: dataflow runs")
     return found
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
+    """The error for a dataset or job that is not registered."""
+    hint = did_you_mean(name, known)
+    return UnknownName(f"There is no {kind} {quoted(name)}.{hint} List them: dataflow {kind} list")

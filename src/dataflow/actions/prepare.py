@@ -6,7 +6,6 @@ The same functions answer for `why`, so that what is told is what was decided.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from dataflow.actions.locations import is_local, measure, resolve_location
 from dataflow.errors import BadInput
@@ -14,6 +13,7 @@ from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import needed_dataids
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 YES, NO, NOT_CHECKED = Verdict.YES, Verdict.NO, Verdict.NOT_CHECKED
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InputChunk:
     """An input chunk as the run is given it: None for a pin means it is not there."""
 
@@ -33,7 +33,7 @@ class InputChunk:
     location: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """A claimed run with its inputs and outputs in place and its five answers."""
 
@@ -161,13 +161,21 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
     return combine(Question.SAFE, parts or [(YES, "no other writer or reader; credentials open")], "")
 
 
+def newer_snapshot(store: Store, dataset_id: int, dataid: str, grain: str) -> str | None:
+    """The published dataid that an in-place snapshot of this dataid would wrongly replace."""
+    newest = store.find("reading.newest_chunk", dataset_id=dataset_id)
+    if newest is not None and newest[1] > sort_key(dataid, Grain(grain)):
+        return str(newest[0])
+    return None
+
+
 def _superseded(store: Store, plan: Plan, dataid: str) -> str:
     """Says which newer snapshot this one would overwrite in place; empty when there is none."""
     for item in plan.outputs:
         if item.dataset.mode == "snapshot" and not item.dataset.staged:
-            newest = store.find("reading.newest_chunk", dataset_id=item.dataset_id)
-            if newest is not None and newest[1] > sort_key(dataid, Grain(item.dataset.grain)):
-                return f"{item.dataset.name} already holds the newer snapshot {newest[0]}"
+            newer = newer_snapshot(store, item.dataset_id, dataid, item.dataset.grain)
+            if newer is not None:
+                return f"{item.dataset.name} already holds the newer snapshot {newer}"
     return ""
 
 

@@ -19,8 +19,8 @@ RESERVED_PREFIX = "DATAFLOW_"
 
 
 def shell_name(text: str) -> str:
-    """The documented rule: what is no letter, digit or underscore becomes `_`; a leading digit gets one in front."""
-    name = "".join([letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in text])
+    """What is no letter, digit or underscore becomes an underscore; a leading digit gets one in front."""
+    name = "".join([letter if letter.isascii() and letter.isalnum() else "_" for letter in text])
     return "_" + name if name[:1].isdigit() else name
 
 

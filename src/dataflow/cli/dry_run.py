@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataflow.actions.claim import preview
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import prepare
+from dataflow.actions.shell_names import shell_name
 from dataflow.actions.why import why
 from dataflow.model.records import ClaimRequest
-from dataflow.runjob.environment import describe, shell_name
+from dataflow.runjob.environment import describe
 from dataflow.runjob.session import claimant_of
 
 TYPE_CHECKING = False
@@ -33,9 +34,10 @@ def show_claim(request: JobRequest, context: Context) -> int:
     prepared = prepare(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
     told = describe(prepared)
     told["DATAFLOW_RUN_ID"] = "(the next)"
-    for item in (*plan.inputs, *plan.outputs):
-        if item.dataset.encryptedpass:
-            told[shell_name(item.dataset.name) + "_password"] = MASK
+    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
+    for dataset in datasets:
+        if dataset.encryptedpass:
+            told[shell_name(dataset.name) + "_password"] = MASK
     print(f"would claim {plan.job.name} {prepared.run.dataid} and run: {' '.join(request.argv)}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")

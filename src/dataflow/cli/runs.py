@@ -74,12 +74,9 @@ def logs(args: argparse.Namespace, context: Context) -> int:
 
 def read(path: str) -> Iterator[bytes]:
     """The log as it stands, in pieces; nothing if there is none."""
-    try:
-        log = open(path, "rb")
-    except FileNotFoundError:
-        return
-    with log:
-        yield from _pieces(log)
+    if os.path.exists(path):
+        with open(path, "rb") as log:
+            yield from _pieces(log)
 
 
 def follow(path: str, is_running: Any) -> Iterator[bytes]:

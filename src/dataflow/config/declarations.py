@@ -6,7 +6,6 @@ Whether a schedule, a date or a time zone makes sense is not judged here; regist
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 
 from dataflow.config import fields
 from dataflow.config.durations import format_seconds
@@ -59,13 +58,13 @@ _DATASET_READERS = {**DATASET_KEYS, "check": fields.read_check, "password": fiel
 _JOB_READERS = {key: reader for key, (_, reader) in JOB_KEYS.items()}
 
 
-@dataclass(slots=True)
 class Declarations:
     """What one or more files declare; the checks stay on this machine."""
 
-    datasets: list[Dataset] = field(default_factory=list)
-    jobs: list[Job] = field(default_factory=list)
-    checks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.datasets: list[Dataset] = []
+        self.jobs: list[Job] = []
+        self.checks: dict[str, tuple[str, ...]] = {}
 
 
 def read_declarations(paths: list[str]) -> Declarations:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from dataflow.config.problems import suggestion
 from dataflow.config.store_url import percent_decode, percent_encode, split_store_url
 from dataflow.errors import ConfigError
+from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean
 
 KNOWN_KEYS = ("url", "user", "schema", "encrypted", "platform")
@@ -28,13 +28,15 @@ _ESCAPES = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(u)|(.))", re.DOTALL)
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoreProperties:
     """What a dataflow.properties says about the store."""
 
     url: str
     schema: str | None
-    password_record: str | None = field(repr=False)
+    password_record: str | None
+
+    _hidden = ("password_record",)
 
 
 def read_properties(path: str) -> StoreProperties:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from dataflow.config.problems import Problems
 from dataflow.config.project import STATE_FOLDER
 from dataflow.config.sources import Sources
 from dataflow.config.store_choice import choose_store, default_lock_dir, read_store_flag
 from dataflow.config.variables import check_variables
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _LONGEST_SCHEMA = 63  # PostgreSQL cuts longer identifiers without a word
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """Everything a command must know before it opens the store; all paths are absolute."""
 
@@ -38,10 +39,12 @@ class Config:
     host: str
     actor: str
     passkey_file: str | None = None
-    passkey: str | None = field(default=None, repr=False)
-    store_password: str | None = field(default=None, repr=False)  # as it stood in DATAFLOW_STORE
-    store_password_record: str | None = field(default=None, repr=False)  # encrypted, from a file
-    checks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # dataset to the command that judges it
+    passkey: str | None = None
+    store_password: str | None = None  # as it stood in DATAFLOW_STORE
+    store_password_record: str | None = None  # encrypted, from a file
+    checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to the command that judges it
+
+    _hidden = ("passkey", "store_password", "store_password_record")
 
 
 def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) -> Config:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from dataflow.errors import ConfigError
+from dataflow.model.record import record
 
 SQLITE = "sqlite"
 POSTGRESQL = "postgresql"
@@ -19,7 +19,7 @@ _ESCAPE = rb"%([0-9A-Fa-f]{2})"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoreUrl:
     """A store URL in parts; the password, if there was one, is in none of the others."""
 
@@ -29,7 +29,9 @@ class StoreUrl:
     hosts: str = ""  # `host:port`, as written; several are separated by commas
     database: str = ""
     query: str = ""  # libpq's parameters, as written
-    password: str | None = field(default=None, repr=False)
+    password: str | None = None
+
+    _hidden = ("password",)
 
     @property
     def url(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from dataflow.model.record import record
 
 
 class Question(StrEnum):
@@ -24,7 +25,7 @@ class Verdict(StrEnum):
     NOT_CHECKED = "not checked"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """One of the five answers with its evidence."""
 
@@ -37,7 +38,7 @@ class Answer:
         return {"question": self.question, "answer": self.answer, "evidence": self.evidence}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Why:
     """Why a piece of work is where it is, and what to do next."""
 

@@ -5,14 +5,14 @@ Nothing here reads or writes anything; the store makes them from rows and takes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.status import RunOutcome, WorkState
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dataset:
     """Named data with a connection, a location, a grain and a mode."""
 
@@ -36,7 +36,7 @@ class Dataset:
         return "{run_id}" in self.location
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobInput:
     """One input of a job and which of its dataids the work needs."""
 
@@ -47,7 +47,7 @@ class JobInput:
         return self.dataset if self.mapping == "same" else f"{self.dataset}:{self.mapping}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """A named consumer and producer of datasets."""
 
@@ -69,7 +69,7 @@ class Job:
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanInput:
     """An input of a job together with the dataset's own record."""
 
@@ -79,7 +79,7 @@ class PlanInput:
     dataset: Dataset
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanOutput:
     """An output of a job together with the dataset's own record."""
 
@@ -87,7 +87,7 @@ class PlanOutput:
     dataset: Dataset
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """A job with all that a run of it needs; good as long as the job's revision stays the same."""
 
@@ -101,7 +101,7 @@ class Plan:
     outputs: tuple[PlanOutput, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claimant:
     """The process that asks for work: who it is, and the kernel lock that shows it is alive."""
 
@@ -115,7 +115,7 @@ class Claimant:
     script_hash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pin:
     """An input chunk at the version a run reads."""
 
@@ -129,7 +129,7 @@ class Pin:
     dirty_run_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OutputChunk:
     """A published chunk that a run is about to replace, and the live runs that read it."""
 
@@ -138,7 +138,7 @@ class OutputChunk:
     readers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """One attempt at a piece of work, as its claim gave it."""
 
@@ -155,7 +155,7 @@ class Run:
     replaces: tuple[OutputChunk, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClaimRequest:
     """What a process asks for: as many runs as it gives tokens.
 
@@ -176,7 +176,7 @@ class ClaimRequest:
     credentials: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LapsedRun:
     """A run that is seen to be dead."""
 
@@ -188,7 +188,7 @@ class LapsedRun:
     has_kill_command: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClaimResult:
     """What a claim gave: runs, or the reason to look again (`calendar` is due, the `plan` is out of date)."""
 
@@ -197,7 +197,7 @@ class ClaimResult:
     again: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Publication:
     """What a run gives out for one output dataset."""
 
@@ -209,7 +209,7 @@ class Publication:
     checked: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ending:
     """How a run ended, and what it gives out.
 
@@ -227,7 +227,7 @@ class Ending:
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunRow:
     """A run as `dataflow runs` shows it."""
 
@@ -251,7 +251,7 @@ class RunRow:
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkRow:
     """A piece of work as `why` sees it."""
 
@@ -270,7 +270,7 @@ class WorkRow:
     modified_at: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChunkRow:
     """A chunk as `dataflow chunks` shows it."""
 

@@ -6,11 +6,11 @@ Imports of clock are inside functions, because dates cost start-up time that few
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from dataflow.errors import BadInput
 from dataflow.model.cron import ONCE, calendar_of, canonical_expression
 from dataflow.model.grain import Grain, check_timezone
+from dataflow.model.record import record
 from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ _SPAN_FORM = re.compile(
 _DATE_GRAINS = {4: Grain.YEARLY, 7: Grain.MONTHLY, 10: Grain.DAILY}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """A checked schedule; start and end as they were given."""
 
@@ -38,7 +38,7 @@ class Schedule:
     catchup: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interval:
     """One interval of a schedule: its dataid, and from when until when in epoch seconds."""
 

@@ -51,21 +51,23 @@ UNFINISHED = frozenset({WorkState.WAITING, WorkState.CLAIMABLE})
 READABLE = frozenset({Status.READY, Status.STALE})
 """Statuses whose chunk certainly has a published version."""
 
-MOVES: dict[WorkState, frozenset[WorkState]] = {
-    WorkState.WAITING: frozenset(
-        {WorkState.CLAIMABLE, WorkState.RUNNING, WorkState.DONE, WorkState.FAILED, WorkState.INVALID}
-    ),
-    WorkState.CLAIMABLE: frozenset(
-        {WorkState.RUNNING, WorkState.WAITING, WorkState.DONE, WorkState.FAILED, WorkState.INVALID}
-    ),
-    WorkState.RUNNING: frozenset(WorkState),
-    WorkState.DONE: frozenset(
-        {WorkState.CLAIMABLE, WorkState.WAITING, WorkState.RUNNING, WorkState.FAILED, WorkState.INVALID}
-    ),
-    WorkState.FAILED: frozenset(
-        {WorkState.CLAIMABLE, WorkState.WAITING, WorkState.RUNNING, WorkState.DONE, WorkState.INVALID}
-    ),
-    WorkState.INVALID: frozenset(
-        {WorkState.CLAIMABLE, WorkState.WAITING, WorkState.RUNNING, WorkState.DONE, WorkState.FAILED}
-    ),
+_UNCLAIMED = frozenset(WorkState) - {WorkState.RUNNING}
+_RUNNING = frozenset({WorkState.RUNNING})
+
+MOVES: dict[str, tuple[frozenset[WorkState], frozenset[WorkState]]] = {
+    "claim": (frozenset({WorkState.CLAIMABLE}), _RUNNING),
+    "force": (_UNCLAIMED, _RUNNING),
+    "finish": (_RUNNING, _UNCLAIMED),
+    "free": (_RUNNING, UNFINISHED | {WorkState.FAILED}),
+    "cancel": (_RUNNING, frozenset({WorkState.FAILED})),
+    "mark": (frozenset(WorkState), FINAL),
+    "resubmit": (_UNCLAIMED, UNFINISHED),
+    "arrive": (frozenset({WorkState.WAITING}), frozenset({WorkState.CLAIMABLE})),
+    "depart": (frozenset({WorkState.CLAIMABLE}), frozenset({WorkState.WAITING})),
+    "renew": (FINAL, UNFINISHED),
+    "promote": (frozenset({WorkState.WAITING}), frozenset({WorkState.CLAIMABLE})),
 }
+"""The legal moves of work: from which states to which. Those named first are the journal's actions, one line each."""
+
+FOLLOWING = frozenset({"arrive", "depart", "renew", "promote"})
+"""Moves that follow from what happened to the inputs, to the job or to the clock; the line of that cause tells them."""

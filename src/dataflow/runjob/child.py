@@ -79,6 +79,11 @@ class Child:
         self._pidfd = os.pidfd_open(self._pid)
         self._guard.watch(self.token, self._pid, self.kill_at, self.run.grace_seconds)
 
+    def renewed(self, at: float) -> None:
+        """The lease counts from this moment on; the guard's deadline moves with it."""
+        self.renewed_at = at
+        self._guard.extend(self.kill_at, self.token)
+
     def list_fds(self) -> list[int]:
         """The descriptors to poll: output, and the end of the process."""
         fds = self._pump.list_fds() if self._pump else []

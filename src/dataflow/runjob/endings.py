@@ -13,6 +13,8 @@ from dataflow.runjob.child import TIMED_OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dataflow.actions.prepare import Prepared
     from dataflow.model.answers import Answer
     from dataflow.runjob.child import Child
@@ -83,20 +85,24 @@ def ending_of(child: Child, code: int) -> Ending | None:
         child.passed.append(step.dataset)
     if len(child.steps) > 1:
         return None
-    return Ending(run, RunOutcome.DONE, child.script_code, "", answers, publications_of(child))
+    given = publications_for(child.prepared, child.passed, {})
+    return Ending(run, RunOutcome.DONE, child.script_code, "", answers, given)
 
 
-def publications_of(child: Child) -> tuple[Publication, ...]:
+def publications_for(
+    prepared: Prepared, passed: Sequence[str], rows: Mapping[str, int]
+) -> tuple[Publication, ...]:
     """What a run that ended well gives out."""
-    staged = {item.dataset.name for item in child.prepared.plan.outputs if item.dataset.staged}
+    staged = {item.dataset.name for item in prepared.plan.outputs if item.dataset.staged}
     return tuple(
         Publication(
             name,
             location=place if name in staged else "",
             size=measure(place) if place and is_local(place) else None,
-            checked="its check passed" if name in child.passed else "",
+            rows=rows.get(name),
+            checked="its check passed" if name in passed else "",
         )
-        for name, place in child.prepared.outputs
+        for name, place in prepared.outputs
     )
 
 

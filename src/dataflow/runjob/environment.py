@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from dataflow.actions.shell_names import shell_name
 from dataflow.runjob.processes import TOKEN_VARIABLE, join_tokens
 
 TYPE_CHECKING = False
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
     from dataflow.model.records import Dataset
 
 
-
-
-def shell_name(text: str) -> str:
-    """The documented rule: what is no letter, digit or underscore becomes `_`; a leading digit gets one in front."""
-    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in text)
-    return "_" + name if name[:1].isdigit() else name
 
 
 def inherited_environment(environ: Mapping[str, str], clean: bool, store_password: bool) -> dict[str, str]:
@@ -115,5 +110,4 @@ def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: 
         "version": str(version),
     }
     fields |= {f"option_{key}": value for key, value in dataset.options}
-    start = shell_name(prefix)
-    return {f"{start}_{shell_name('x' + key)[1:]}": value for key, value in fields.items()}
+    return {shell_name(f"{prefix}_{key}"): value for key, value in fields.items()}

@@ -14,10 +14,22 @@ from dataflow.runjob.processes import boottime
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Protocol
 
-    from dataflow.runjob.child import Child
-    from dataflow.runjob.guard import Guard
+    from dataflow.model.records import Run
     from dataflow.store.store import Store
+
+    class Held(Protocol):
+        """A run whose lease is to be kept."""
+
+        renewed_at: float
+
+        @property
+        def run(self) -> Run:
+            """The run."""
+
+        def renewed(self, at: float) -> None:
+            """Its lease counts from this moment on."""
 
 LOOK_SECONDS = 3.0
 """How often a run asks whether an operator has taken it away, between renewals."""
@@ -26,12 +38,11 @@ LOOK_SECONDS = 3.0
 class Heartbeat:
     """Renews each third of the lease and looks for revoked runs in between; tells the main loop what is lost."""
 
-    def __init__(self, store: Store, claimant: str, guard: Guard, lease_seconds: float) -> None:
+    def __init__(self, store: Store, claimant: str, lease_seconds: float) -> None:
         self._store = store
         self._claimant = claimant
-        self._guard = guard
         self._third_seconds = lease_seconds / 3
-        self._kept: dict[int, Child] = {}
+        self._kept: dict[int, Held] = {}
         self._lost: set[int] = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -44,10 +55,10 @@ class Heartbeat:
         """Becomes readable when a run is lost."""
         return self._wake_read
 
-    def keep(self, children: Iterable[Child]) -> None:
+    def keep(self, held: Iterable[Held]) -> None:
         """The runs to keep from now on; no renewal of any other is under way when this returns."""
         with self._lock:
-            self._kept = {child.run.run_id: child for child in children}
+            self._kept = {child.run.run_id: child for child in held}
 
     def take_lost(self) -> set[int]:
         """The runs that were lost since the last call."""
@@ -75,7 +86,7 @@ class Heartbeat:
                 self._look_after(store, kept)
         store.close()
 
-    def _look_after(self, store: Store, kept: dict[int, Child]) -> None:
+    def _look_after(self, store: Store, kept: dict[int, Held]) -> None:
         began_at = boottime()
         due = any(began_at - child.renewed_at >= self._third_seconds / 2 for child in kept.values())
         try:
@@ -84,8 +95,7 @@ class Heartbeat:
             return  # the guard's deadline stands: without a renewal the children are ended in time
         if due:
             for run_id in held:
-                kept[run_id].renewed_at = began_at
-                self._guard.extend(kept[run_id].kill_at, kept[run_id].token)
+                kept[run_id].renewed(began_at)
         with self._lock:
             lost = (set(kept) - held) & set(self._kept)
             self._lost |= lost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dataflow.config.settings import Config
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobRequest:
     """A job, the command that does it, and how to run it."""
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dataflow.model.records import Plan
 
 SCRIPT = ""
 """The dataset of the step that is the script itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One command of a run; `dataset` names what it checks, or is empty for the script."""
 
@@ -21,7 +23,7 @@ class Step:
     before: bool = False
 
 
-def list_steps(plan: Plan, argv: tuple[str, ...], checks: dict[str, tuple[str, ...]], checked: set[str]) -> list[Step]:
+def list_steps(plan: Plan, argv: tuple[str, ...], checks: Mapping[str, tuple[str, ...]], checked: set[str]) -> list[Step]:
     """Input checks (of what no producer has checked), the script, output checks."""
     inputs = [item.dataset.name for item in plan.inputs]
     before = [Step(checks[name], name, True) for name in inputs if name in checks and name not in checked]

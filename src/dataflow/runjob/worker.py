@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import select
 import signal
-from dataclasses import replace
 
 from dataflow import errors, failpoints
 from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.actions.prepare import prepare
+from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
 from dataflow.runjob import endings as ends
@@ -337,7 +337,7 @@ class Worker:
         from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
 
         lease_seconds = min(child.run.lease_seconds for child in self._children.values())
-        self._heartbeat = Heartbeat(self._store, self._claimant.token, self._guard, lease_seconds)
+        self._heartbeat = Heartbeat(self._store, self._claimant.token, lease_seconds)
         self._heartbeat.keep(self._children.values())
 
 

@@ -9,10 +9,10 @@ import hashlib
 import os
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from dataclasses import dataclass
 from functools import lru_cache
 
 from dataflow.errors import SecretError
+from dataflow.model.record import record
 from dataflow.secrets.passphrase import THREE_WAYS
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ _TO_URLSAFE = bytes.maketrans(b"+/", b"-_")
 _FROM_URLSAFE = bytes.maketrans(b"-_", b"+/")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Record:
     salt: bytes
     check: bytes

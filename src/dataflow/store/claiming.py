@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dataflow import errors
 from dataflow.model.dataid import previous_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import needed_dataids
+from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult, LapsedRun, OutputChunk, Pin, Run
 from dataflow.model.status import WorkState
 from dataflow.store import publishing
@@ -53,7 +52,10 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         found = _find_work(tx, plan, request, bool(ordered))
         if found is None:
             break
-        runs.append(_give(tx, plan, request, token, found))
+        run = _give(tx, plan, request, token, found)
+        if run is None:
+            return ClaimResult(freed=tuple(freed), again="plan")
+        runs.append(run)
         if ordered:
             break
     return ClaimResult(runs=tuple(runs), freed=tuple(freed))
@@ -66,7 +68,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> list[Laps
         "claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names
     )
     freed = []
-    for lapsed in [LapsedRun(*row[:5], bool(row[5])) for row in rows]:
+    for lapsed in [_lapsed_from_row(row) for row in rows]:
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
             continue
@@ -98,21 +100,22 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> list[Laps
 def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
     """Runs of a job that the next claim would free."""
     rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **tx.names(dead))
-    return [LapsedRun(*row[:5], bool(row[5])) for row in rows]
+    return [_lapsed_from_row(row) for row in rows]
 
 
-def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
-    """The runs an earlier, unanswered call with the same tokens was given."""
-    runs = []
+def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
+    """What an earlier, unanswered call with the same tokens was given and still holds; None if there was no such call."""
+    runs, known = [], False
     for token in request.tokens:
         row = tx.find("claim.find_by_token", token=token)
-        if row is not None:
-            run_id, work_id, dataid, attempt, lease_seconds, grace_seconds = row
+        known = known or row is not None
+        if row is not None and not row[6]:
+            run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, _ = row
             pins = [_pin_from_row(pin) for pin in tx.rows("claim.pins_of", run_id=run_id)]
             identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
             replaces = _replaced(tx, plan, dataid, run_id)
             runs.append(Run(*identity, lease_seconds, grace_seconds, tuple(pins), replaces))
-    return ClaimResult(runs=tuple(runs))
+    return ClaimResult(runs=tuple(runs)) if known else None
 
 
 def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
@@ -123,7 +126,7 @@ def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
     """
     pins = tuple(_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id))
     replaces = []
-    for _, name, _, chunk_id, _, version, _ in tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=run.dataid):
+    for _, name, _, chunk_id, _, version in tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=run.dataid):
         readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
         replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
     return replace(run, pins=pins, replaces=tuple(replaces))
@@ -188,6 +191,8 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     )
     if row is not None:
         tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+        if dataid == plan.job.start:
+            publishing.waive_first(tx, plan.job_id, dataid)
 
 
 def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
@@ -204,7 +209,8 @@ def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
 
 def _give(
     tx: Transaction, plan: Plan, request: ClaimRequest, token: str, found: tuple[Any, ...]
-) -> Run:
+) -> Run | None:
+    """Makes the run and gives it the work; None when the job was changed since the claim looked at it."""
     work_id, dataid, _, attempt, state = found[:5]
     claimant = request.claimant
     row = tx.find(
@@ -225,8 +231,10 @@ def _give(
         has_kill_command=request.has_kill_command,
         lease_seconds=request.lease_seconds,
         grace_seconds=request.grace_seconds,
+        revision=plan.revision,
     )
-    assert row is not None
+    if row is None:
+        return None
     run_id = row[0]
     if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
         raise errors.Conflict(f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again.")
@@ -245,6 +253,11 @@ def _give(
     write_journal(tx, entry)
     lease = (request.lease_seconds, request.grace_seconds)
     return Run(run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces)
+
+
+def _lapsed_from_row(row: tuple[Any, ...]) -> LapsedRun:
+    run_id, work_id, dataid, host, claimant, has_kill_command = row
+    return LapsedRun(run_id, work_id, dataid, host, claimant, bool(has_kill_command))
 
 
 def _pin_from_row(row: tuple[Any, ...]) -> Pin:
@@ -274,9 +287,9 @@ def _replaced(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[Ou
     """
     found = []
     rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
-    for dataset_id, name, location, chunk_id, key, version, was_ready in rows:
+    for dataset_id, name, location, chunk_id, key, version in rows:
         readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
         found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
         if "{run_id}" not in location:
-            publishing.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id, bool(was_ready))
+            publishing.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id)
     return tuple(found)

@@ -20,8 +20,9 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     """Accepts the outcome and gives the work's new state; LeaseLost if the run no longer owns its work."""
     run = ending.run
     done = ending.outcome is RunOutcome.DONE
-    if done:
+    if done or ending.untouched:
         tx.lock("publish.lock_datasets", dataset_ids=sorted(output.dataset_id for output in plan.outputs))
+    if done:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
     _end_run(tx, ending)
     stale = done and _moved_pins(tx, run.run_id)
@@ -104,7 +105,11 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> WorkSta
             "finish.work_returned", reason=ending.reason, delay_seconds=ending.delay_seconds, **where
         )
     if row is None:
-        raise lease_lost(tx, ending.run.run_id, f"{ending.run.job}/{ending.run.dataid}")
+        # Not LeaseLost: that one lets the transaction go on, and the run has been ended in it.
+        raise errors.Conflict(
+            f"Run {ending.run.run_id} is live, but {ending.run.job}/{ending.run.dataid} is not its work. "
+            "Nothing was changed. See: dataflow doctor"
+        )
     return WorkState(row[0])
 
 

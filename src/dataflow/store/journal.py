@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.store.database import Transaction
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One line of the journal: one work's move, or one bulk batch."""
 

@@ -43,15 +43,16 @@ def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], actor: str, why
             f"{plan.job.name}/{dataid} is RUNNING under run {run_id}; nothing was resubmitted. "
             f"Wait for it, or: dataflow cancel {run_id}"
         )
-    count = tx.run(
+    states = tx.rows(
         "operate.resubmit",
         job_id=plan.job_id,
         reason=f"resubmitted by {actor}" + (f": {why}" if why else ""),
         priority=priority,
         **tx.batch(pairs),
     )
-    _journal(tx, "resubmit", actor, plan, named, "", why)
-    return count
+    to_state = states[0][0] if len(states) == 1 else ""
+    _journal(tx, "resubmit", actor, plan, named, to_state, why)
+    return len(states)
 
 
 def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, actor: str, why: str) -> int:
@@ -72,28 +73,30 @@ def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, ac
 def cancel(tx: Transaction, run_id: int, actor: str, why: str) -> dict[str, Any]:
     """Revokes a run; its work is FAILED until somebody resubmits it."""
     reason = f"cancelled by {actor}" + (f": {why}" if why else "")
-    return revoke(tx, run_id, WorkState.FAILED, actor, reason)
+    job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
+    states = (WorkState.RUNNING, WorkState.FAILED)
+    write_journal(tx, Entry("cancel", actor, job, "", dataid, run_id, *states, why=reason))
+    return {"run_id": run_id, "job": job, "dataid": dataid, "host": host}
 
 
-def revoke(tx: Transaction, run_id: int, state: WorkState, actor: str, reason: str) -> dict[str, Any]:
-    """Takes the work away from a run and leaves it in another state."""
+def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tuple[str, str, str]:
+    """Takes the work away from a run, leaves it in another state, and gives its job, its dataid and the run's host."""
     row = tx.find("operate.revoke_run", run_id=run_id, reason=reason)
     if row is None:
         found = tx.find("finish.find_run", run_id=run_id)
         if found is None:
             raise errors.UnknownName(f"No run {run_id}. List: dataflow runs")
         raise errors.Conflict(f"Run {run_id} has already ended as {found[1]}. See: dataflow runs")
-    work_id, _, dataid, host = row
+    work_id, job, dataid, host = row
     tx.run("operate.revoke_work", work_id=work_id, run_id=run_id, state=state.value, reason=reason)
-    entry = Entry("cancel", actor, dataid=dataid, run_id=run_id, from_state=WorkState.RUNNING, to_state=state, why=reason)
-    write_journal(tx, entry)
-    return {"run_id": run_id, "dataid": dataid, "host": host}
+    return job, dataid, host
 
 
 def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
     """A revoked run says that its children are dead."""
-    if tx.run("operate.acknowledge", run_id=run_id, claimant=claimant):
-        tx.run("operate.acknowledge_work", run_id=run_id)
+    row = tx.find("operate.acknowledge", run_id=run_id, claimant=claimant)
+    if row is not None:
+        tx.run("operate.acknowledge_work", work_id=row[0], run_id=run_id)
 
 
 def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, actor: str, why: str) -> str:
@@ -104,7 +107,7 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, actor: str, 
     work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
     reason = f"marked {state} by {actor}" + (f": {why}" if why else "")
     if found == WorkState.RUNNING:
-        revoke(tx, run_id, state, actor, reason)
+        _revoke(tx, run_id, state, reason)
     else:
         tx.run("operate.mark", work_id=work_id, from_state=found, state=state.value, reason=reason)
     for output in plan.outputs:
@@ -115,7 +118,8 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, actor: str, 
             publishing.publish(tx, output.dataset_id, own, publication, None, False)
         elif state is WorkState.INVALID:
             publishing.withdraw(tx, output.dataset_id, [pair])
-    entry = Entry("mark", actor, plan.job.name, "", dataid, None, found, state, 1, reason)
+    revoked = run_id if found == WorkState.RUNNING else None
+    entry = Entry("mark", actor, plan.job.name, "", dataid, revoked, found, state, 1, reason)
     write_journal(tx, entry)
     return str(found)
 

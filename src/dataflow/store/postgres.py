@@ -11,6 +11,9 @@ import time
 import psycopg
 from psycopg import errors as pg_errors
 from psycopg import sql as pg_sql
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus
 
 from dataflow import errors
 from dataflow.store.queries import SCHEMA_VERSION, Queries, read_migrations
@@ -42,6 +45,9 @@ WORDS = {
     "names": "unnest(:names::text[]) AS ids (id)",
 }
 
+TYPES = {bool: 16, int: 20, float: 701}
+"""The server's numbers for boolean, bigint and double precision; it finds out the type of all others."""
+
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 PATIENCE_SECONDS = 30.0
 """How long a verb keeps trying while the server restarts."""
@@ -50,25 +56,84 @@ TRANSIENT = (pg_errors.DeadlockDetected, pg_errors.SerializationFailure, pg_erro
 SETTINGS = "-c lock_timeout=30s -c idle_in_transaction_session_timeout=60s -c client_min_messages=warning"
 
 
+class Statements:
+    """The named queries on one connection, each prepared when it is used a second time.
+
+    One floor below psycopg's cursors, which cost more than the statements they send; the waiting is theirs.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Row], queries: Queries) -> None:
+        self._connection = connection
+        self._queries = queries
+        self._transformer = Transformer(connection)
+        self._texts: dict[str, tuple[bytes, tuple[str, ...]]] = {}
+        self._seen: set[tuple[object, ...]] = set()
+        self._prepared: dict[tuple[object, ...], bytes] = {}
+
+    def execute(self, name: str, parameters: dict[str, Any]) -> PGresult:
+        """Runs a query to its end."""
+        text, keys = self._texts.get(name) or self._spell(name)
+        values = [parameters[key] for key in keys]
+        dumped = self._transformer.dump_sequence(values, [PyFormat.TEXT] * len(values)) if values else ()
+        # The types are part of the key: a parameter that is NULL once may be a number the next time.
+        kind = (name, *map(type, values))
+        prepared = self._prepared.get(kind)
+        if prepared is None and kind not in self._seen:
+            self._seen.add(kind)
+            self._connection.pgconn.send_query_params(text, dumped, param_types=_types(values))
+            return self._result()
+        if prepared is None:
+            prepared = b"dataflow_%d" % len(self._prepared)
+            self._connection.pgconn.send_prepare(prepared, text, param_types=_types(values))
+            self._result()
+            self._prepared[kind] = prepared
+        self._connection.pgconn.send_query_prepared(prepared, dumped)
+        return self._result()
+
+    def rows(self, result: PGresult) -> list[Row]:
+        """The rows of a result as Python values."""
+        self._transformer.set_pgresult(result)
+        return self._transformer.load_rows(0, result.ntuples, tuple)
+
+    def _result(self) -> PGresult:
+        result: PGresult = self._connection.wait(execute(self._connection.pgconn))[-1]
+        if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            return result
+        raise pg_errors.error_from_result(result, encoding=self._connection.info.encoding)
+
+    def _spell(self, name: str) -> tuple[bytes, tuple[str, ...]]:
+        keys: dict[str, str] = {}
+
+        def number(found: re.Match[str]) -> str:
+            return keys.setdefault(found[1], f"${len(keys) + 1}")
+
+        text = PARAMETER.sub(number, self._queries.text(name)).encode()
+        self._texts[name] = text, tuple(keys)
+        return self._texts[name]
+
+
+def _types(values: Sequence[Any]) -> list[int]:
+    return [TYPES.get(type(value), 0) for value in values]
+
+
 class PostgresTransaction:
     """Statements inside one transaction on one connection."""
 
-    def __init__(self, connection: psycopg.Connection[Row], texts: Callable[[str], bytes]) -> None:
-        # One cursor for all statements: making one costs a third of what a statement does.
-        self._cursor = connection.cursor()
-        self._texts = texts
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
-        return self._cursor.execute(self._texts(name), parameters).fetchall()
+        return self._statements.rows(self._statements.execute(name, parameters))
 
     def find(self, name: str, /, **parameters: Any) -> Row | None:
-        return self._cursor.execute(self._texts(name), parameters).fetchone()
+        result = self._statements.execute(name, parameters)
+        return self._statements.rows(result)[0] if result.ntuples else None
 
     def run(self, name: str, /, **parameters: Any) -> int:
-        return self._cursor.execute(self._texts(name), parameters).rowcount
+        return self._statements.execute(name, parameters).command_tuples or 0
 
     def lock(self, name: str, /, **parameters: Any) -> None:
-        self._cursor.execute(self._texts(name), parameters)
+        self._statements.execute(name, parameters)
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         return {"dataids": [pair[0] for pair in pairs], "sort_keys": [pair[1] for pair in pairs]}
@@ -91,8 +156,8 @@ class PostgresDatabase:
         self._password = password
         self._patience = patience
         self._queries = Queries(self.dialect, WORDS)
-        self._texts: dict[str, bytes] = {}
         self._connection: psycopg.Connection[Row] | None = None
+        self._statements: Statements | None = None
         self._shown = masked(url)
 
     def write(self, verb: Callable[[PostgresTransaction], Result]) -> Result:
@@ -103,9 +168,10 @@ class PostgresDatabase:
 
     def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
         connection = self._connected()
+        text = PARAMETER.sub(r"%(\1)s", self._queries.text(name).replace("%", "%%")).encode()
         with connection.transaction(), connection.cursor("stream") as cursor:
             cursor.itersize = 5000
-            cursor.execute(self._text(name), parameters)
+            cursor.execute(text, parameters)
             yield from cursor
 
     def select(self, sql: str) -> tuple[list[str], Iterable[Row]]:
@@ -170,18 +236,13 @@ class PostgresDatabase:
             self._connection.close()
             self._connection = None
 
-    def _text(self, name: str) -> bytes:
-        found = self._texts.get(name)
-        if found is None:
-            text = self._queries.text(name).replace("%", "%%")
-            found = self._texts[name] = PARAMETER.sub(r"%(\1)s", text).encode()
-        return found
-
     def _in_transaction(
         self, connection: psycopg.Connection[Row], verb: Callable[[PostgresTransaction], Result]
     ) -> Result:
+        if self._statements is None:
+            self._statements = Statements(connection, self._queries)
         with connection.transaction():
-            return verb(PostgresTransaction(connection, self._text))
+            return verb(PostgresTransaction(self._statements))
 
     def _patiently(self, verb: Callable[[psycopg.Connection[Row]], Result]) -> Result:
         """Runs a verb; again after a deadlock, and after a lost connection until patience ends."""
@@ -207,6 +268,7 @@ class PostgresDatabase:
 
     def _connected(self) -> psycopg.Connection[Row]:
         if self._connection is None or self._connection.closed:
+            self._statements = None
             self._connection = self._connect(check=True)
         return self._connection
 
@@ -229,7 +291,6 @@ class PostgresDatabase:
                 keepalives_count=3,
                 tcp_user_timeout=20000,
                 options=f'{SETTINGS} -c search_path="{quoted}"',
-                prepare_threshold=2,
                 **extra,
             )
         except psycopg.Error as error:

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import consumers_of
+from dataflow.model.record import record
 from dataflow.model.status import WorkState
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Consumer:
     """One input of one job that reads a dataset."""
 
@@ -38,7 +37,7 @@ class Consumer:
     inputs: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
 
@@ -57,9 +56,14 @@ def list_consumers(tx: Transaction, dataset_id: int) -> list[Consumer]:
 
 def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: bool) -> int:
     """Publishes chunks that come from outside and gives how many changed."""
-    tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     batch = tx.batch(pairs)
-    ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)} if again else set()
+    ready: set[str] = set()
+    if again:
+        # What was ready must be known before it is published again, and nobody may change it in between.
+        tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
+        ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)}
+    else:
+        tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     changed: dict[str, int] = dict(tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch))  # type: ignore[arg-type]
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
@@ -73,20 +77,23 @@ def publish(
 ) -> int:
     """Gives out the next version of one chunk and returns its number."""
     dataid, key = pair
-    before = tx.find("publish.find_chunk", dataset_id=dataset_id, dataid=dataid)
-    row = tx.find(
-        "publish.publish",
-        dataset_id=dataset_id,
-        dataid=dataid,
-        sort_key=key,
-        run_id=run_id,
-        location=publication.location,
-        row_count=publication.rows,
-        size=publication.size,
-        checksum=publication.checksum,
-        checked=publication.checked,
-        stale=stale,
-    )
+    row = None
+    while row is None:  # again when somebody else made the chunk in between
+        before = tx.find("publish.find_chunk", dataset_id=dataset_id, dataid=dataid)
+        row = tx.find(
+            "publish.publish",
+            dataset_id=dataset_id,
+            dataid=dataid,
+            sort_key=key,
+            run_id=run_id,
+            location=publication.location,
+            row_count=publication.rows,
+            size=publication.size,
+            checksum=publication.checksum,
+            checked=publication.checked,
+            stale=stale,
+            known=before is not None,
+        )
     was_ready = bool(before and before[2])
     chunks_changed(
         tx,
@@ -97,7 +104,6 @@ def publish(
             renewed=[pair] if before and before[1] > 0 else (),
         ),
     )
-    assert row is not None
     return int(row[0])
 
 
@@ -110,10 +116,11 @@ def withdraw(tx: Transaction, dataset_id: int, pairs: Sequence[Pair]) -> int:
     return len(rows)
 
 
-def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_id: int, was_ready: bool) -> None:
+def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_id: int) -> None:
     """Stops new readers of a chunk that a run is about to overwrite in place."""
-    tx.run("publish.make_dirty", chunk_id=chunk_id, run_id=run_id)
-    if was_ready:
+    tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+    row = tx.find("publish.make_dirty", chunk_id=chunk_id, run_id=run_id)
+    if row is not None and row[0]:
         chunks_changed(tx, dataset_id, Change(lost=[pair]))
 
 
@@ -179,13 +186,15 @@ def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
 
 def _renew(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
     tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
-    again = tx.rows("publish.renew_work", job_id=consumer.job_id, **tx.batch(pairs))
-    if not again:
-        return
-    for (output_id,) in tx.rows("publish.outputs_of", job_id=consumer.job_id):
-        stale = tx.rows("publish.make_stale", dataset_id=output_id, **tx.batch(again))
-        lost = {row[0] for row in stale}
-        chunks_changed(tx, output_id, Change(lost=[pair for pair in again if pair[0] in lost]))
+    batch = tx.batch(pairs)
+    tx.run("publish.renew_work", job_id=consumer.job_id, **batch)
+    outputs = [row[0] for row in tx.rows("publish.outputs_of", job_id=consumer.job_id)]
+    tx.lock("publish.lock_datasets", dataset_ids=outputs)
+    for output_id in outputs:
+        # Whatever the work's state: a run that fails later must not leave the old output looking current.
+        rows = tx.rows("publish.make_stale", dataset_id=output_id, **batch)
+        lost = {dataid for dataid, was_ready in rows if was_ready}
+        chunks_changed(tx, output_id, Change(lost=[pair for pair in pairs if pair[0] in lost]))
 
 
 def _count(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair], delta: int) -> None:

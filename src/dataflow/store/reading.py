@@ -19,7 +19,9 @@ def time_text(value: Any) -> str:
     """A time as ISO text in UTC, whichever way the driver gives it."""
     if value is None or isinstance(value, str):
         return value or ""
-    from datetime import UTC  # only PostgreSQL's times come this way, and SQLite's start-up need not pay for it
+    from datetime import (
+        UTC,  # only PostgreSQL's times come this way, and SQLite's start-up need not pay for it
+    )
 
     text: str = value.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")

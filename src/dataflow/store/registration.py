@@ -25,7 +25,8 @@ def calendar_name(job: str) -> str:
 
 def dataset_from_row(row: Row) -> Dataset:
     """A dataset record from its columns after the id."""
-    return Dataset(*row[:12], tuple(sorted(json.loads(row[12]).items())))
+    options = tuple(sorted(json.loads(row[-1]).items()))
+    return Dataset(*row[:-1], options)  # type: ignore[call-arg]
 
 
 def job_from_row(row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]) -> Job:
@@ -119,7 +120,9 @@ def remove_dataset(tx: Transaction, name: str) -> int:
 def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str, grain_timezone: str) -> int:
     """Registers a job or changes it, and rebuilds its work; `inputs` holds the schedule's calendar too."""
     ids = {name: _dataset_id(tx, name) for name in {*(item.dataset for item in inputs), *job.outputs}}
-    tx.lock("registration.lock_datasets", dataset_ids=sorted(ids.values()))
+    # The inputs it has had too: one that arrives now must not be counted at the place of another.
+    former = [row[0] for row in tx.rows("registration.inputs_of", name=job.name)]
+    tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     job_id = _upsert_job_row(tx, job, grain, grain_timezone)
     _replace_parts(tx, job_id, job, inputs, ids)
     rebuild_work(tx, job_id, job)
@@ -129,6 +132,9 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
 def remove_job(tx: Transaction, plan: Plan) -> None:
     """Removes a job with its work; its runs and journal stay as history."""
     job_id = plan.job_id
+    used = {item.dataset_id for item in (*plan.inputs, *plan.outputs)}
+    tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
+    tx.lock("registration.lock_work", job_id=job_id)
     row = tx.find("registration.count_running", job_id=job_id)
     if row and row[0]:
         raise errors.Conflict(

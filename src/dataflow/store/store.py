@@ -143,7 +143,7 @@ class Store:
                 return states, ClaimResult()
             if repeat:
                 found = claiming.find_claimed(tx, plan, request)
-                if found.runs:
+                if found is not None:
                     return states, found
             return states, claiming.claim(tx, plan, request)
 

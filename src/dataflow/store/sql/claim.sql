@@ -88,13 +88,16 @@ SELECT 1 FROM work WHERE job_id = :job_id AND sort_key < :sort_key LIMIT 1
 SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
 
 -- name: insert_run
--- A new run with its lease.
+-- A new run with its lease; none when the job was changed meanwhile. The work is locked by now, and a change of the
+-- job waits for that lock before it commits: what this statement sees is what the run will be.
 INSERT INTO run (work_id, job_id, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
                  script_path, script_hash, has_kill_command, started_at, lease_seconds, grace_seconds, lease_until,
                  clock_id)
-VALUES (:work_id, :job_id, :dataid, :attempt, :token, :claimant, :host, :boot_id, :pid, :user_name, :environment,
-        :script_path, :script_hash, :has_kill_command, $now_at, :lease_seconds, :grace_seconds,
-        $lease_now + :lease_seconds, $clock_id)
+SELECT :work_id, j.job_id, :dataid, :attempt, :token, :claimant, :host, :boot_id, :pid, :user_name, :environment,
+       :script_path, :script_hash, :has_kill_command, $now_at, :lease_seconds, :grace_seconds,
+       $lease_now + :lease_seconds, $clock_id
+FROM job j
+WHERE j.job_id = :job_id AND j.revision = :revision
 RETURNING run_id
 
 -- name: take
@@ -128,8 +131,7 @@ INSERT INTO run_input (run_id, position, chunk_id, version) VALUES (:run_id, :po
 
 -- name: output_chunks
 -- What is already published where the run will write.
-SELECT d.dataset_id, d.name, d.location, c.chunk_id, c.sort_key, c.version,
-       c.version > 0 AND NOT c.withdrawn AND NOT c.stale AND c.dirty_run_id IS NULL
+SELECT d.dataset_id, d.name, d.location, c.chunk_id, c.sort_key, c.version
 FROM job_output o
 JOIN dataset d ON d.dataset_id = o.dataset_id
 JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = :dataid
@@ -146,8 +148,8 @@ ORDER BY r.run_id
 
 -- name: find_by_token
 -- The run an earlier call with this token made, so that a repeat after a lost answer is the same claim.
-SELECT run_id, work_id, dataid, attempt, lease_seconds, grace_seconds FROM run
-WHERE token = :token AND ended_at IS NULL
+SELECT run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, ended_at IS NOT NULL FROM run
+WHERE token = :token
 
 -- name: pins_of
 -- What a run reads, with the chunks as they are now.

@@ -26,17 +26,20 @@ ORDER BY sort_key
 
 -- name: resubmit
 -- To be done again by the ordinary command. A revoked run may still be ending: its lease is waited for.
+-- Materialized, so that the clock is read once and state and not_before agree.
+WITH revoked AS MATERIALIZED (
+    SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
+                       WHERE r.run_id = w.run_id AND r.outcome = 'CANCELLED'
+                         AND r.clock_id = $clock_id AND r.lease_until > $lease_now) AS until
+    FROM work w
+    WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 UPDATE work
-SET resubmitted = TRUE, attempts = 0, losses = 0, returns = 0, modified_at = $now_at, reason = :reason,
-    priority = coalesce(:priority, priority),
-    not_before = (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
-                  WHERE r.run_id = work.run_id AND r.outcome = 'CANCELLED'
-                    AND r.clock_id = $clock_id AND r.lease_until > $lease_now),
-    state = CASE WHEN missing > 0 THEN 'WAITING'
-                 WHEN EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND r.outcome = 'CANCELLED'
-                              AND r.clock_id = $clock_id AND r.lease_until > $lease_now) THEN 'WAITING'
-                 ELSE 'CLAIMABLE' END
-WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND state <> 'RUNNING'
+SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' ELSE 'CLAIMABLE' END,
+    not_before = revoked.until, attempts = 0, losses = 0, returns = 0, resubmitted = TRUE, reason = :reason,
+    priority = coalesce(:priority, priority), modified_at = $now_at
+FROM revoked
+WHERE work.work_id = revoked.work_id AND state <> 'RUNNING'
+RETURNING state
 
 -- name: hold_work
 UPDATE work SET hold = :hold, modified_at = $now_at
@@ -49,7 +52,7 @@ UPDATE job SET hold = :hold, modified_at = $now_at WHERE job_id = :job_id AND ho
 -- An operator takes a run's work away: it can no longer renew, finish or publish.
 UPDATE run SET ended_at = $now_at, outcome = 'CANCELLED', reason = :reason
 WHERE run_id = :run_id AND ended_at IS NULL
-RETURNING work_id, job_id, dataid, host
+RETURNING work_id, coalesce((SELECT j.name FROM job j WHERE j.job_id = run.job_id), ''), dataid, host
 
 -- name: revoke_work
 UPDATE work SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, modified_at = $now_at
@@ -60,11 +63,12 @@ RETURNING state
 -- The revoked run's children are dead: its work need not wait for the lease.
 UPDATE run SET lease_until = $lease_now
 WHERE run_id = :run_id AND claimant = :claimant AND outcome = 'CANCELLED' AND lease_until > $lease_now
+RETURNING work_id
 
 -- name: acknowledge_work
 UPDATE work
 SET not_before = NULL, state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, modified_at = $now_at
-WHERE run_id = :run_id AND state = 'WAITING' AND not_before IS NOT NULL
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'WAITING' AND not_before IS NOT NULL
 
 -- name: mark
 -- An operator says how the work stands.
@@ -74,11 +78,14 @@ SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, at
 WHERE work_id = :work_id AND state = :from_state
 
 -- name: purge_runs
--- Ended runs older than a time, except each work's last one; bounded.
+-- Ended runs older than a time, except each work's last one and those a chunk names; bounded.
 DELETE FROM run WHERE run_id IN (
     SELECT r.run_id FROM run r
-    WHERE r.ended_at < :before AND NOT EXISTS (SELECT 1 FROM work w WHERE w.run_id = r.run_id)
-      AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.run_id = r.run_id)
+    WHERE r.ended_at < :before
+      AND NOT EXISTS (SELECT 1 FROM work w WHERE w.work_id = r.work_id AND w.run_id = r.run_id)
+      AND NOT EXISTS (SELECT 1 FROM job_output o
+                      JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = r.dataid
+                      WHERE o.job_id = r.job_id AND (c.run_id = r.run_id OR c.dirty_run_id = r.run_id))
     ORDER BY r.run_id LIMIT :most)
 RETURNING run_id
 

@@ -15,12 +15,17 @@ ORDER BY i.job_id, i.position
 -- The datasets a job produces.
 SELECT dataset_id FROM job_output WHERE job_id = :job_id ORDER BY dataset_id
 
+-- name: lock_dataset_alone
+-- Keeps every other publisher of the dataset out too (PostgreSQL only).
+SELECT 1 FROM dataset WHERE dataset_id = :dataset_id FOR UPDATE
+
 -- name: ready_among
--- Which chunks of a batch are ready now.
-SELECT c.dataid
-FROM $batch
-JOIN chunk c ON c.dataset_id = :dataset_id AND c.dataid = batch.dataid
-WHERE c.version > 0 AND NOT c.withdrawn AND NOT c.stale AND c.dirty_run_id IS NULL
+-- Which chunks of a batch are ready now; locked, so that they still are when the next statement publishes them.
+SELECT dataid
+FROM chunk
+WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
+  AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
+ORDER BY chunk_id $for_update
 
 -- name: make_ready
 -- Publishes a batch of chunks that come from outside; those that are ready already stay as they are unless :again.
@@ -41,7 +46,7 @@ FROM chunk
 WHERE dataset_id = :dataset_id AND dataid = :dataid $for_update
 
 -- name: publish
--- Gives out the next version of a chunk that a run produced.
+-- Gives out the next version of a chunk that a run produced; no row when it came to be since it was looked for.
 INSERT INTO chunk (dataset_id, dataid, sort_key, version, run_id, location, row_count, size, checksum, checked, stale,
                    modified_at)
 VALUES (:dataset_id, :dataid, :sort_key, 1, :run_id, :location, :row_count, :size, :checksum, :checked, :stale, $now_at)
@@ -49,6 +54,7 @@ ON CONFLICT (dataset_id, dataid) DO UPDATE
 SET version = chunk.version + 1, run_id = excluded.run_id, location = excluded.location,
     row_count = excluded.row_count, size = excluded.size, checksum = excluded.checksum, checked = excluded.checked,
     stale = excluded.stale, withdrawn = FALSE, dirty_run_id = NULL, modified_at = excluded.modified_at
+WHERE :known
 RETURNING version
 
 -- name: withdraw
@@ -58,17 +64,17 @@ WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch) A
 RETURNING dataid, (NOT stale AND dirty_run_id IS NULL)
 
 -- name: make_stale
--- Marks the outputs of a batch of work stale because an input has a newer version; the returned ones were ready.
+-- Marks the outputs of a batch of work stale because an input has a newer version, and says which were ready.
 UPDATE chunk SET stale = TRUE, modified_at = $now_at
-WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
-  AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
-RETURNING dataid
+WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch) AND version > 0 AND NOT stale
+RETURNING dataid, (NOT withdrawn AND dirty_run_id IS NULL)
 
 -- name: make_dirty
 -- A run is about to overwrite a published chunk in place: nobody may start reading it until it is published again.
+-- What an earlier run has left dirty stays that run's: this one cannot vouch for it. Says whether it was ready.
 UPDATE chunk SET dirty_run_id = :run_id, modified_at = $now_at
-WHERE chunk_id = :chunk_id
-RETURNING dataid
+WHERE chunk_id = :chunk_id AND dirty_run_id IS NULL
+RETURNING version > 0 AND NOT withdrawn AND NOT stale
 
 -- name: make_clean
 -- The run that was to overwrite the chunk never started its command: the old version is as good as before.
@@ -129,12 +135,20 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
   AND state = 'CLAIMABLE' AND missing > 0
 
 -- name: renew_work
--- An input has a newer version: what was finished is to be done again, once.
+-- An input has a newer version: what was finished is to be done again, once. A revoked run may still be ending: its
+-- lease is waited for. Materialized, so that the clock is read once and state and not_before agree.
+WITH revoked AS MATERIALIZED (
+    SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
+                       WHERE r.run_id = w.run_id AND r.outcome = 'CANCELLED'
+                         AND r.clock_id = $clock_id AND r.lease_until > $lease_now) AS until
+    FROM work w
+    WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 UPDATE work
-SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, attempts = 0, losses = 0, returns = 0,
-    resubmitted = FALSE, not_before = NULL, reason = 'an input has a newer version', modified_at = $now_at
-WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND state IN ('DONE', 'FAILED', 'INVALID')
-RETURNING dataid, sort_key
+SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' ELSE 'CLAIMABLE' END,
+    not_before = revoked.until, attempts = 0, losses = 0, returns = 0, resubmitted = FALSE,
+    reason = 'an input has a newer version', modified_at = $now_at
+FROM revoked
+WHERE work.work_id = revoked.work_id AND state IN ('DONE', 'FAILED', 'INVALID')
 
 -- name: journal
 -- One row for a work's move or for a bulk batch.

@@ -6,6 +6,14 @@ SELECT 1 FROM meta WHERE key = 'store_id' FOR UPDATE
 -- Keeps publishers of these datasets out until the job's work is rebuilt (PostgreSQL only).
 SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id FOR UPDATE
 
+-- name: lock_work
+-- Keeps claims of a job out until it is removed (PostgreSQL only).
+SELECT 1 FROM work WHERE job_id = :job_id ORDER BY work_id FOR UPDATE
+
+-- name: inputs_of
+-- The datasets a job reads now.
+SELECT i.dataset_id FROM job_input i JOIN job j ON j.job_id = i.job_id WHERE j.name = :name
+
 -- name: store_id
 -- The name this store was given when it was made.
 SELECT value FROM meta WHERE key = 'store_id'

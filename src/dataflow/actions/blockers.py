@@ -1,0 +1,126 @@
+"""What keeps a claim from work whose inputs are there: holds, waits, order, limits, readers, newer data."""
+
+from __future__ import annotations
+
+from dataflow.actions.next_commands import (
+    follow_command,
+    resubmit_command,
+    run_command,
+    shell,
+    why_command,
+)
+from dataflow.actions.work_case import Reason
+from dataflow.model.dataid import previous_dataid, sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.status import RunOutcome, WorkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.actions.work_case import WorkCase
+    from dataflow.model.records import RunRow, WorkRow
+
+SHOWN_RUNS = 5
+
+
+def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Reason]:
+    """Every reason for which a claim would leave this open work alone, or its preparation hand it back."""
+    flags = case.store.find("explain.flags", work_id=work.work_id)
+    if flags is None:
+        return []
+    hold, job_hold, max_running, ordered, key = flags
+    found = _holds(case, bool(hold), bool(job_hold))
+    if waiting := _wait(case, work, run):
+        found.append(waiting)
+    if ordered and (turn := _turn(case, key)):
+        found.append(turn)
+    if max_running and (limit := _limit(case, max_running)):
+        found.append(limit)
+    return found + _readers(case) + _newer_snapshots(case)
+
+
+def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
+    job = case.plan.job.name
+    found = []
+    if job_hold:
+        found.append(Reason(f"job {job} is on hold", shell("dataflow", "release", job), True))
+    if hold:
+        found.append(Reason(f"{case.name} is on hold", shell("dataflow", "release", job, case.dataid), True))
+    return found
+
+
+def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
+    if work.wait_seconds is None or work.wait_seconds <= 0:
+        return None  # the next claim promotes it
+    wait = f"{work.wait_seconds:.0f} s"
+    if run is not None and run.outcome is RunOutcome.CANCELLED:
+        text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease are left"
+    else:
+        text = f"{work.reason or 'it was handed back'}; the next try is in {wait}"
+    return Reason(text, run_command(case.plan))
+
+
+def _turn(case: WorkCase, key: str) -> Reason | None:
+    """The same rule as the claim's: nothing overtakes the first unfinished, and no gap is jumped over."""
+    job, job_id = case.plan.job.name, case.plan.job_id
+    first = case.store.find("explain.first_unfinished", job_id=job_id)
+    if first is not None and first[0] != case.dataid:
+        return _after(case, *first)
+    before = previous_dataid(case.dataid, Grain(case.plan.grain), case.plan.timezone)
+    if before is None or case.store.find("claim.earlier_work", job_id=job_id, sort_key=key) is None:
+        return None
+    state = case.store.find("claim.state_of", job_id=job_id, dataid=before)
+    if state is not None and state[0] == WorkState.DONE:
+        return None
+    return Reason(
+        f"job {job} is ordered, and nothing has called for {before}, which comes first",
+        why_command(job, before),
+    )
+
+
+def _after(case: WorkCase, dataid: str, state: str, run_id: int) -> Reason:
+    job = case.plan.job.name
+    if state in (WorkState.FAILED, WorkState.INVALID):
+        command = resubmit_command(job, dataid)
+    elif state == WorkState.RUNNING:
+        command = follow_command(run_id)
+    else:
+        command = why_command(job, dataid)
+    return Reason(f"job {job} is ordered, and {dataid}, which is {state}, comes first", command)
+
+
+def _limit(case: WorkCase, max_running: int) -> Reason | None:
+    live = [row[0] for row in case.store.rows("explain.live_runs", job_id=case.plan.job_id)]
+    if len(live) < max_running:
+        return None
+    shown = ", ".join(map(str, live[:SHOWN_RUNS])) + (" …" if len(live) > SHOWN_RUNS else "")
+    text = f"job {case.plan.job.name} may have {max_running} running, and run {shown} is"
+    return Reason(text, follow_command(live[0]))
+
+
+def _readers(case: WorkCase) -> list[Reason]:
+    """Live readers of a chunk that the script would overwrite in place."""
+    found = []
+    for output in case.plan.outputs:
+        if output.dataset.staged:
+            continue
+        chunk = case.find_chunk(output.dataset_id)
+        if chunk is None or chunk.version == 0:
+            continue
+        for (run_id,) in case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0):
+            name = f"{output.dataset.name}/{case.dataid}"
+            found.append(Reason(f"{name} is being consumed by run {run_id}", follow_command(run_id)))
+    return found
+
+
+def _newer_snapshots(case: WorkCase) -> list[Reason]:
+    """A snapshot written in place must not go back in time; a run that would do so is refused for good."""
+    found = []
+    for output in case.plan.outputs:
+        dataset = output.dataset
+        if dataset.mode != "snapshot" or dataset.staged:
+            continue
+        newest = case.store.find("reading.newest_chunk", dataset_id=output.dataset_id)
+        if newest is not None and newest[1] > sort_key(case.dataid, Grain(dataset.grain)):
+            text = f"{dataset.name} already holds the newer snapshot {newest[0]}: this one will be refused"
+            found.append(Reason(text, run_command(case.plan)))
+    return found

@@ -1,0 +1,69 @@
+"""What a registration changes, field by field, in words that can be shown: a password's record never is."""
+
+from __future__ import annotations
+
+from dataflow.config.declarations import JOB_KEYS
+from dataflow.config.durations import format_seconds
+from dataflow.model.record import names_of, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset, Job
+
+ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
+
+_KEY_OF = {field: key for key, (field, _) in JOB_KEYS.items()}
+
+
+@record
+class Difference:
+    """One field before and after, as text; empty for nothing."""
+
+    field: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.before or 'nothing'} → {self.after or 'nothing'}"
+
+
+@record
+class Change:
+    """What happens to one dataset or job: added, changed or unchanged, and in which fields."""
+
+    kind: str
+    name: str
+    what: str
+    differences: tuple[Difference, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} {self.what}"
+
+
+def compare(kind: str, before: Dataset | Job | None, after: Dataset | Job) -> Change:
+    """The change from one record, None for no such thing yet, to the next."""
+    if before == after:
+        return Change(kind, after.name, UNCHANGED)
+    base = before if before is not None else type(after)(after.name)
+    found = []
+    for name in names_of(after):
+        old, new = getattr(base, name), getattr(after, name)
+        if old != new:
+            found.append(_difference(name, old, new))
+    return Change(kind, after.name, ADDED if before is None else CHANGED, tuple(found))
+
+
+def _difference(field: str, old: object, new: object) -> Difference:
+    if field == "encryptedpass":
+        return Difference("password", "a password" if old else "", "a new password" if new else "")
+    return Difference(_KEY_OF.get(field, field), _shown(field, old), _shown(field, new))
+
+
+def _shown(field: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if field.endswith("_seconds") and isinstance(value, int | float):
+        return format_seconds(value)
+    if isinstance(value, tuple):
+        return ", ".join(["=".join(item) if isinstance(item, tuple) else str(item) for item in value])
+    return str(value)

@@ -1,0 +1,119 @@
+"""Which input chunks work lacks, who should provide each, and how that stands."""
+
+from __future__ import annotations
+
+import time
+
+from dataflow.actions.next_commands import ready_command, resubmit_command, run_command
+from dataflow.actions.work_case import Reason
+from dataflow.model.dataid import interval_of
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import needed_dataids
+from dataflow.model.record import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dataflow.actions.work_case import ChunkFacts, WorkCase
+    from dataflow.model.records import PlanInput
+    from dataflow.model.schedule import Interval
+    from dataflow.store.store import Store
+
+
+def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
+    """Every input chunk that the work needs and that is not ready, with the reason and the command."""
+    found = []
+    for source in case.plan.inputs:
+        for dataid in needed(case, source):
+            chunk = case.find_chunk(source.dataset_id, dataid)
+            if chunk is None or not chunk.is_ready:
+                found.append(_why_missing(case, source, dataid, chunk, explain_producer))
+    return found
+
+
+def needed(case: WorkCase, source: PlanInput) -> list[str]:
+    """The dataids of one input that the work needs."""
+    plan = case.plan
+    return needed_dataids(
+        source.mapping, case.dataid, Grain(plan.grain), plan.timezone, plan.job.start or None
+    )
+
+
+def find_producer(store: Store, dataset_id: int) -> str | None:
+    """The job that produces a dataset, or None if its chunks come from outside."""
+    row = store.find("registration.producer_of", dataset_id=dataset_id)
+    return None if row is None else str(row[0])
+
+
+def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
+    """When a calendar gives its next chunk; None if the input is not a calendar."""
+    calendar = _find_calendar(case.store, source.dataset_id)
+    if calendar is None:
+        return None
+    name, command = source.dataset.name, run_command(case.plan)
+    due, due_at, _ = calendar
+    if due:
+        return Reason(f"interval {due[0].dataid} of {name} has ended, and the next RunJob adds it", command)
+    if due_at is None:
+        return Reason(f"calendar {name} has come to its end", ready_command(name, "DATAID"))
+    return Reason(f"the next interval of {name} ends at {time_of(due_at)}", command)
+
+
+def time_of(seconds: float) -> str:
+    """A moment as ISO text in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _why_missing(
+    case: WorkCase,
+    source: PlanInput,
+    dataid: str,
+    chunk: ChunkFacts | None,
+    explain_producer: Callable[[WorkCase], Reason],
+) -> Reason:
+    text = f"input {source.dataset.name}/{dataid} is not ready"
+    if reason := _why_not_due(case, source, dataid):
+        return replace(reason, text=f"{text}: {reason.text}")
+    producer = find_producer(case.store, source.dataset_id)
+    plan = case.store.find_plan(producer) if producer else None
+    if plan is None:
+        found = f"it {chunk.why_not_ready}" if chunk else "nobody has said that it is there"
+        return Reason(f"{text}: {found}", ready_command(source.dataset.name, dataid))
+    if chunk is not None and chunk.withdrawn:
+        return Reason(f"{text}: it was withdrawn", resubmit_command(plan.job.name, dataid))
+    reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
+    return replace(reason, text=f"{text}: {reason.text}")
+
+
+def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | None:
+    calendar = _find_calendar(case.store, source.dataset_id)
+    if calendar is None:
+        return None
+    name, command = source.dataset.name, run_command(case.plan)
+    due, _, now = calendar
+    if any(interval.dataid == dataid for interval in due):
+        return Reason("its interval has ended, and the next RunJob adds it", command)
+    span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
+    if span is not None and span[1].timestamp() > now:
+        return Reason(f"its interval ends at {time_of(span[1].timestamp())}", command)
+    return Reason(f"calendar {name} gives no {dataid}", ready_command(name, dataid))
+
+
+def _find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:
+    """A calendar's intervals that ended and are not added, when the next is due, and the store's time."""
+    row = store.find("explain.calendar", dataset_id=dataset_id)
+    if row is None:
+        return None
+    # Imported here: most jobs have no calendar.
+    from dataflow.actions.calendar import MOST_INTERVALS, TODAY_EXPRESSION
+    from dataflow.model.schedule import Schedule, due_intervals, today_interval
+
+    expression, timezone, start, end, catchup, cursor, due_at, now = row
+    if expression == TODAY_EXPRESSION:
+        today = today_interval(timezone, now)
+        is_due = due_at is not None and due_at <= now
+        return ([today] if is_due else []), today.end_at, now
+    schedule = Schedule(expression, timezone, start or None, end or None, bool(catchup))
+    due, next_at = due_intervals(schedule, cursor, now, MOST_INTERVALS)
+    return due, next_at, now

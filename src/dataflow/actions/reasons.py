@@ -1,0 +1,206 @@
+"""Why work is not running: the reasons, each with the command that deals with it.
+
+They are read from the very facts that a claim decides by (state, hold, limits, order, waits), so that what is
+told is what holds. Nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+import os
+
+from dataflow.actions.blockers import list_blockers
+from dataflow.actions.missing import list_missing
+from dataflow.actions.next_commands import (
+    follow_command,
+    ready_command,
+    resubmit_command,
+    run_command,
+    shell,
+    why_command,
+)
+from dataflow.actions.work_case import Reason, WorkCase
+from dataflow.model.record import record, replace
+from dataflow.model.status import RunOutcome, Status, WorkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import RunRow, WorkRow
+
+DEEPEST = 6
+"""How many producers back a missing input is followed; then `why` of the last is the next command."""
+
+
+@record
+class Explanation:
+    """How one work stands: the status people see, the reasons, and the next command."""
+
+    status: Status
+    reasons: tuple[Reason, ...]
+    missing: tuple[Reason, ...]
+    blockers: tuple[Reason, ...]
+    run: RunRow | None
+
+    @property
+    def text(self) -> str:
+        """All reasons as one sentence."""
+        return "; ".join([reason.text for reason in self.reasons])
+
+    @property
+    def next(self) -> str:
+        """The command that deals with the first reason."""
+        return self.reasons[0].next
+
+
+def explain(case: WorkCase) -> Explanation:
+    """How one work of a job stands and why."""
+    work = case.store.find_work(case.plan.job_id, case.dataid)
+    if work is None:
+        return _explain_uncalled(case)
+    run = case.store.find_run(work.run_id) if work.run_id else None
+    if work.state is WorkState.RUNNING and run is not None:
+        return Explanation(Status.RUNNING, (_running(case, run),), (), (), run)
+    if work.state is WorkState.DONE:
+        status, reason = _done(case, work, run)
+        return Explanation(status, (reason,), (), (), run)
+    if work.state in (WorkState.FAILED, WorkState.INVALID):
+        return Explanation(Status(work.state), (_ended(case, work, run),), (), (), run)
+    return _explain_open(case, work, run)
+
+
+def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanation:
+    missing = list_missing(case, _explain_producer)
+    blockers = list_blockers(case, work, run)
+    held = [reason for reason in blockers if reason.is_hold]
+    others = [reason for reason in blockers if not reason.is_hold]
+    reasons = [*held, *missing, *others]
+    if work.missing and not missing:
+        text = f"the store counts {work.missing} missing inputs, but all are ready"
+        reasons.append(Reason(text, "dataflow doctor"))
+    if not reasons:
+        reasons.append(_nothing_in_the_way(case, work))
+    return Explanation(_status(case, work), tuple(reasons), tuple(missing), tuple(blockers), run)
+
+
+def _explain_uncalled(case: WorkCase) -> Explanation:
+    """Work that does not exist because no chunk has called for it."""
+    missing = list_missing(case, _explain_producer)
+    text = f"no chunk calls for {case.name}"
+    if not case.plan.inputs:
+        command = shell("dataflow", "force", case.plan.job.name, case.dataid) + " -- COMMAND"
+        return Explanation(Status.PENDING, (Reason(f"{text}: the job has no inputs", command),), (), (), None)
+    if not missing:
+        reason = Reason(f"{text}, though all its inputs are ready", "dataflow doctor")
+        return Explanation(Status.PENDING, (reason,), (), (), None)
+    first = missing[0]
+    reasons = (Reason(f"{text}: {first.text}", first.next), *missing[1:])
+    return Explanation(Status.PENDING, reasons, tuple(missing), (), None)
+
+
+def _explain_producer(case: WorkCase) -> Reason:
+    """How a missing input's producer stands, followed back to the first cause."""
+    name = case.plan.job.name
+    if case.depth >= DEEPEST:
+        return Reason(f"job {name} has not produced it", why_command(name, case.dataid))
+    found = explain(case)
+    if found.status is Status.READY:
+        return Reason(f"job {name} is done with it", resubmit_command(name, case.dataid))
+    return Reason(f"job {name} is {found.status}: {found.reasons[0].text}", found.next)
+
+
+def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
+    first = case.store.find("explain.first_claimable", job_id=case.plan.job_id)
+    history = f"{work.reason}; " if work.reason else ""
+    if first is None or first[0] == case.dataid or case.plan.job.ordered:
+        text = f"{history}nothing is in its way: the next RunJob takes it"
+        return Reason(text, run_command(case.plan))
+    text = f"{history}nothing is in its way, but {first[0]} comes first"
+    return Reason(text, run_command(case.plan, case.dataid))
+
+
+def _status(case: WorkCase, work: WorkRow) -> Status:
+    """The word that `dataflow chunks` shows for the first output of open work."""
+    if work.hold:
+        return Status.HOLD
+    if work.resubmitted:
+        return Status.RESUBMIT
+    chunks = [case.find_chunk(output.dataset_id) for output in case.plan.outputs]
+    return Status.STALE if any(chunk and chunk.stale for chunk in chunks) else Status.PENDING
+
+
+def _running(case: WorkCase, run: RunRow) -> Reason:
+    text = f"run {run.run_id} on {run.host} since {run.started_at}"
+    if case.is_gone(run):
+        gone = f"{text}, but its process is gone: the next RunJob on {run.host} takes it over"
+        return Reason(gone, run_command(case.plan))
+    if run.lease_left_seconds is None or run.lease_left_seconds <= 0:
+        return Reason(
+            f"{text}, but its lease has lapsed: the next RunJob takes it over", run_command(case.plan)
+        )
+    left = f"{run.lease_left_seconds:.0f} s of its lease left"
+    return Reason(f"{text}, attempt {run.attempt}, {left}", follow_command(run.run_id))
+
+
+def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Reason]:
+    again = resubmit_command(case.plan.job.name, case.dataid)
+    if work.reason:
+        by = work.reason
+    elif run is not None and run.outcome is RunOutcome.DONE:
+        by = f"by run {run.run_id} on {run.host} at {run.ended_at}"
+    else:
+        by = f"at {work.modified_at}"
+    published = []
+    for output in case.plan.outputs:
+        name = f"{output.dataset.name}/{case.dataid}"
+        chunk = case.find_chunk(output.dataset_id)
+        if chunk is None or not chunk.is_ready:
+            found = chunk.why_not_ready if chunk else "is not in the store"
+            return Status.PENDING, Reason(f"done {by}, but {name} {found}", again)
+        published.append(f"{name} is at version {chunk.version}")
+    return Status.READY, Reason("; ".join([f"already done {by}", *published]), again)
+
+
+def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
+    """Why work FAILED or is INVALID, where its log is, and what is still readable."""
+    parts = []
+    reason = work.reason or "no reason was recorded"
+    if run is None:
+        parts.append(reason)
+    else:
+        code = "" if run.exit_code is None else f", exit code {run.exit_code}"
+        parts.append(f"run {run.run_id} on {run.host}: {reason}{code if 'exit code' not in reason else ''}")
+        log = os.path.join(case.config.log_dir, f"{run.run_id}.log")
+        if run.host == case.config.host and os.path.exists(log):
+            parts.append(f"its log is {log}")
+    for output in case.plan.outputs:
+        chunk = case.find_chunk(output.dataset_id)
+        if chunk and chunk.is_ready:
+            parts.append(f"version {chunk.version} of {output.dataset.name}/{case.dataid} is still readable")
+    return Reason("; ".join(parts), resubmit_command(case.plan.job.name, case.dataid))
+
+
+def list_callers(case: WorkCase) -> list[Reason]:
+    """What would call for work of a job that has none: one reason per input."""
+    from dataflow.actions.missing import find_producer, next_interval
+
+    reasons = []
+    for source in case.plan.inputs:
+        name = source.dataset.name
+        if reason := next_interval(case, source):
+            reasons.append(reason)
+        elif producer := find_producer(case.store, source.dataset_id):
+            reasons.append(
+                Reason(f"no chunk of {name} is ready; job {producer} produces it", why_command(producer))
+            )
+        else:
+            reasons.append(Reason(f"no chunk of {name} is ready", ready_command(name, "DATAID")))
+    if not reasons:
+        command = shell("dataflow", "force", case.plan.job.name) + " DATAID -- COMMAND"
+        return [Reason("it has no inputs", command)]
+    return reasons
+
+
+def without_work(case: WorkCase) -> Explanation:
+    """How a job stands that no chunk has called for."""
+    reasons = list_callers(case)
+    first = replace(reasons[0], text=f"job {case.plan.job.name} has no work: {reasons[0].text}")
+    return Explanation(Status.PENDING, (first, *reasons[1:]), tuple(reasons), (), None)

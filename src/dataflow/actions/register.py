@@ -1,0 +1,149 @@
+"""Register: datasets and jobs are added, changed and removed; each call is one transaction."""
+
+from __future__ import annotations
+
+from dataflow.actions.dataset_rules import TODAY
+from dataflow.actions.differences import CHANGED, UNCHANGED
+from dataflow.actions.names import unknown
+from dataflow.actions.registry import Registry, merge_dataset, merge_job
+from dataflow.errors import Conflict
+from dataflow.store import registration
+from dataflow.store.journal import Entry, write_journal
+from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dataflow.actions.differences import Change
+    from dataflow.actions.job_rules import CheckedJob
+    from dataflow.actions.registry import Draft
+    from dataflow.model.records import Dataset, Job
+    from dataflow.store.database import Transaction
+    from dataflow.store.store import Store
+
+TODAY_EXPRESSION = "@today"
+
+
+def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = None) -> Change:
+    """Registers a dataset or changes it; of an existing one only the `given` fields change (None: all)."""
+
+    def draft(registry: Registry) -> Draft:
+        before = registry.datasets.get(dataset.name)
+        return registry.draft([merge_dataset(before, dataset, given)], [])
+
+    return _register(store, draft)[0]
+
+
+def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Change:
+    """Registers a job or changes it; of an existing one only the `given` fields change (None: all)."""
+
+    def draft(registry: Registry) -> Draft:
+        return registry.draft([], [merge_job(registry.jobs.get(job.name), job, given)])
+
+    return _register(store, draft)[0]
+
+
+def register_all(store: Store, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> list[Change]:
+    """Registers all of them or, when any cannot be, none."""
+    listed, listed_jobs = list(datasets), list(jobs)
+    return _register(store, lambda registry: registry.draft(listed, listed_jobs))
+
+
+def remove_dataset(store: Store, name: str) -> int:
+    """Removes a dataset that no job uses, with its chunks' status; gives how many chunks that were."""
+
+    def verb(tx: Transaction) -> int:
+        if registration.find_dataset(tx, name) is None:
+            raise unknown("dataset", name, [row[0] for row in tx.rows("registration.dataset_names")])
+        _refuse_own_calendar(tx, name)
+        chunks = registration.remove_dataset(tx, name)
+        write_journal(tx, Entry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks"))
+        return chunks
+
+    return int(store.register(verb))
+
+
+def remove_job(store: Store, name: str) -> None:
+    """Removes a job with its work and its calendar; its runs and journal stay as history."""
+
+    def verb(tx: Transaction) -> None:
+        plan = registration.find_plan(tx, name)
+        if plan is None:
+            raise unknown("job", name, [row[0] for row in tx.rows("registration.job_names")])
+        registration.remove_job(tx, plan)
+        write_journal(tx, Entry("job remove", store.actor, job=name))
+
+    store.register(verb)
+
+
+def _refuse_own_calendar(tx: Transaction, name: str) -> None:
+    job = name.removesuffix(CALENDAR_SUFFIX)
+    if job != name and registration.find_plan(tx, job) is not None:
+        raise Conflict(
+            f"Dataset {name} is made by the schedule of job {job}. "
+            f"To take the schedule away: dataflow job add {job} --schedule ''"
+        )
+
+
+def _register(store: Store, draft: Callable[[Registry], Draft]) -> list[Change]:
+    def verb(tx: Transaction) -> list[Change]:
+        registry = Registry(tx)
+        drafted = draft(registry)
+        _write(tx, registry, drafted)
+        for change in drafted.changes:
+            if change.what != UNCHANGED:
+                _journal(tx, change, store.actor)
+        return drafted.changes
+
+    changes: list[Change] = store.register(verb)
+    return changes
+
+
+def _write(tx: Transaction, registry: Registry, draft: Draft) -> None:
+    names = {dataset.name for dataset in draft.datasets}
+    for checked in draft.jobs:
+        names.update(item.dataset for item in checked.inputs)
+        names.update(checked.job.outputs)
+    # All locks at once and by id, before any row is written: publishers take them in the same order.
+    known = sorted(registry.dataset_ids[name] for name in names if name in registry.dataset_ids)
+    tx.lock("registration.lock_datasets", dataset_ids=known)
+    for dataset in draft.datasets:
+        registration.upsert_dataset(tx, dataset)
+    for checked in draft.jobs:
+        _write_calendars(tx, registry, checked)
+    for checked in draft.jobs:
+        # An output may move from one job to another in one go, in either order.
+        if plan := registry.plans.get(checked.job.name):
+            tx.run("registration.delete_job_outputs", job_id=plan.job_id)
+    for checked in draft.jobs:
+        registration.upsert_job(tx, checked.job, checked.inputs, checked.grain, checked.timezone)
+        plan = registry.plans.get(checked.job.name)
+        if plan and plan.job.schedule and not checked.job.schedule:
+            registration.remove_dataset(tx, calendar_name(checked.job.name))
+
+
+def _write_calendars(tx: Transaction, registry: Registry, checked: CheckedJob) -> None:
+    plan = registry.plans.get(checked.job.name)
+    for dataset in checked.automatic:
+        if dataset.name == TODAY:
+            if TODAY not in registry.dataset_ids:
+                dataset_id = registration.upsert_dataset(tx, dataset)
+                registration.upsert_calendar(tx, dataset_id, TODAY_EXPRESSION, "", "", False)
+                registry.dataset_ids[TODAY] = dataset_id
+            continue
+        job = checked.job
+        if plan is not None and _schedule_of(plan.job) == _schedule_of(job):
+            continue  # writing it again would make it due again
+        dataset_id = registration.upsert_dataset(tx, dataset)
+        registration.upsert_calendar(tx, dataset_id, job.schedule, job.start, job.end, job.catchup)
+
+
+def _schedule_of(job: Job) -> tuple[object, ...]:
+    return job.schedule, job.start, job.end, job.catchup, job.timezone
+
+
+def _journal(tx: Transaction, change: Change, actor: str) -> None:
+    why = "; ".join(map(str, change.differences)) if change.what == CHANGED else ""
+    job, dataset = (change.name, "") if change.kind == "job" else ("", change.name)
+    write_journal(tx, Entry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why))

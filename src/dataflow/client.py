@@ -1,0 +1,198 @@
+"""DataFlow from Python: `with dataflow.open() as flow:` and the same words as on the command line."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from dataflow import errors
+from dataflow.actions.claim import finish_and_claim, with_dead
+from dataflow.actions.names import get_plan
+from dataflow.actions.prepare import prepare
+from dataflow.config.settings import load_config
+from dataflow.model.records import Claimant, ClaimRequest, Ending, Publication
+from dataflow.model.status import RunOutcome
+from dataflow.runjob.endings import answers_text, publications_for, refused
+from dataflow.runjob.heartbeat import Heartbeat
+from dataflow.runjob.lock import ClaimantLock, is_dead
+from dataflow.runjob.processes import boottime
+from dataflow.runjob.session import open_passwords
+from dataflow.store.boot import boot_id
+from dataflow.store.opening import open_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dataflow.actions.prepare import Prepared
+    from dataflow.config.settings import Config
+    from dataflow.model.answers import Answer, Why
+    from dataflow.model.records import Plan, Run
+    from dataflow.store.store import Store
+
+
+class ClaimedRun:
+    """A run this process holds: what to read, where to write."""
+
+    def __init__(self, prepared: Prepared, passwords: dict[str, str], began_at: float) -> None:
+        self.renewed_at = began_at
+        self.lost = False
+        self._prepared = prepared
+        self._passwords = passwords
+        self._rows: dict[str, int] = {}
+
+    @property
+    def run(self) -> Run:
+        """The run as the claim gave it."""
+        return self._prepared.run
+
+    @property
+    def run_id(self) -> int:
+        """The run's id: its fencing token."""
+        return self.run.run_id
+
+    @property
+    def dataid(self) -> str:
+        """The chunk to work on."""
+        return self.run.dataid
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The five answers."""
+        return self._prepared.answers
+
+    def location(self, dataset: str) -> str:
+        """Where an input is, or where an output goes."""
+        for name, place in self._prepared.outputs:
+            if name == dataset:
+                return place
+        for item in self._prepared.inputs:
+            if item.source.dataset.name == dataset:
+                return item.location
+        raise errors.UnknownName(f"Job {self.run.job} has no input or output {dataset}.")
+
+    def password(self, dataset: str) -> str:
+        """The password of one of the run's own datasets."""
+        if dataset not in self._passwords:
+            raise errors.UnknownName(f"No password is kept for {dataset} among the datasets of {self.run.job}.")
+        return self._passwords[dataset]
+
+    def record_rows(self, dataset: str, rows: int) -> None:
+        """How many rows an output has, to be published with it."""
+        self._rows[dataset] = rows
+
+    def renewed(self, at: float) -> None:
+        """Its lease counts from this moment on."""
+        self.renewed_at = at
+
+    def publications(self) -> tuple[Publication, ...]:
+        """What the run gives out."""
+        return publications_for(self._prepared, (), self._rows)
+
+
+class Flow:
+    """An open store: make data ready, claim work, ask why."""
+
+    def __init__(self, config: Config, store: Store) -> None:
+        self._config = config
+        self._store = store
+        self._token = os.urandom(8).hex()
+        self._lock: ClaimantLock | None = None
+
+    def __enter__(self) -> Flow:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+        self._store.close()
+
+    def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
+        """Says that chunks are there; gives how many were not ready before."""
+        from dataflow.actions.make_ready import make_ready
+
+        return make_ready(self._store, dataset, dataids, again=again).changed
+
+    def why(self, job: str, dataid: str | None = None) -> Why:
+        """Why work is where it is: the verdict, the five answers and the next command."""
+        from dataflow.actions.why import why
+
+        return why(self._store, self._config, get_plan(self._store, job), dataid)
+
+    @contextmanager
+    def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
+        """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
+
+        The outputs are published when the body ends well, and the work has FAILED when it raises. The lease is
+        renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is published.
+        """
+        plan = get_plan(self._store, job)
+        passwords = open_passwords(plan, self._passphrase)
+        claimed, plan = self._take(plan, dataid, passwords)
+        if claimed is None:
+            yield None
+            return
+        heartbeat = Heartbeat(self._store, self._token, claimed.run.lease_seconds)
+        heartbeat.keep([claimed])
+        try:
+            yield claimed
+        except BaseException as error:
+            heartbeat.stop()
+            reason = f"{type(error).__name__}: {error}"
+            outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
+            self._store.finish(plan, Ending(claimed.run, outcome, 1, reason, answers_text(claimed.answers)))
+            raise
+        heartbeat.stop()
+        answers = answers_text(claimed.answers)
+        self._store.finish(plan, Ending(claimed.run, RunOutcome.DONE, 0, "", answers, claimed.publications()))
+
+    def _take(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> tuple[ClaimedRun | None, Plan]:
+        """The first work whose five answers let it start; work that must wait is handed back on the way."""
+        while True:
+            request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
+            began_at = boottime()
+            _, result, plan = finish_and_claim(self._store, plan, (), request)
+            if not result.runs:
+                return None, plan
+            prepared = prepare(
+                self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
+            )
+            refusal = refused(prepared)
+            if refusal is None:
+                return ClaimedRun(prepared, passwords, began_at), plan
+            self._store.finish(plan, refusal)
+
+    def _request(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> ClaimRequest:
+        config = self._config
+        if self._lock is None:
+            self._lock = ClaimantLock.take(config.lock_dir, self._token)
+        claimant = Claimant(self._token, config.host, boot_id(), os.getpid(), config.user, config.environment)
+        lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
+        given = tuple(sorted(passwords))
+        return ClaimRequest(claimant, (os.urandom(16).hex(),), lease, grace, dataid, credentials=given)
+
+    def _is_dead(self, name: str) -> bool:
+        return is_dead(self._config.lock_dir, name)
+
+    def _passphrase(self) -> str:
+        from dataflow.secrets.passphrase import get_passphrase
+
+        return get_passphrase(self._config.passkey, self._config.passkey_file, None)
+
+
+def open(store: str | None = None) -> Flow:
+    """Opens the store of the project in the working directory, or the one a URL names."""
+    config = load_config(os.getcwd(), os.environ, store)
+    password = config.store_password
+    if password is None and config.store_password_record is not None:
+        from dataflow.secrets.cipher import decrypt
+        from dataflow.secrets.passphrase import get_passphrase
+
+        passphrase = get_passphrase(config.passkey, config.passkey_file, None)
+        password = decrypt(config.store_password_record, passphrase, "store")
+    return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password))

@@ -1,0 +1,87 @@
+"""Frozen records with slots, for less than a tenth of what dataclasses cost a process that starts often.
+
+Every RunJob makes some thirty such classes; dataclasses would spend a third of its whole start on them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar, dataclass_transform
+
+    Kind = TypeVar("Kind", bound=type)
+    Instance = TypeVar("Instance")
+else:
+
+    def dataclass_transform(**_options):
+        return lambda function: function
+
+
+_set = object.__setattr__
+
+
+@dataclass_transform(frozen_default=True)
+def record(kind: Kind) -> Kind:
+    """Makes a class of annotated fields a frozen record: equal and hashable by value, no other attributes.
+
+    Field names that begin a secret (`_hidden` lists them) are left out of its text.
+    """
+    names = tuple(kind.__dict__.get("__annotations__", ()))
+    body = {key: value for key, value in kind.__dict__.items() if key not in ("__dict__", "__weakref__")}
+    body["_defaults"] = {name: body.pop(name) for name in names if name in body}
+    body["_names"] = body["__match_args__"] = body["__slots__"] = names
+    body |= {"__init__": _first_init, "__setattr__": _refuse, "__delattr__": _refuse}
+    body |= {"__eq__": _equal, "__hash__": _hash, "__reduce__": _reduce}
+    body.setdefault("__repr__", _text)
+    return type(kind)(kind.__name__, kind.__bases__, body)
+
+
+def names_of(instance: object) -> tuple[str, ...]:
+    """The names of a record's fields, in order."""
+    names: tuple[str, ...] = type(instance)._names  # type: ignore[attr-defined]
+    return names
+
+
+def replace(instance: Instance, /, **changes: Any) -> Instance:
+    """A copy of a record with some fields changed."""
+    kind: Any = type(instance)
+    values = {name: getattr(instance, name) for name in kind._names}
+    made: Instance = kind(**(values | changes))
+    return made
+
+
+def _first_init(self: Any, /, *values: Any, **named: Any) -> None:
+    """Writes the class's own __init__ when its first instance is made: most classes of a command never have one."""
+    kind = type(self)
+    scope = {"_set": _set, **{f"_default_{name}": value for name, value in kind._defaults.items()}}
+    arguments = [f"{name}=_default_{name}" if name in kind._defaults else name for name in kind._names]
+    lines = [f" _set(self, '{name}', {name})" for name in kind._names] or [" pass"]
+    exec(f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines), scope)
+    kind.__init__ = scope["__init__"]
+    kind.__init__(self, *values, **named)
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple([getattr(self, name) for name in self._names])
+
+
+def _equal(self: Any, other: object) -> bool:
+    return type(other) is type(self) and _values(self) == _values(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return type(self), _values(self)
+
+
+def _text(self: Any) -> str:
+    hidden = getattr(type(self), "_hidden", ())
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names if name not in hidden)
+    return f"{type(self).__name__}({shown})"
+
+
+def _refuse(self: Any, name: str, *_: object) -> None:
+    raise AttributeError(f"{type(self).__name__}.{name} cannot be changed")

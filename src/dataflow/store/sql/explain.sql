@@ -1,0 +1,41 @@
+-- name: flags
+-- What a claim looks at in one work beside its state.
+SELECT w.hold, j.hold, j.max_running, j.ordered, w.sort_key FROM work w JOIN job j ON j.job_id = w.job_id
+WHERE w.work_id = :work_id
+
+-- name: job_flags
+SELECT hold, max_running FROM job WHERE job_id = :job_id
+
+-- name: first_claimable
+-- The work that the next claim of an unordered job takes; it locks nothing.
+SELECT dataid FROM work
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE'
+ORDER BY priority DESC, sort_key LIMIT 1
+
+-- name: first_unfinished
+-- The only work that an ordered job may do next; it locks nothing.
+SELECT dataid, state, run_id FROM work WHERE job_id = :job_id AND ordered AND state <> 'DONE' ORDER BY sort_key LIMIT 1
+
+-- name: live_runs
+-- The runs that count against a job's limit.
+SELECT run_id FROM run
+WHERE job_id = :job_id AND ended_at IS NULL AND lease_until > $lease_now AND clock_id = $clock_id
+ORDER BY run_id
+
+-- name: last_done
+-- The dataid of the newest run that went well. By run, as work that is done has no order of its own to look it up by.
+SELECT dataid FROM run WHERE job_id = :job_id AND outcome = 'DONE' ORDER BY run_id DESC LIMIT 1
+
+-- name: any_done
+SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' LIMIT 1
+
+-- name: output_chunk
+-- What is published where a work writes.
+SELECT chunk_id, version, withdrawn, stale, dirty_run_id FROM chunk
+WHERE dataset_id = :dataset_id AND dataid = :dataid
+
+-- name: calendar
+-- A dataset whose chunks become ready as time passes, with the store's own time.
+SELECT c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
+FROM calendar c JOIN dataset d ON d.dataset_id = c.dataset_id
+WHERE c.dataset_id = :dataset_id

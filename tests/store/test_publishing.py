@@ -1,0 +1,172 @@
+"""Chunks become ready and stop being so, and the work that waits for them moves with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.model.status import RunOutcome, WorkState
+from tests.store.world import World
+
+
+def test_ready_twice_counts_once(world: World) -> None:
+    world.chain("raw", "clean")
+    assert world.ready("raw", "1.0") == 1
+    assert world.ready("raw", "1.0") == 0
+    assert world.version("raw", "1.0") == 1
+    assert world.present("to_clean", "1.0") == [(1, 1)]
+
+
+def test_a_batch_counts_only_what_was_not_ready_before(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "2")
+    assert world.ready("raw", "1", "2", "3") == 2
+    assert world.states("to_clean") == dict.fromkeys(("1", "2", "3"), "CLAIMABLE")
+
+
+def test_a_work_with_two_inputs_needs_both(world: World) -> None:
+    for name in ("left", "right", "both"):
+        world.dataset(name)
+    world.job("join", ["left", "right"], ["both"])
+    world.ready("left", "1")
+    assert (world.state("join", "1"), world.work("join", "1").missing) == ("WAITING", 1)
+    world.ready("left", "1", again=True)
+    assert (world.state("join", "1"), world.work("join", "1").missing) == ("WAITING", 1)
+    world.ready("right", "1")
+    assert (world.state("join", "1"), world.work("join", "1").missing) == ("CLAIMABLE", 0)
+
+
+def test_both_inputs_of_one_work_may_be_the_same_dataset(world: World) -> None:
+    world.dataset("days", grain="daily")
+    world.job("compare", ["days", "days:previous"])
+    world.ready("days", "2026-08-20")
+    assert world.states("compare") == {"2026-08-20": "WAITING", "2026-08-21": "WAITING"}
+    world.ready("days", "2026-08-21")
+    assert world.states("compare") == {
+        "2026-08-20": "WAITING",
+        "2026-08-21": "CLAIMABLE",
+        "2026-08-22": "WAITING",
+    }
+
+
+def test_withdrawing_takes_readiness_away_and_ready_gives_it_back(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    assert world.withdraw("raw", "1") == 1
+    assert (world.state("to_clean", "1"), world.status("raw", "1")) == ("WAITING", "PENDING")
+    assert world.present("to_clean", "1") == [(1, 0)]
+    assert not world.claim("to_clean")
+    assert world.withdraw("raw", "1") == 0
+    assert world.ready("raw", "1") == 1
+    assert (world.version("raw", "1"), world.present("to_clean", "1")) == (2, [(1, 1)])
+    world.take("to_clean", "1")
+
+
+def test_withdrawing_what_was_never_published_changes_nothing(world: World) -> None:
+    world.chain("raw", "clean")
+    assert world.withdraw("raw", "1") == 0
+    assert not world.journal("withdraw")
+
+
+def test_withdrawing_an_input_leaves_finished_work_and_its_output_alone(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.withdraw("raw", "1")
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("DONE", "READY")
+    world.ready("raw", "1")
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("CLAIMABLE", "STALE")
+
+
+def test_publishing_again_makes_finished_work_claimable_and_its_outputs_stale(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    assert world.ready("raw", "1", again=True) == 1
+    assert world.version("raw", "1") == 2
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("CLAIMABLE", "STALE")
+    assert (world.state("to_report", "1"), world.work("to_report", "1").missing) == ("WAITING", 1)
+    assert not world.claim("to_report")
+    world.do("to_clean")
+    assert (world.status("clean", "1"), world.version("clean", "1")) == ("READY", 2)
+    world.take("to_report", "1")
+
+
+def test_a_newer_version_travels_down_the_chain_as_each_job_is_done_again(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.do("to_report")
+    world.ready("raw", "1", again=True)
+    assert (world.status("report", "1"), world.state("to_report", "1")) == ("READY", "DONE")
+    world.do("to_clean")
+    assert (world.status("report", "1"), world.state("to_report", "1")) == ("STALE", "CLAIMABLE")
+    world.do("to_report")
+    assert (world.status("report", "1"), world.version("report", "1")) == ("READY", 2)
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
+def test_a_newer_input_gives_failed_and_invalid_work_another_chance(world: World, outcome: RunOutcome) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.do("to_clean", outcome=outcome)
+    assert not world.claim("to_clean")
+    world.ready("raw", "1", again=True)
+    work = world.work("to_clean", "1")
+    assert (work.state, work.attempts, work.losses) == (WorkState.CLAIMABLE, 0, 0)
+
+
+def test_an_output_is_born_stale_when_its_input_changed_while_it_was_made(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    world.ready("raw", "1", again=True)
+    assert world.finish(run) is WorkState.CLAIMABLE
+    assert (world.status("clean", "1"), world.version("clean", "1")) == ("STALE", 1)
+    assert world.state("to_report", "1") == ""
+    world.do("to_clean")
+    assert (world.status("clean", "1"), world.state("to_report", "1")) == ("READY", "CLAIMABLE")
+
+
+def test_an_output_is_born_stale_when_its_input_was_withdrawn_meanwhile(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    world.withdraw("raw", "1")
+    assert world.finish(run) is WorkState.WAITING
+    assert world.status("clean", "1") == "STALE"
+
+
+@pytest.mark.parametrize("location", ["", "/data/{run_id}"])
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID, RunOutcome.INTERRUPTED])
+def test_an_old_output_is_stale_even_if_the_input_changed_during_a_rerun_that_came_to_nothing(
+    world: World, location: str, outcome: RunOutcome
+) -> None:
+    world.chain("raw", "clean", "report")
+    world.dataset("clean", location=location)
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    run = world.take("to_clean")
+    world.ready("raw", "1", again=True)
+    world.finish(run, outcome, untouched=True)
+    assert world.present("to_report", "1") == [(1, 0)]
+    assert world.select("SELECT stale FROM chunk WHERE version = 1")[0][0]
+
+
+def test_an_output_of_resubmitted_work_becomes_stale_when_an_input_changes(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    world.ready("raw", "1", again=True)
+    assert (world.status("clean", "1"), world.state("to_report", "1")) == ("RESUBMIT", "WAITING")
+
+
+def test_a_failed_rerun_does_not_take_the_old_version_away(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    assert (world.status("clean", "1"), world.version("clean", "1")) == ("FAILED", 1)
+    assert world.take("to_report").pins[0].version == 1

@@ -1,0 +1,282 @@
+"""A store and words to drive it with: what a test says in one line. Time moves only when a test moves it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.records import (
+    ChunkRow,
+    Claimant,
+    ClaimRequest,
+    ClaimResult,
+    Dataset,
+    Ending,
+    Job,
+    JobInput,
+    Plan,
+    Publication,
+    Run,
+    WorkRow,
+)
+from dataflow.model.status import RunOutcome, WorkState
+from dataflow.store import registration
+from dataflow.store.postgres import PostgresDatabase
+from dataflow.store.sqlite import SqliteDatabase
+from dataflow.store.store import Store
+
+if TYPE_CHECKING:
+    from dataflow.store.database import Database
+
+LEASE_SECONDS = 300.0
+STAGED = "/data/{dataset}/{dataid}/{run_id}"
+
+_numbers = itertools.count(1)
+
+
+class Clock:
+    """The time an SQLite store is told."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def since_boot(self) -> float:
+        return self.seconds - 1_799_990_000.0
+
+
+def open_sqlite(path: str) -> World:
+    """A world on SQLite whose clock stands still."""
+    clock = Clock()
+    return World(Store(SqliteDatabase(path, clock.now, clock.since_boot), "op@desk"), clock)
+
+
+def open_postgres(url: str, schema: str) -> World:
+    """A world on PostgreSQL in a new schema."""
+    database = PostgresDatabase(url, schema)
+    database.upgrade()
+    return World(Store(database, "op@desk"), None)
+
+
+def make_claimant(token: str = "first", host: str = "etl1") -> Claimant:
+    """A process that asks for work."""
+    return Claimant(token, host, "boot-1", 4711, "etl", "dev")
+
+
+def make_request(count: int = 1, claimant: str = "first", **fields: Any) -> ClaimRequest:
+    """A request for some runs, with tokens never used before."""
+    tokens = tuple(f"token-{next(_numbers)}" for _ in range(count))
+    lease = {"lease_seconds": LEASE_SECONDS, "grace_seconds": 10.0}
+    return ClaimRequest(**{"claimant": make_claimant(claimant), "tokens": tokens} | lease | fields)
+
+
+class World:
+    """Datasets and jobs in a store, spoken of by their names."""
+
+    def __init__(self, store: Store, clock: Clock | None) -> None:
+        self.store = store
+        self.clock = clock
+
+    def beside(self, database: Database | None = None) -> World:
+        """The same store over another connection, or over a connection of the test's making."""
+        return World(Store(database or self.store.database.separate(), self.store.actor), self.clock)
+
+    def close(self) -> None:
+        self.store.close()
+
+    # registration
+
+    def dataset(self, name: str, **fields: Any) -> int:
+        """Registers a dataset; its runs are staged unless a location is given."""
+        record = Dataset(name, **{"location": STAGED} | fields)
+        return int(self.store.register(lambda tx: registration.upsert_dataset(tx, record)))
+
+    def job(self, name: str, inputs: Sequence[str], outputs: Sequence[str] = (), **fields: Any) -> Plan:
+        """Registers a job over datasets that exist; `cumulated:previous` reads the chunk before."""
+        parts = tuple(JobInput(*item.split(":")) for item in inputs)
+        grain = self.dataset_record(parts[0].dataset)[1].grain if parts else "text"
+        record = Job(name, parts, tuple(outputs), **fields)
+        self.store.register(lambda tx: registration.upsert_job(tx, record, parts, grain, "UTC"))
+        return self.plan(name)
+
+    def chain(self, *names: str, grain: str = "text", **fields: Any) -> None:
+        """Registers datasets and between each two neighbours a job named `to_<the second>`."""
+        for name in names:
+            self.dataset(name, grain=grain)
+        for before, after in itertools.pairwise(names):
+            self.job(f"to_{after}", [before], [after], **fields)
+
+    def remove_job(self, name: str) -> None:
+        plan = self.plan(name)
+        self.store.register(lambda tx: registration.remove_job(tx, plan))
+
+    def remove_dataset(self, name: str) -> int:
+        return int(self.store.register(lambda tx: registration.remove_dataset(tx, name)))
+
+    def plan(self, job: str) -> Plan:
+        found = self.store.find_plan(job)
+        assert found is not None, job
+        return found
+
+    def dataset_record(self, name: str) -> tuple[int, Dataset]:
+        found = self.store.find_dataset(name)
+        assert found is not None, name
+        return found
+
+    def pairs(self, dataset: str, dataids: Sequence[str]) -> list[tuple[str, str]]:
+        grain = Grain(self.dataset_record(dataset)[1].grain)
+        return [(dataid, sort_key(dataid, grain)) for dataid in dataids]
+
+    # publishing
+
+    def ready(self, dataset: str, *dataids: str, again: bool = False) -> int:
+        pairs = self.pairs(dataset, dataids)
+        return self.store.make_ready(self.dataset_record(dataset)[0], dataset, pairs, again)
+
+    def withdraw(self, dataset: str, *dataids: str) -> int:
+        pairs = self.pairs(dataset, dataids)
+        return self.store.withdraw(self.dataset_record(dataset)[0], dataset, pairs, "bad data")
+
+    # the handoff
+
+    def ask(self, job: str, count: int = 1, claimant: str = "first", **fields: Any) -> ClaimResult:
+        """Claims and gives the whole answer."""
+        return self.store.claim(self.plan(job), make_request(count, claimant, **fields))
+
+    def claim(self, job: str, count: int = 1, claimant: str = "first", **fields: Any) -> tuple[Run, ...]:
+        """Claims up to so many runs."""
+        result = self.ask(job, count, claimant, **fields)
+        assert not result.again, result.again
+        return result.runs
+
+    def take(self, job: str, dataid: str | None = None, **fields: Any) -> Run:
+        """Claims one run that must be there, and be of the dataid named."""
+        runs = self.claim(job, **fields)
+        assert len(runs) == 1, f"{job} gave nothing"
+        assert dataid in (None, runs[0].dataid), runs[0].dataid
+        return runs[0]
+
+    def finish(self, run: Run, outcome: RunOutcome = RunOutcome.DONE, **fields: Any) -> WorkState | None:
+        plan = self.plan(run.job)
+        publications = fields.pop("publications", None) or tuple(
+            Publication(output.dataset.name, location=f"/data/{output.dataset.name}/{run.run_id}")
+            for output in plan.outputs
+        )
+        return self.store.finish(plan, Ending(run, outcome, publications=publications, **fields))
+
+    def do(self, job: str, dataid: str | None = None, outcome: RunOutcome = RunOutcome.DONE, **fields: Any) -> Run:
+        """Claims one run and ends it."""
+        run = self.take(job, dataid)
+        self.finish(run, outcome, **fields)
+        return run
+
+    def drain(self, job: str) -> list[str]:
+        """Claims and finishes until nothing is left; gives the dataids in the order they were given."""
+        done = []
+        while runs := self.claim(job):
+            self.finish(runs[0])
+            done.append(runs[0].dataid)
+        return done
+
+    def renew(self, *runs: Run, claimant: str = "first") -> set[int]:
+        return self.store.renew(claimant, [run.run_id for run in runs])
+
+    # operators
+
+    def job_pairs(self, job: str, dataids: Sequence[str]) -> list[tuple[str, str]]:
+        grain = Grain(self.plan(job).grain)
+        return [(dataid, sort_key(dataid, grain)) for dataid in dataids]
+
+    def resubmit(self, job: str, *dataids: str, priority: int | None = None) -> int:
+        return self.store.resubmit(self.plan(job), self.job_pairs(job, dataids), "please", priority)
+
+    def hold(self, job: str, *dataids: str) -> int:
+        return self.store.hold(self.plan(job), self.job_pairs(job, dataids) or None, True, "wait")
+
+    def release(self, job: str, *dataids: str) -> int:
+        return self.store.hold(self.plan(job), self.job_pairs(job, dataids) or None, False, "go")
+
+    def mark(self, job: str, dataid: str, state: WorkState) -> str:
+        return self.store.mark(self.plan(job), self.job_pairs(job, [dataid])[0], state, "I know")
+
+    def cancel(self, run: Run) -> dict[str, Any]:
+        return self.store.cancel(run.run_id, "stop")
+
+    # reading
+
+    def work(self, job: str, dataid: str) -> WorkRow:
+        found = self.store.find_work(self.plan(job).job_id, dataid)
+        assert found is not None, f"no work {job}/{dataid}"
+        return found
+
+    def state(self, job: str, dataid: str) -> str:
+        """The state of a work; empty when it does not exist."""
+        found = self.store.find_work(self.plan(job).job_id, dataid)
+        return "" if found is None else found.state.value
+
+    def states(self, job: str) -> dict[str, str]:
+        rows = self.store.rows("reading.kept_readiness", job_id=self.plan(job).job_id)
+        return {row[0]: row[1] for row in rows}
+
+    def chunks(self, dataset: str) -> list[ChunkRow]:
+        return list(self.store.list_chunks(self.dataset_record(dataset)[0]))
+
+    def status(self, dataset: str, dataid: str) -> str:
+        """The status people see; empty when the chunk is not known."""
+        return next((chunk.status for chunk in self.chunks(dataset) if chunk.dataid == dataid), "")
+
+    def version(self, dataset: str, dataid: str) -> int:
+        return next((chunk.version for chunk in self.chunks(dataset) if chunk.dataid == dataid), 0)
+
+    def outcome(self, run: Run) -> str:
+        found = self.store.find_run(run.run_id)
+        assert found is not None
+        return found.outcome.value
+
+    def select(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement that only reads."""
+        if self.clock is not None:  # in memory there is no second connection to read with
+            return self.poke(sql)
+        return [tuple(row) for row in self.store.database.select(sql)[1]]
+
+    def present(self, job: str, dataid: str) -> list[tuple[int, int]]:
+        """(needed, present) of each input of a work."""
+        rows = self.select(
+            "SELECT i.needed, i.present FROM work_input i JOIN work w ON w.work_id = i.work_id JOIN job j ON "
+            f"j.job_id = w.job_id WHERE j.name = '{job}' AND w.dataid = '{dataid}' ORDER BY i.position"
+        )
+        return [(int(needed), int(present)) for needed, present in rows]
+
+    def journal(self, action: str = "") -> list[dict[str, Any]]:
+        """The journal, oldest first."""
+        where = {"job": "", "dataset": "", "dataid": "", "run_id": 0, "most": 10_000}
+        names = "journal_id at actor action job dataset dataid run_id from_state to_state items why".split()
+        rows = [dict(zip(names, row, strict=True)) for row in self.store.rows("reading.journal", **where)]
+        return [row for row in reversed(rows) if action in ("", row["action"])]
+
+    # what no verb does
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass.
+
+        differs from SQLite: PostgreSQL's clock is its own, so what is waited for is moved towards it instead.
+        """
+        if self.clock is not None:
+            self.clock.seconds += seconds
+            return
+        self.poke(f"UPDATE run SET lease_until = lease_until - {seconds}")
+        self.poke(f"UPDATE work SET not_before = not_before - {seconds} WHERE not_before IS NOT NULL")
+
+    def poke(self, sql: str) -> list[tuple[Any, ...]]:
+        """Runs any statement, for states that no verb makes."""
+        database = self.store.database
+        if isinstance(database, SqliteDatabase):
+            return [tuple(row) for row in database._connection.execute(sql)]
+        assert isinstance(database, PostgresDatabase)
+        cursor = database._connected().execute(sql.encode())
+        return [tuple(row) for row in cursor] if cursor.description else []
