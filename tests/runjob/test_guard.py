@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -114,6 +116,26 @@ def test_a_runjob_inside_a_run_ends_with_it_and_so_does_its_own_work(claim: Clai
     claimant.wait_until_lock_is_free()
     assert told.exists()
     assert not grows(output)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_whenever_runjob_is_killed_nothing_of_it_is_left_once_the_lock_is_free(
+    claim: Claim, seed: int
+) -> None:
+    body = """
+say()
+while True:
+    token, pid = start("true")
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    guard.forget(token)
+    os.waitpid(pid, 0)
+    start("(setsid sleep 60 &); sleep 60 & exec sleep 60")
+"""
+    claimant = claim(body)
+    time.sleep(random.Random(seed).random() * 0.03)
+    claimant.kill()
+    claimant.wait_until_lock_is_free()
+    assert list_live_processes([], lambda token: token.startswith(claimant.name)) == {}
 
 
 def test_a_successor_can_kill_what_a_runjob_and_its_guard_left_when_both_were_killed(
@@ -307,16 +329,19 @@ say(alive=guard.alive())
     assert claimant.hear()["alive"]
 
 
+def list_open_files(pid: int) -> list[str]:
+    links = []
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(fd).partition(":")[0])
+    return sorted(links)
+
+
 def test_the_guard_keeps_only_its_pipe_and_the_lock_open(claim: Claim) -> None:
-    claimant = claim("say(fds=[guard.fileno(), lock.fileno()]); wait()")
-    guard = Path(f"/proc/{claimant.facts['guard']}")
-    wait_until(lambda: (guard / "comm").read_text() == "dataflow-guard\n")
-    targets = sorted(os.readlink(fd) for fd in (guard / "fd").iterdir())
-    assert targets[:3] == [os.devnull] * 3
-    assert [target.partition(":")[0] for target in targets[3:]] == [
-        os.path.join(claimant.directory, f"{claimant.name}.lock"),
-        "pipe",
-    ]
+    claimant = claim("say(); wait()")
+    lock_path = os.path.join(claimant.directory, f"{claimant.name}.lock")
+    # Asked again until it has settled: while it takes its name it opens files of its own.
+    wait_until(lambda: list_open_files(claimant.facts["guard"]) == [*[os.devnull] * 3, lock_path, "pipe"])
     assert os.getsid(claimant.facts["guard"]) == claimant.facts["guard"]
 
 
@@ -345,8 +370,9 @@ except ChildProcessError:
     assert claimant.facts["left"] == []
 
 
-def test_stopping_kills_the_children_that_were_not_forgotten(claim: Claim) -> None:
-    claimant = claim('_, pid = start("sleep 60"); guard.stop(); say(child=pid); wait()')
+def test_stopping_even_a_stopped_guard_kills_the_children_not_forgotten(claim: Claim) -> None:
+    body = 'start("sleep 60"); os.kill(guard.pid, signal.SIGSTOP); _, pid = start("sleep 60"); guard.stop()'
+    claimant = claim(f"{body}; say(child=pid); wait()")
     assert not is_running(claimant.facts["child"])
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dataflow.store.database import Database
 
 LEASE_SECONDS = 300.0
+PATIENCE_SECONDS = 30.0
 STAGED = "/data/{dataset}/{dataid}/{run_id}"
 
 _numbers = itertools.count(1)
@@ -84,7 +85,7 @@ class World:
 
     def beside(self, database: Database | None = None) -> World:
         """The same store over another connection, or over a connection of the test's making."""
-        return World(Store(database or self.store.database.separate(), self.store.actor), self.clock)
+        return World(Store(database or self.store.database.separate(PATIENCE_SECONDS), self.store.actor), self.clock)
 
     def close(self) -> None:
         self.store.close()
@@ -160,6 +161,11 @@ class World:
         assert len(runs) == 1, f"{job} gave nothing"
         assert dataid in (None, runs[0].dataid), runs[0].dataid
         return runs[0]
+
+    def force(self, job: str, dataid: str) -> Run:
+        """Claims one run whatever its state."""
+        (run,) = self.claim(job, dataid=dataid, force=True)
+        return run
 
     def finish(self, run: Run, outcome: RunOutcome = RunOutcome.DONE, **fields: Any) -> WorkState | None:
         plan = self.plan(run.job)

@@ -38,6 +38,12 @@ def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Rea
     return found + _readers(case) + _newer_snapshots(case)
 
 
+def list_job_holds(case: WorkCase) -> list[Reason]:
+    """The hold on the job itself, for work that does not exist yet."""
+    row = case.store.find("explain.job_hold", job_id=case.plan.job_id)
+    return _holds(case, False, row is not None and bool(row[0]))
+
+
 def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
     job = case.plan.job.name
     found = []

@@ -24,7 +24,7 @@ MOST_INTERVALS = 1000
 
 
 def add_due_intervals(store: Store, plan: Plan) -> int:
-    """Makes the intervals that have ended ready for a job, each once whoever else does the same; gives how many."""
+    """Makes the intervals that have ended ready, each once whoever else does the same; gives how many."""
     names = {source.dataset_id: source.dataset for source in plan.inputs}
     added = 0
     for row in store.rows("registration.due_calendars", job_id=plan.job_id):
@@ -47,8 +47,10 @@ def _add(store: Store, row: Row, name: str, grain: Grain) -> int:
             return 0
         count = publishing.make_ready(tx, dataset_id, pairs, again=False)
         dataid = pairs[0][0] if len(pairs) == 1 else ""
-        why = f"the clock passed {pairs[-1][0]}"
-        write_journal(tx, Entry("ready", store.actor, "", name, dataid, to_state="READY", items=count, why=why))
+        entry = Entry(
+            "ready", store.actor, "", name, dataid, to_state="READY", items=count, why="by the clock"
+        )
+        write_journal(tx, entry)
         return count
 
     return store.database.write(verb)

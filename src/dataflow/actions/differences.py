@@ -24,7 +24,9 @@ class Difference:
     after: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.before or 'nothing'} → {self.after or 'nothing'}"
+        if not self.before:
+            return f"{self.field}: {self.after}"
+        return f"{self.field}: {self.before} → {self.after or 'nothing'}"
 
 
 @record
@@ -49,7 +51,7 @@ def compare(kind: str, before: Dataset | Job | None, after: Dataset | Job) -> Ch
     for name in names_of(after):
         old, new = getattr(base, name), getattr(after, name)
         if old != new:
-            found.append(_difference(name, old, new))
+            found.append(_difference(name, "" if before is None else old, new))
     return Change(kind, after.name, ADDED if before is None else CHANGED, tuple(found))
 
 

@@ -74,8 +74,8 @@ def check_lease(lease_seconds: float, grace_seconds: float) -> None:
     shortest = int((grace_seconds + MARGIN_SECONDS) * RENEWALS / (RENEWALS - 1)) + 1
     lease, grace = format_seconds(lease_seconds), format_seconds(grace_seconds)
     raise BadInput(
-        f"lease {lease} is too short for grace {grace}: it is renewed every {renewal:g} s, "
-        f"and a run is killed {max(kill_after, 0):g} s after the last renewal. "
+        f"lease {lease} is too short for grace {grace}: it is renewed every {renewal:.3g} s, "
+        f"and a run is killed {max(kill_after, 0):.3g} s after the last renewal. "
         f"Use --lease {shortest}s or longer, or a shorter --grace."
     )
 

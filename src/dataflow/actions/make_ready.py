@@ -60,7 +60,7 @@ def make_ready(
 
 
 def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[list[tuple[str, str]]]:
-    """Canonical dataids with their sort keys, in batches without repetitions; BadInput for the first bad one."""
+    """Canonical dataids with their sort keys, in batches without repetitions; BadInput for a bad one."""
     grain = Grain(dataset.grain)
     batch: dict[str, str] = {}
     before = 0

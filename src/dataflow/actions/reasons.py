@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from dataflow.actions.blockers import list_blockers
+from dataflow.actions.blockers import list_blockers, list_job_holds
 from dataflow.actions.missing import list_missing
 from dataflow.actions.next_commands import (
     follow_command,
@@ -92,8 +92,9 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
         reason = Reason(f"{text}, though all its inputs are ready", "dataflow doctor")
         return Explanation(Status.PENDING, (reason,), (), (), None)
     first = missing[0]
-    reasons = (Reason(f"{text}: {first.text}", first.next), *missing[1:])
-    return Explanation(Status.PENDING, reasons, tuple(missing), (), None)
+    held = list_job_holds(case)
+    reasons = (Reason(f"{text}: {first.text}", first.next), *missing[1:], *held)
+    return Explanation(Status.PENDING, reasons, tuple(missing), tuple(held), None)
 
 
 def _explain_producer(case: WorkCase) -> Reason:
@@ -104,6 +105,8 @@ def _explain_producer(case: WorkCase) -> Reason:
     found = explain(case)
     if found.status is Status.READY:
         return Reason(f"job {name} is done with it", resubmit_command(name, case.dataid))
+    if found.status is Status.PENDING and found.missing:
+        return Reason(f"job {name} waits: {found.missing[0].text}", found.next)
     return Reason(f"job {name} is {found.status}: {found.reasons[0].text}", found.next)
 
 
@@ -203,4 +206,5 @@ def without_work(case: WorkCase) -> Explanation:
     """How a job stands that no chunk has called for."""
     reasons = list_callers(case)
     first = replace(reasons[0], text=f"job {case.plan.job.name} has no work: {reasons[0].text}")
-    return Explanation(Status.PENDING, (first, *reasons[1:]), tuple(reasons), (), None)
+    held = list_job_holds(case)
+    return Explanation(Status.PENDING, (first, *reasons[1:], *held), tuple(reasons), tuple(held), None)

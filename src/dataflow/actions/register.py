@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.calendar import TODAY_EXPRESSION
 from dataflow.actions.dataset_rules import TODAY
 from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
-TODAY_EXPRESSION = "@today"
-
 
 def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = None) -> Change:
     """Registers a dataset or changes it; of an existing one only the `given` fields change (None: all)."""
@@ -32,7 +31,7 @@ def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = No
         before = registry.datasets.get(dataset.name)
         return registry.draft([merge_dataset(before, dataset, given)], [])
 
-    return _register(store, draft)[0]
+    return register(store, draft)[0]
 
 
 def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Change:
@@ -41,13 +40,7 @@ def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Chang
     def draft(registry: Registry) -> Draft:
         return registry.draft([], [merge_job(registry.jobs.get(job.name), job, given)])
 
-    return _register(store, draft)[0]
-
-
-def register_all(store: Store, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> list[Change]:
-    """Registers all of them or, when any cannot be, none."""
-    listed, listed_jobs = list(datasets), list(jobs)
-    return _register(store, lambda registry: registry.draft(listed, listed_jobs))
+    return register(store, draft)[0]
 
 
 def remove_dataset(store: Store, name: str) -> int:
@@ -77,16 +70,9 @@ def remove_job(store: Store, name: str) -> None:
     store.register(verb)
 
 
-def _refuse_own_calendar(tx: Transaction, name: str) -> None:
-    job = name.removesuffix(CALENDAR_SUFFIX)
-    if job != name and registration.find_plan(tx, job) is not None:
-        raise Conflict(
-            f"Dataset {name} is made by the schedule of job {job}. "
-            f"To take the schedule away: dataflow job add {job} --schedule ''"
-        )
+def register(store: Store, draft: Callable[[Registry], Draft]) -> list[Change]:
+    """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing."""
 
-
-def _register(store: Store, draft: Callable[[Registry], Draft]) -> list[Change]:
     def verb(tx: Transaction) -> list[Change]:
         registry = Registry(tx)
         drafted = draft(registry)
@@ -98,6 +84,15 @@ def _register(store: Store, draft: Callable[[Registry], Draft]) -> list[Change]:
 
     changes: list[Change] = store.register(verb)
     return changes
+
+
+def _refuse_own_calendar(tx: Transaction, name: str) -> None:
+    job = name.removesuffix(CALENDAR_SUFFIX)
+    if job != name and registration.find_plan(tx, job) is not None:
+        raise Conflict(
+            f"Dataset {name} is made by the schedule of job {job}. "
+            f"To take the schedule away: dataflow job add {job} --schedule ''"
+        )
 
 
 def _write(tx: Transaction, registry: Registry, draft: Draft) -> None:

@@ -48,7 +48,9 @@ class Registry:
         """The checked way from what is to what shall be; raises for the first thing that cannot be."""
         draft = Draft()
         moved = [name for dataset in datasets if (name := self._draft_dataset(draft, dataset))]
-        changed = [self._draft_job(draft, job) for job in jobs]
+        # A job may read the calendar of another one, which must be known by then.
+        in_order = sorted(jobs, key=lambda job: any(is_automatic(item.dataset) for item in job.inputs))
+        changed = [self._draft_job(draft, job) for job in in_order]
         self._draft_users(draft, moved, changed)
         check_producers(self.jobs.values(), changed)
         check_cycles(self.jobs, changed)
@@ -107,9 +109,7 @@ class Registry:
         if is_automatic(before.name):
             way_out = f"Register it under another name, or start anew: dataflow job remove {job}"
         else:
-            way_out = (
-                f"Register another beside it: dataflow dataset add {before.name}_{new.split('/')[-1].lower()}"
-            )
+            way_out = f"Register another beside it: dataflow dataset add NEW_NAME --{what} {new}"
         raise Conflict(
             f"Dataset {before.name} has chunks whose dataids were written for {what} {old}, "
             f"so its {what} cannot become {new}. {way_out}"

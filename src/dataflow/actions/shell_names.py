@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +20,7 @@ RESERVED = ("dataid", "jobid", "PASSKEY")
 RESERVED_PREFIX = "DATAFLOW_"
 
 
+@cache
 def shell_name(text: str) -> str:
     """What is no letter, digit or underscore becomes an underscore; a leading digit gets one in front."""
     name = "".join([letter if letter.isascii() and letter.isalnum() else "_" for letter in text])

@@ -22,7 +22,7 @@ def withdraw(
     why: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
-    """Takes chunks out of use; gives how many were published, and how many were not and so stay as they are."""
+    """Takes chunks out of use; gives how many were published, and how many were not."""
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "cannot be withdrawn. To keep a job from a day: dataflow hold JOB DATAID")
     changed = given = 0

@@ -167,7 +167,7 @@ def build_parser(word: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentP
 
     parser = Parser(prog="dataflow", usage="dataflow COMMAND …")
     parser.add_argument("--store", metavar="URL", default=None)
-    subparsers = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    subparsers = parser.add_subparsers(prog="dataflow", dest="command", required=True, parser_class=Parser)
     import_module(f"dataflow.cli.{COMMANDS[word][0]}").add_parser(subparsers)
     for command in subparsers.choices.values():
         _add_store_option(command)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-from dataflow.errors import CannotExecute
+from dataflow.errors import BadInput, CannotExecute
 from dataflow.runjob.output import OutputPump, RunLog
-from dataflow.runjob.processes import boottime, kill_escaped, signal_group
+from dataflow.runjob.processes import TOKEN_VARIABLE, boottime, join_tokens, kill_escaped, signal_group
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
 
 TYPE_CHECKING = False
@@ -28,10 +28,12 @@ TIMED_OUT = 124
 class Child:
     """A run's commands, one at a time, each in a session of its own under the guard's eyes."""
 
-    def __init__(self, prepared: Prepared, steps: list[Step], guard: Guard, began_at: float) -> None:
+    def __init__(
+        self, prepared: Prepared, steps: list[Step], guard: Guard, began_at: float, log: RunLog
+    ) -> None:
         self.prepared = prepared
         self.steps = steps
-        self.token = guard.new_token()
+        self.token = ""
         self.began_at = began_at
         self.renewed_at = began_at
         self.timeout_at: float | None = None
@@ -41,12 +43,20 @@ class Child:
         self.passed: list[str] = []
         self.ending = ""
         self.kill_command: KillCommand | None = None
-        self.log: RunLog
+        self.log = log
+        self.broken: CannotExecute | BadInput | None = None
         self._guard = guard
         self._pump: OutputPump | None = None
         self._pid = 0
         self._pidfd = -1
         self._kill_at: float | None = None
+        self._outer_tokens = ""
+
+    def give(self, environment: dict[str, str], context_path: str) -> None:
+        """What every command of the run is told."""
+        self.environment = environment
+        self.context_path = context_path
+        self._outer_tokens = environment.get(TOKEN_VARIABLE, "")
 
     @property
     def run(self) -> Run:
@@ -56,8 +66,7 @@ class Child:
     @property
     def kill_at(self) -> float:
         """When the guard must tell the processes to go, so that they are gone before the lease lapses."""
-        at = self.renewed_at + self.run.lease_seconds - self.run.grace_seconds - MARGIN_SECONDS
-        return at if self.timeout_at is None else min(at, self.timeout_at)
+        return self.renewed_at + self.run.lease_seconds - self.run.grace_seconds - MARGIN_SECONDS
 
     @property
     def step(self) -> Step:
@@ -67,13 +76,17 @@ class Child:
     def start(self, terminals: tuple[Terminal, Terminal], redactor: Redactor, search_path: str) -> None:
         """Starts the next command; CannotExecute if there is none such."""
         argv = [find_command(self.step.argv[0], search_path, os.getcwd()), *self.step.argv[1:]]
+        # A token of its own for each command: the guard must find it even if we die before it is announced.
+        self.token = self._guard.new_token()
+        self.environment[TOKEN_VARIABLE] = join_tokens(self._outer_tokens, self.token)
         if self.kill_command is not None:
             self._guard.set_kill_command(self.token, self.kill_command)
         self._pump = OutputPump(self.log, terminals, (redactor.new_stream(), redactor.new_stream()))
         try:
             self._pid = spawn(argv, self.environment, *self._pump.child_ends)
-        except CannotExecute:
+        except (CannotExecute, BadInput):
             self._pump.drain()
+            self._guard.forget(self.token)
             raise
         self._pump.close_child_ends()
         self._pidfd = os.pidfd_open(self._pid)
@@ -97,10 +110,11 @@ class Child:
             return None
         return self._reap()
 
-    def stop(self, why: str) -> None:
-        """Tells the processes to go; those that do not are killed when the grace is over."""
-        if self.ending or not self._pid:
-            self.ending = self.ending or why
+    def stop(self, why: str, hurry: bool = False) -> None:
+        """Tells the processes to go; those that do not are killed when the grace is over, at once in a hurry."""
+        if self.ending:
+            if hurry and self._kill_at is not None:
+                self._kill_at = boottime()
             return
         self.ending = why
         self._kill_at = boottime() + self.run.grace_seconds
@@ -111,11 +125,6 @@ class Child:
         """Kills everything of this run at once, daemons it left behind included."""
         self.ending = self.ending or why
         kill_escaped(self.token, self._pid or None)
-
-    def hurry(self) -> None:
-        """The grace of a stop is over now."""
-        if self._kill_at is not None:
-            self._kill_at = boottime()
 
     def next_deadline(self) -> float | None:
         """When this child wants to be looked at, apart from events."""
@@ -138,10 +147,6 @@ class Child:
         if self.context_path:
             os.unlink(self.context_path)
             self.context_path = ""
-
-    def forget(self) -> None:
-        """Tells the guard that nothing of this run is left."""
-        self._guard.forget(self.token)
 
     def _reap(self) -> int:
         """Collects the ended command; the order matters: nothing may be signalled after the pid is free again."""

@@ -48,6 +48,19 @@ def refused(prepared: Prepared) -> Ending | None:
     )
 
 
+def not_started(prepared: Prepared, reason: str) -> Ending:
+    """The ending of a run that this machine cannot start now: handed back for later, no attempt used."""
+    answers = answers_text(prepared.answers)
+    return Ending(
+        prepared.run,
+        RunOutcome.RETURNED,
+        reason=reason,
+        answers=answers,
+        delay_seconds=RETURN_DELAY_SECONDS,
+        untouched=True,
+    )
+
+
 def not_executed(prepared: Prepared, reason: str) -> Ending:
     """The ending of a run whose command cannot be executed: handed back, no attempt used."""
     answers = answers_text(prepared.answers)

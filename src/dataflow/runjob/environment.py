@@ -9,7 +9,6 @@ import json
 import os
 
 from dataflow.actions.shell_names import shell_name
-from dataflow.runjob.processes import TOKEN_VARIABLE, join_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,13 +47,12 @@ def describe(prepared: Prepared) -> dict[str, str]:
 
 
 def child_environment(
-    inherited: dict[str, str], told: dict[str, str], passwords: dict[str, str], token: str, context: str
+    inherited: dict[str, str], told: dict[str, str], passwords: dict[str, str], context: str
 ) -> dict[str, str]:
     """The whole environment of a child."""
     environment = inherited | told
     for name, password in passwords.items():
         environment[shell_name(name) + "_password"] = password
-    environment[TOKEN_VARIABLE] = join_tokens(inherited.get(TOKEN_VARIABLE, ""), token)
     environment["DATAFLOW_CONTEXT"] = context
     return environment
 
@@ -88,8 +86,10 @@ def write_context(folder: str, prepared: Prepared, told: dict[str, str]) -> str:
     except FileNotFoundError:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         fd = os.open(path, flags, 0o600)
-    with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
-        json.dump(facts, file, ensure_ascii=False)
+    try:
+        os.write(fd, json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+    finally:
+        os.close(fd)
     return path
 
 

@@ -25,12 +25,12 @@ _PATIENCE_SECONDS = 5.0
 class Guard:
     """The one guard of this process.
 
-    For each child, in this order: `new_token`, perhaps `set_kill_command`, spawn it with the token in
-    its environment, `watch`; `extend` after each renewal; when it has ended, wait for it with WNOWAIT,
-    `forget` it, and only then reap it: a reaped pid may already belong to somebody else. A child that
-    could not be spawned is forgotten too. Every sender returns False when the guard is gone; then
-    nobody keeps the deadline any more and the caller has to end its children. Any thread may send, but
-    none after `stop`.
+    For each command, in this order: `new_token` (a forgotten one is never used again), perhaps
+    `set_kill_command`, spawn it with the token in its environment, `watch`; `extend` after each renewal;
+    when it has ended, wait for it with WNOWAIT, `forget` it, and only then reap it: a reaped pid may
+    already belong to somebody else. What could not be spawned is forgotten too. Every sender returns
+    False when the guard is gone; then nobody keeps the deadline any more and the caller has to end its
+    children. Any thread may send, but none after `stop`.
     """
 
     __slots__ = ("_name", "_pid", "_pipe", "_sending", "_serial", "_stuck", "_tokens")
@@ -106,9 +106,8 @@ class Guard:
         """End the guard and reap it; children not forgotten are killed first. A second call does nothing."""
         if self._pipe < 0:
             return
-        if not self._tokens:
-            # Nothing to watch, so the quickest end will do; it also ends a stopped guard.
-            os.kill(self._pid, signal.SIGKILL)
+        # With nothing to watch the quickest end will do; otherwise it has to work, even if it was stopped.
+        os.kill(self._pid, signal.SIGCONT if self._tokens else signal.SIGKILL)
         os.close(self._pipe)
         self._pipe = -1
         os.waitpid(self._pid, 0)

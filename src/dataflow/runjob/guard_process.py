@@ -31,8 +31,8 @@ BLOCKED_SIGNALS = (
     signal.SIGALRM,
 )
 
-# poll() does not count suspended time, boottime does: look at the clock at least this often.
-_LONGEST_NAP_SECONDS = 1.0
+# Messages wait at most this long; also, poll() does not count suspended time, and boottime does.
+_LONGEST_NAP_SECONDS = 0.1
 _ENDING_NAP_SECONDS = 0.1
 # How long killed processes may stay around (in uninterruptible I/O), if the lease does not give more.
 _LEAST_WAIT_SECONDS = 5.0
@@ -62,22 +62,34 @@ class GuardProcess:
         self._commands: dict[str, KillCommand] = {}
         self._running: dict[int, float] = {}
         self._last_serial = 0
+        self._rest = b""
 
     def run(self) -> None:
-        """Keep the deadlines until RunJob is gone, then end what it left behind."""
+        """Keep the deadlines until RunJob is gone, then end what it left behind.
+
+        Only the end of the pipe wakes it at once; messages are read a few times a second, many together, so
+        that a drain of short children does not pay for a process that wakes for each of them.
+        """
         poller = select.poll()
-        poller.register(self._pipe, select.POLLIN)
-        rest = b""
-        while True:
-            if poller.poll(self._get_nap_milliseconds()):
-                data = os.read(self._pipe, 65536)
-                if not data:
-                    break
-                *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
-                    self._take(line.decode("ascii"))
+        poller.register(self._pipe, 0)
+        os.set_blocking(self._pipe, False)
+        while self._read_messages():
             self._keep_deadlines()
+            poller.poll(self._get_nap_milliseconds())
         self._end_everything()
+
+    def _read_messages(self) -> bool:
+        """Takes all messages that are there; False when RunJob is gone."""
+        while True:
+            try:
+                data = os.read(self._pipe, 65536)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                self._take(line.decode("ascii"))
 
     def _take(self, line: str) -> None:
         verb, _, rest = line.partition(" ")
@@ -102,13 +114,11 @@ class GuardProcess:
             token, _, text = rest.partition(" ")
             self._commands[token] = KillCommand.from_json(text)
 
-    def _get_nap_milliseconds(self) -> float | None:
+    def _get_nap_milliseconds(self) -> float:
         if self._running or any(watch.stage in (_TERMINATED, _KILLED) for watch in self._watches.values()):
             return _ENDING_NAP_SECONDS * 1000
-        waiting = [watch.kill_at for watch in self._watches.values() if watch.stage == _WATCHING]
-        if not waiting:
-            return None
-        return max(0.0, min(_LONGEST_NAP_SECONDS, min(waiting) - boottime())) * 1000 + 1
+        waiting = [watch.kill_at - boottime() for watch in self._watches.values() if watch.stage == _WATCHING]
+        return max(0.0, min([_LONGEST_NAP_SECONDS, *waiting])) * 1000 + 1
 
     def _keep_deadlines(self) -> None:
         now = boottime()

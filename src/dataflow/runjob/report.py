@@ -36,6 +36,8 @@ class Report:
         if state and state not in (ending.outcome, "CLAIMABLE"):
             line += f"; now {state}"
         line += f" (run {run.run_id}, {seconds:.1f} s)"
+        if ending.untouched and ending.outcome == "RETURNED" and not ending.delay_seconds:
+            return  # the command cannot be executed, which is told once, at the end
         if ending.outcome in ("DONE", "INTERRUPTED"):
             self.say(line)
         else:

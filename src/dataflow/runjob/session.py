@@ -9,11 +9,12 @@ from dataflow.model.records import Claimant
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.environment import inherited_environment
 from dataflow.runjob.guard import Guard
+from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.report import Report
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
 from dataflow.runjob.terminal import Terminal
-from dataflow.runjob.worker import Tally, Worker
+from dataflow.runjob.worker import Worker
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
 
@@ -77,10 +78,10 @@ def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], toke
     config = request.config
     inherited = inherited_environment(request.environ, request.clean_env, config.store_password is not None)
     secrets = [*passwords.values(), *filter(None, (config.passkey, config.store_password))]
-    worker = Worker(request, store, plan, claimant, guard, terminals, report)
-    worker.give(inherited, passwords, Redactor(secrets))
-    tally = worker.run()
-    code = _exit_code(request, store, worker, report, tally)
+    launcher = Launcher(request, guard, terminals, inherited, passwords, Redactor(secrets))
+    worker = Worker(request, store, plan, claimant, guard, launcher)
+    worker.run(terminals, report)
+    code = _exit_code(request, store, worker, report)
     for terminal in terminals:
         terminal.flush(None)
     return code
@@ -93,7 +94,8 @@ def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
         )
 
 
-def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report, tally: Tally) -> int:
+def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report) -> int:
+    tally = worker.tally
     if tally.broken is not None:
         report.warn(str(tally.broken))
         return tally.broken.exit_code
@@ -102,8 +104,7 @@ def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        done = tally.outcomes.get(RunOutcome.DONE, 0)
-        report.say(f"{request.job}: {done} done, {tally.failed} failed; nothing more to claim")
+        report.say(f"{request.job}: {tally.done} done, {tally.failed} failed; nothing more to claim")
         return FAILED if tally.failed else 0
     if tally.last is not None:
         if tally.last.outcome is RunOutcome.INVALID:

@@ -11,203 +11,187 @@ import signal
 
 from dataflow import errors, failpoints
 from dataflow.actions.claim import finish_and_claim, with_dead
-from dataflow.actions.prepare import prepare
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
-from dataflow.runjob import endings as ends
-from dataflow.runjob.child import Child
-from dataflow.runjob.environment import child_environment, describe, write_context
+from dataflow.runjob.endings import ending_of
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
-from dataflow.runjob.output import RunLog
 from dataflow.runjob.processes import boottime, kill_orphans
-from dataflow.runjob.steps import list_steps
+from dataflow.runjob.signals import Signals
+from dataflow.runjob.tally import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import Claimant, Ending, Plan, Run
+    from dataflow.model.records import Claimant, ClaimResult, Ending, Plan
+    from dataflow.runjob.child import Child
     from dataflow.runjob.guard import Guard
     from dataflow.runjob.heartbeat import Heartbeat
+    from dataflow.runjob.launch import Launcher
     from dataflow.runjob.report import Report
     from dataflow.runjob.request import JobRequest
     from dataflow.runjob.terminal import Terminal
-    from dataflow.secrets.redaction import Redactor
     from dataflow.store.store import Store
+
+    States = list[object]
 
 HEARTBEAT_AFTER_SECONDS = 1.0
 """A child that lives shorter than this needs no heartbeat thread."""
 CROWDED_BYTES = 1 << 20
 """No new work while the reader of our output is this far behind."""
-
-
-class Tally:
-    """What this call of RunJob has done so far."""
-
-    def __init__(self) -> None:
-        self.outcomes: dict[str, int] = {}
-        self.last: Ending | None = None
-        self.lost = 0
-        self.broken: errors.CannotExecute | None = None
-
-    def count(self, ending: Ending) -> None:
-        """Adds a run's outcome."""
-        self.outcomes[ending.outcome] = self.outcomes.get(ending.outcome, 0) + 1
-        if ending.outcome is not RunOutcome.RETURNED:
-            self.last = ending
-
-    @property
-    def failed(self) -> int:
-        """Runs that did not end well."""
-        return self.outcomes.get(RunOutcome.FAILED, 0) + self.outcomes.get(RunOutcome.INVALID, 0)
+RETRY_SECONDS = 1.0
+"""Between two tries to record an outcome while the store is away."""
 
 
 class Worker:
     """One process's runs of one job."""
 
     def __init__(
-        self,
-        request: JobRequest,
-        store: Store,
-        plan: Plan,
-        claimant: Claimant,
-        guard: Guard,
-        terminals: tuple[Terminal, Terminal],
-        report: Report,
+        self, request: JobRequest, store: Store, plan: Plan, claimant: Claimant, guard: Guard, launcher: Launcher
     ) -> None:
-        self.request = request
         self.plan = plan
         self.tally = Tally()
-        self.signal = 0
+        self._request = request
         self._store = store
         self._claimant = claimant
         self._guard = guard
-        self._terminals = terminals
-        self._report = report
-        self._inherited: dict[str, str] = {}
-        self._passwords: dict[str, str] = {}
-        self._redactor: Redactor
+        self._launcher = launcher
+        self._signals = Signals()
         self._children: dict[int, Child] = {}
-        self._endings: list[tuple[Ending, Child | None]] = []
+        self._ended: list[tuple[Ending, Child | None]] = []
         self._heartbeat: Heartbeat | None = None
         self._exhausted = False
-        self._first = True
-        self._wake_fd = -1
+        self._look_for_dead = True
+        self._terminals: tuple[Terminal, ...] = ()
+        self._report: Report
 
-    def give(self, inherited: dict[str, str], passwords: dict[str, str], redactor: Redactor) -> None:
-        """What every child is given: the inherited environment and its datasets' passwords."""
-        self._inherited, self._passwords, self._redactor = inherited, passwords, redactor
+    @property
+    def signal(self) -> int:
+        """The signal that ended the work, or 0."""
+        return self._signals.first
 
-    def run(self) -> Tally:
+    def run(self, terminals: tuple[Terminal, ...], report: Report) -> Tally:
         """Works until nothing is left to do or a signal says stop."""
-        self._wake_fd = _catch_signals(self)
+        self._terminals, self._report = terminals, report
+        self._signals.catch()
         try:
-            while True:
-                self._settle()
-                if self._endings:
-                    continue
-                if not self._children:
-                    return self.tally
-                self._wait()
+            while self._settle() or self._children:
+                if self._children and not self._ended:
+                    self._wait()
+            return self.tally
         finally:
             for child in self._children.values():
                 child.kill("RunJob ended")
             if self._heartbeat is not None:
                 self._heartbeat.stop()
 
-    def hurry(self) -> None:
-        """A second signal: no more grace."""
-        for child in self._children.values():
-            child.hurry()
-
     # finishing and claiming
 
-    def _settle(self) -> None:
-        """Finishes what has ended and claims what there is room for, in one transaction."""
+    def _settle(self) -> bool:
+        """Finishes what has ended and claims what there is room for, in one transaction; False when idle."""
         request = self._claim_request()
-        if not self._endings and request is None:
-            return
-        if request is not None and (self._first or self.request.kill_command):
+        if request is None and not self._ended:
+            return False
+        looked = request is not None and (self._look_for_dead or bool(self._request.kill_command))
+        if request is not None and looked:
             request = self._with_dead(request)
-        batch, self._endings = self._endings, []
-        began_at = boottime()
+        batch, self._ended = self._ended, []
         if batch:
             failpoints.reach("before_finish")
-        ended = [ending for ending, _ in batch]
-        states, result, self.plan = finish_and_claim(self._store, self.plan, ended, request)
+        began_at = boottime()
+        states, result = self._finish_and_claim(batch, request)
         for (ending, child), state in zip(batch, states, strict=True):
             self._settled(ending, child, state)
+        self._forget_dead(request)
         if result.runs:
             failpoints.reach("after_claim")
         elif request is not None:
-            self._nothing_claimed(request)
+            # Before giving up, ask the kernel about the others on this machine once more.
+            self._exhausted, self._look_for_dead = looked, True
         for run in result.runs:
-            self._start(run, began_at)
+            self.tally.started += 1
+            self._launched(*self._launcher.launch(self._store, self.plan, run, began_at))
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
+        return True
+
+    def _finish_and_claim(
+        self, batch: list[tuple[Ending, Child | None]], request: ClaimRequest | None
+    ) -> tuple[States, ClaimResult]:
+        """One transaction; while the store is away it is tried again as long as the leases may hold."""
+        endings = [ending for ending, _ in batch]
+        until = max((child.kill_at for _, child in batch if child is not None), default=0.0)
+        while True:
+            try:
+                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request)
+                return list(states), result
+            except errors.StoreUnreachable as error:
+                if boottime() + RETRY_SECONDS >= until:
+                    raise
+                self._report.warn(f"{error} Trying again to record what has ended.")
+                select.poll().poll(RETRY_SECONDS * 1000)
 
     def _claim_request(self) -> ClaimRequest | None:
         """What to ask for now; None when no new work is wanted."""
-        wanted = self.request.streams - len(self._children)
-        ran = sum(self.tally.outcomes.values()) - self.tally.outcomes.get(RunOutcome.RETURNED, 0)
-        started = ran + len(self._children) + self.tally.lost + sum(e.outcome is not RunOutcome.RETURNED for e, _ in self._endings)
-        if not self.request.drain and started:
-            return None
+        wanted = self._request.streams - len(self._children)
+        if not self._request.drain:
+            wanted = 0 if self._children or self.tally.last or self.tally.lost or self._really_ended() else 1
         if wanted <= 0 or self._exhausted or self.signal or self.tally.broken:
             return None
         if any(terminal.pending_bytes > CROWDED_BYTES for terminal in self._terminals):
             return None
-        job = self.plan.job
+        job, asked = self.plan.job, self._request
         return ClaimRequest(
             self._claimant,
-            tuple(os.urandom(16).hex() for _ in range(wanted if self.request.drain else 1)),
-            self.request.lease_seconds or job.lease_seconds,
-            self.request.grace_seconds if self.request.grace_seconds is not None else job.grace_seconds,
-            self.request.dataid,
-            self.request.force,
-            bool(self.request.kill_command),
-            credentials=tuple(sorted(self._passwords)),
+            tuple(os.urandom(16).hex() for _ in range(wanted)),
+            job.lease_seconds if asked.lease_seconds is None else asked.lease_seconds,
+            job.grace_seconds if asked.grace_seconds is None else asked.grace_seconds,
+            asked.dataid,
+            asked.force,
+            bool(asked.kill_command),
+            credentials=tuple(sorted(self._launcher.passwords)),
         )
+
+    def _really_ended(self) -> bool:
+        return any(ending.outcome is not RunOutcome.RETURNED for ending, _ in self._ended)
 
     def _with_dead(self, request: ClaimRequest) -> ClaimRequest:
         """Adds what this machine's kernel knows to be dead, and ends what outlived it."""
-        lock_dir = self.request.config.lock_dir
-        self._first = False
+        lock_dir = self._request.config.lock_dir
+        self._look_for_dead = False
         request = with_dead(self._store, self.plan, request, lambda name: is_dead(lock_dir, name))
         for name in request.dead:
             kill_orphans(name)
-        if not self.request.kill_command:
+        if not self._request.kill_command:
             return request
-        killed = []
-        for lapsed in self._store.list_lapsed(self.plan.job_id, request.dead):
-            if lapsed.has_kill_command:
-                told = {"dataid": lapsed.dataid, "jobid": self.plan.job.name, "DATAFLOW_RUN_ID": str(lapsed.run_id)}
-                code = KillCommand(list(self.request.kill_command), self._inherited | told).run()
-                if code == 0:
-                    killed.append(lapsed.run_id)
-                else:
-                    self._report.warn(f"the kill command for dead run {lapsed.run_id} failed ({code}); its work waits")
+        lapsed = self._store.list_lapsed(self.plan.job_id, request.dead)
+        killed = [run.run_id for run in lapsed if run.has_kill_command and self._kill_remains(run.run_id, run.dataid)]
         return replace(request, killed=tuple(killed))
 
-    def _nothing_claimed(self, request: ClaimRequest) -> None:
-        """Before giving up, looks once more for dead claimants on this machine."""
-        again = self._with_dead(request) if not request.dead else request
-        if again.dead and not request.dead:
-            self._first = True
-            return self._settle()
-        for name in request.dead:
-            remove_dead(self.request.config.lock_dir, name)
-        self._exhausted = True
+    def _forget_dead(self, request: ClaimRequest | None) -> None:
+        """Removes the locks of dead claimants that hold nothing any more, of this job or of another."""
+        for name in request.dead if request is not None else ():
+            if not self._store.holds_runs(name):
+                remove_dead(self._request.config.lock_dir, name)
+
+    def _kill_remains(self, run_id: int, dataid: str) -> bool:
+        """Runs the kill command for a dead run whose work may have outlived its process."""
+        told = {"dataid": dataid, "jobid": self.plan.job.name, "DATAFLOW_RUN_ID": str(run_id)}
+        code = KillCommand(list(self._request.kill_command), self._launcher.inherited | told).run()
+        if code != 0:
+            self._report.warn(f"the kill command for dead run {run_id} failed ({code}); its work has to wait")
+        return code == 0
 
     def _settled(self, ending: Ending, child: Child | None, state: object) -> None:
+        """Tells how a run ended; there may be more to claim now."""
         failpoints.reach("after_finish")
+        self._exhausted = False
         if isinstance(state, errors.LeaseLost):
             self.tally.lost += 1
             self._report.warn(str(state))
         else:
             self.tally.count(ending)
-            seconds = boottime() - child.began_at if child else 0.0
-            self._report.ended(ending, str(state or ""), seconds)
+            self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self._report.last_lines(child.log)
@@ -215,62 +199,32 @@ class Worker:
 
     # one run
 
-    def _start(self, run: Run, began_at: float) -> None:
-        """Prepares a run and starts its first command, or hands the work back."""
-        config = self.request.config
-        prepared = prepare(self._store, self.plan, run, config.project_dir, config.environment)
-        refusal = None if self.request.force else ends.refused(prepared)
-        if refusal is not None:
-            self._endings.append((refusal, None))
-            return
-        checked = {item.source.dataset.name for item in prepared.inputs if item.pin and item.pin.checked}
-        child = Child(prepared, list_steps(self.plan, self.request.argv, config.checks, checked), self._guard, began_at)
-        child.log = RunLog(config.log_dir, run.run_id)
-        told = describe(prepared)
-        child.context_path = write_context(os.path.join(os.path.dirname(config.log_dir), "context"), prepared, told)
-        passwords = self._passwords
-        child.environment = child_environment(self._inherited, told, passwords, child.token, child.context_path)
-        if self.request.timeout_seconds:
-            child.timeout_at = boottime() + self.request.timeout_seconds
-        if self.request.kill_command:
-            child.kill_command = KillCommand(list(self.request.kill_command), child.environment)
-        self._children[run.run_id] = child
-        self._start_step(child)
-
-    def _start_step(self, child: Child) -> None:
-        failpoints.reach("before_spawn")
-        try:
-            child.start(self._terminals, self._redactor, self._inherited.get("PATH", os.defpath))
-        except errors.CannotExecute as error:
-            child.forget()
-            del self._children[child.run.run_id]
-            if child.script_code is not None:
-                ending = ends.check_not_executed(child, str(error))
-            else:
-                self.tally.broken = error
-                ending = ends.not_executed(child.prepared, str(error))
-            self._endings.append((ending, child))
-            return
-        failpoints.reach("after_spawn")
+    def _launched(self, child: Child | None, ending: Ending | None) -> None:
+        if ending is not None:
+            self._ended.append((ending, child))
+            if child is not None and child.broken is not None and child.script_code is None:
+                self.tally.broken = child.broken
+        elif child is not None:
+            self._children[child.run.run_id] = child
 
     def _step_ended(self, child: Child, code: int) -> None:
+        """The run's next command, or its ending."""
         failpoints.reach("after_child_exit")
         if child.ending == "lost":
             self._lost(child)
             return
-        ending = ends.ending_of(child, code)
+        ending = ending_of(child, code)
+        del self._children[child.run.run_id]
         if ending is None:
             child.steps.pop(0)
-            self._start_step(child)
-            return
-        del self._children[child.run.run_id]
-        self._endings.append((ending, child))
+            ending = self._launcher.start_step(child)
+        self._launched(child, ending)
 
     def _lost(self, child: Child) -> None:
         """The work is no longer ours: nothing is recorded but that our processes are gone."""
-        del self._children[child.run.run_id]
-        self.tally.lost += 1
         run = child.run
+        del self._children[run.run_id]
+        self.tally.lost += 1
         self._store.acknowledge(run.run_id, run.claimant)
         child.close()
         self._report.warn(
@@ -288,12 +242,11 @@ class Worker:
             for fd in child.list_fds():
                 owners[fd] = child
                 poller.register(fd, select.POLLIN)
-        poller.register(self._wake_fd, select.POLLIN)
+        poller.register(self._signals.fileno(), select.POLLIN)
         poller.register(self._guard.fileno(), 0)
         if self._heartbeat is not None:
             poller.register(self._heartbeat.fileno(), select.POLLIN)
-        events = poller.poll(self._patience())
-        for fd, _ in events:
+        for fd, _ in poller.poll(self._patience()):
             if fd in owners:
                 code = owners[fd].handle(fd)
                 if code is not None:
@@ -304,34 +257,36 @@ class Worker:
         """How many milliseconds may pass without an event."""
         deadlines = [at for child in self._children.values() if (at := child.next_deadline()) is not None]
         if self._heartbeat is None:
-            deadlines.append(min(child.began_at for child in self._children.values()) + self._heartbeat_after())
+            deadlines.append(self._heartbeat_at())
         if any(terminal.pending_bytes for terminal in self._terminals):
             deadlines.append(boottime() + 0.1)
         return max(0.0, (min(deadlines) - boottime()) * 1000 + 1) if deadlines else None
 
-    def _heartbeat_after(self) -> float:
-        return min([HEARTBEAT_AFTER_SECONDS, *(child.run.lease_seconds / 6 for child in self._children.values())])
+    def _heartbeat_at(self) -> float:
+        """When the oldest child has lived long enough to need a heartbeat."""
+        return min(
+            child.began_at + min(HEARTBEAT_AFTER_SECONDS, child.run.lease_seconds / 6)
+            for child in self._children.values()
+        )
 
     def _keep_promises(self) -> None:
-        """Signals, deadlines, lost leases and a dead guard."""
+        """Deadlines, signals, lost leases and a dead guard."""
         now = boottime()
-        for child in list(self._children.values()):
+        for child in self._children.values():
             child.look(now)
         for terminal in self._terminals:
             terminal.flush(0)
-        if self.signal:
-            _drain_pipe(self._wake_fd)
+        if not self._guard.alive() and not self.signal:
+            self._signals.first = signal.SIGTERM
+            self._report.warn("the guard process is gone: ending the children, for nobody else would do it in time")
+        if self._signals.take():
             for child in self._children.values():
-                child.stop(signal.Signals(self.signal).name)
+                child.stop(signal.Signals(self.signal).name, hurry=self._signals.count > 1)
         if self._heartbeat is not None:
-            for run_id in self._heartbeat.take_lost():
-                if run_id in self._children:
-                    self._children[run_id].kill("lost")
-        elif self._children and now >= min(c.began_at for c in self._children.values()) + self._heartbeat_after():
+            for run_id in self._heartbeat.take_lost() & set(self._children):
+                self._children[run_id].kill("lost")
+        elif self._children and now >= self._heartbeat_at():
             self._start_heartbeat()
-        if not self._guard.alive():
-            self.signal = self.signal or signal.SIGTERM
-            self._report.warn("the guard process is gone; ending the children, since nobody else would in time")
 
     def _start_heartbeat(self) -> None:
         from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
@@ -339,28 +294,3 @@ class Worker:
         lease_seconds = min(child.run.lease_seconds for child in self._children.values())
         self._heartbeat = Heartbeat(self._store, self._claimant.token, lease_seconds)
         self._heartbeat.keep(self._children.values())
-
-
-def _catch_signals(worker: Worker) -> int:
-    """Lets the main loop hear SIGTERM, SIGINT and SIGHUP; a second one kills at once."""
-    read_end, write_end = os.pipe()
-    os.set_blocking(read_end, False)
-    os.set_blocking(write_end, False)
-    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-
-    def heard(number: int, _frame: object) -> None:
-        if worker.signal:
-            worker.hurry()
-        worker.signal = worker.signal or number
-
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, heard)
-    return read_end
-
-
-def _drain_pipe(fd: int) -> None:
-    try:
-        os.read(fd, 4096)
-    except BlockingIOError:
-        pass

@@ -175,23 +175,8 @@ class PostgresDatabase:
             yield from cursor
 
     def select(self, sql: str) -> tuple[list[str], Iterable[Row]]:
-        """Runs inside a READ ONLY transaction as a declared cursor, which takes one reading query and nothing else."""
-        refuse_side_effects(sql)
-        connection = self._connected()
-        try:
-            with connection.transaction(), connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION READ ONLY")
-                # The extended protocol (a bound parameter) takes one statement only; DECLARE takes only a query.
-                declare = "DECLARE reading NO SCROLL CURSOR FOR " + sql.rstrip().rstrip(";")
-                connection.pgconn.exec_params(b"SELECT 1", None)
-                result = connection.pgconn.exec_params(declare.encode(), None)
-                if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
-                    raise errors.BadInput(f"sql only reads, one statement at a time: {_first_line(result)}")
-                rows = cursor.execute("FETCH ALL FROM reading").fetchall()
-                columns = [column.name for column in cursor.description or ()]
-                return columns, rows
-        except psycopg.Error as error:
-            raise errors.BadInput(f"sql: {_message(error)}") from error
+        rows = self._reading(sql)
+        return next(rows), rows
 
     def upgrade(self) -> list[str]:
         connection = self._connect(check=False)
@@ -326,6 +311,16 @@ class PostgresDatabase:
             return 0
         return int(row[0]) if row else 0
 
+    def _reading(self, sql: str) -> Iterator[Any]:
+        from dataflow.store.postgres_select import read_rows  # start-up: only `dataflow sql` needs it
+
+        try:
+            yield from read_rows(self._connected(), sql)
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise self._translate(error) from error
+        except psycopg.Error as error:
+            raise errors.BadInput(f"sql: {_message(error)}") from error
+
     def _translate(self, error: psycopg.Error) -> errors.StoreError:
         return translate(error, self._shown)
 
@@ -333,21 +328,6 @@ class PostgresDatabase:
 def masked(url: str) -> str:
     """The URL without its password."""
     return re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", re.sub(r"password=[^&\s]*", "password=***", url))
-
-
-SIDE_EFFECTS = re.compile(
-    r"\b(lo_\w+|pg_(?:terminate|cancel)_backend|pg_(?:reload|rotate|switch|promote|create|drop|advance|replication)\w*"
-    r"|pg_(?:try_)?advisory\w*|pg_notify|pg_logical\w*|pg_(?:read|stat|ls|write|file)_\w*file\w*|pg_sleep\w*"
-    r"|dblink\w*|set_config|setval|nextval|query_to_xml\w*|xpath_table|pg_import\w*|pg_restore\w*)\s*\(",
-    re.IGNORECASE,
-)
-
-
-def refuse_side_effects(sql: str) -> None:
-    """A reading transaction still lets functions act outside the database; those are refused by name."""
-    found = SIDE_EFFECTS.search(sql.replace('"', ""))
-    if found:
-        raise errors.BadInput(f"sql only reads: the function {found.group(1)} is not allowed here.")
 
 
 def translate(error: psycopg.Error, shown: str) -> errors.StoreError:
@@ -379,7 +359,3 @@ def _may_pass(error: psycopg.Error) -> bool:
 def _message(error: psycopg.Error) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1].rstrip(".") if lines else type(error).__name__
-
-
-def _first_line(result: PGresult) -> str:
-    return result.error_message.decode(errors="replace").splitlines()[0]

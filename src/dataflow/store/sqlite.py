@@ -130,36 +130,8 @@ class SqliteDatabase:
             yield from self._connection.cursor().execute(self._queries.text(name), parameters)
 
     def select(self, sql: str) -> tuple[list[str], Iterable[Row]]:
-        """Opens the file read-only and lets an authorizer refuse all but reading, before anything runs."""
-        connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
-        connection.set_busy_handler(_wait_for_lock)
-        connection.authorizer = _allow_reading
-        statements = 0
-
-        def only_one(*_: object) -> bool:
-            nonlocal statements
-            statements += 1
-            if statements > 1:
-                raise errors.BadInput("sql takes one statement. Give the others in calls of their own.")
-            return True
-
-        columns: list[str] = []
-
-        def keep_columns(cursor: apsw.Cursor, row: Row) -> Row:
-            if not columns:
-                columns.extend(column[0] for column in cursor.get_description())
-            return row
-
-        cursor = connection.cursor()
-        cursor.exec_trace = only_one
-        cursor.row_trace = keep_columns
-        try:
-            rows = cursor.execute(sql).fetchall()
-        except apsw.AuthError as error:
-            raise errors.BadInput(f"sql only reads: {error}. To change things use the other commands.") from error
-        except (apsw.ReadOnlyError, apsw.SQLError) as error:
-            raise errors.BadInput(f"sql: {error}") from error
-        return columns, rows
+        rows = self._reading(sql)
+        return next(rows), rows
 
     def upgrade(self) -> list[str]:
         applied = []
@@ -178,6 +150,39 @@ class SqliteDatabase:
 
     def close(self) -> None:
         self._connection.close()
+
+    def _reading(self, sql: str) -> Iterator[Any]:
+        """Column names, then rows, from the file opened read-only under an authorizer that only lets read."""
+        import re  # start-up: only `dataflow sql` needs it
+
+        nothing = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+        connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_handler(_wait_for_lock)
+        connection.authorizer = _allow_reading
+        cursor = connection.cursor()
+        columns: list[str] = []
+
+        def look(traced: apsw.Cursor, statement: str, _bindings: object) -> bool:
+            # Asked before a statement runs, so a second one is refused before the first reads anything.
+            rest = "" if columns else sql[len(statement) :]
+            if not nothing.fullmatch(rest):
+                raise errors.BadInput("sql takes one statement. Give the others in calls of their own.")
+            columns.extend([column[0] for column in traced.get_description()])
+            return True
+
+        cursor.exec_trace = look
+        try:
+            rows = cursor.execute(sql)
+            yield columns
+            yield from rows
+        except (apsw.AuthError, apsw.ReadOnlyError) as error:
+            raise errors.BadInput(f"sql only reads: {error}. Other commands change things.") from error
+        except apsw.SQLError as error:
+            raise errors.BadInput(f"sql: {error}") from error
+        except apsw.Error as error:
+            raise translate(error, self.path) from error
+        finally:
+            connection.close(True)
 
     def _open(self) -> apsw.Connection:
         refuse_network_file_system(self.path)

@@ -198,6 +198,10 @@ class Store:
 
         return self.database.read(verb)
 
+    def holds_runs(self, claimant: str) -> bool:
+        """Whether a claimant still holds runs of any job."""
+        return self.find("claim.held_by", claimant=claimant) is not None
+
     # operators
 
     def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str, priority: int | None = None) -> int:

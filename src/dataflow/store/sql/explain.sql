@@ -3,8 +3,8 @@
 SELECT w.hold, j.hold, j.max_running, j.ordered, w.sort_key FROM work w JOIN job j ON j.job_id = w.job_id
 WHERE w.work_id = :work_id
 
--- name: job_flags
-SELECT hold, max_running FROM job WHERE job_id = :job_id
+-- name: job_hold
+SELECT hold FROM job WHERE job_id = :job_id
 
 -- name: first_claimable
 -- The work that the next claim of an unordered job takes; it locks nothing.

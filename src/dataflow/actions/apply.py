@@ -1,0 +1,44 @@
+"""Apply: what files declare becomes what is registered; export writes such a file. Nothing is removed."""
+
+from __future__ import annotations
+
+from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.register import register
+from dataflow.actions.registry import Registry
+from dataflow.config.declarations import write_declarations
+from dataflow.model.record import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.actions.differences import Change
+    from dataflow.actions.registry import Draft
+    from dataflow.config.declarations import Declarations
+    from dataflow.store.store import Store
+
+
+def plan_changes(store: Store, declarations: Declarations) -> list[Change]:
+    """What applying would add and change, checked like the real thing; nothing is written."""
+    return store.database.read(lambda tx: _draft(Registry(tx), declarations).changes)
+
+
+def apply_changes(store: Store, declarations: Declarations) -> list[Change]:
+    """Registers all that is declared or, when any of it cannot be, nothing."""
+    return register(store, lambda registry: _draft(registry, declarations))
+
+
+def export_declarations(store: Store, with_secrets: bool = False) -> str:
+    """TOML text of all datasets and jobs; passwords, in their encrypted form, only `with_secrets`."""
+    datasets = [dataset for dataset in store.list_datasets() if not is_automatic(dataset.name)]
+    if not with_secrets:
+        datasets = [replace(dataset, encryptedpass="") for dataset in datasets]
+    return write_declarations(datasets, [plan.job for plan in store.list_plans()])
+
+
+def _draft(registry: Registry, declarations: Declarations) -> Draft:
+    datasets = []
+    for dataset in declarations.datasets:
+        known = registry.datasets.get(dataset.name)
+        # A file without the password, as export writes it, must not take it away.
+        kept = known.encryptedpass if known is not None else ""
+        datasets.append(replace(dataset, encryptedpass=dataset.encryptedpass or kept))
+    return registry.draft(datasets, declarations.jobs)

@@ -1,0 +1,26 @@
+"""Cancel: a run loses its work; whoever runs it ends it when it notices."""
+
+from __future__ import annotations
+
+from dataflow.actions.names import get_run
+from dataflow.errors import BadInput
+from dataflow.model.wording import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import RunRow
+    from dataflow.store.store import Store
+
+
+def cancel(store: Store, run_id: int, why: str = "") -> RunRow:
+    """Revokes a run, which can no longer publish, and gives it as it was; its work is FAILED."""
+    run = get_run(store, run_id)
+    store.cancel(run_id, why)
+    return run
+
+
+def parse_run_id(text: str) -> int:
+    """The number of a run as people type it; BadInput if it is none."""
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    raise BadInput(f"{quoted(text)} is not the number of a run. List them: dataflow runs")

@@ -1,0 +1,39 @@
+"""Passwords of datasets as the store keeps them: encrypted for one dataset, opened for somebody who asks."""
+
+from __future__ import annotations
+
+from dataflow.actions.names import get_dataset
+from dataflow.errors import UnknownName
+from dataflow.secrets.cipher import decrypt, encrypt, salt_of
+from dataflow.store.journal import Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.store.store import Store
+
+STORE = "store"
+
+
+def bound_to(dataset: str) -> str:
+    """What a dataset's record is bound to, so that it opens for no other."""
+    return f"dataset:{dataset}"
+
+
+def encrypt_password(store: Store, dataset: str, password: str, passphrase: str) -> str:
+    """The record of a dataset's password; the dataset need not be registered yet."""
+    # One salt for all records: a run then derives its key once, however many passwords it opens.
+    records = [known.encryptedpass for known in store.list_datasets() if known.encryptedpass]
+    salt = next((salt for record in records if (salt := salt_of(record)) is not None), None)
+    return encrypt(password, passphrase, bound_to(dataset), salt)
+
+
+def decrypt_password(store: Store, dataset: str, passphrase: str) -> str:
+    """A dataset's password; that it was opened, and by whom, is journalled."""
+    _, found = get_dataset(store, dataset)
+    if not found.encryptedpass:
+        raise UnknownName(
+            f"Dataset {dataset} has no password. Give it one: dataflow dataset add {dataset} --password-stdin"
+        )
+    password = decrypt(found.encryptedpass, passphrase, bound_to(dataset))
+    store.journal(Entry("secret decrypt", store.actor, dataset=dataset))
+    return password

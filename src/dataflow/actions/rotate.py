@@ -1,0 +1,73 @@
+"""Rotate: all datasets' passwords are encrypted anew under another passphrase."""
+
+from __future__ import annotations
+
+import os
+
+from dataflow.actions.passwords import bound_to
+from dataflow.errors import SecretError
+from dataflow.model.record import record, replace
+from dataflow.secrets.cipher import decrypt, encrypt
+from dataflow.store import registration
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset
+    from dataflow.store.database import Transaction
+    from dataflow.store.store import Store
+
+SALT_BYTES = 16
+
+
+@record
+class Rotation:
+    """Datasets whose passwords are under the new passphrase, and those left as they were with the reason."""
+
+    rotated: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def rotate(store: Store, old: str, new: str) -> Rotation:
+    """Encrypts every password anew in one transaction; those that `old` does not open are left and named.
+
+    Raises SecretError, and changes nothing, if it opens none of them.
+    """
+    datasets = [dataset for dataset in store.list_datasets() if dataset.encryptedpass]
+    records, left = _encrypt_anew(datasets, old, new)
+    if datasets and not records:
+        raise SecretError(
+            f"The present passphrase opens none of the passwords; nothing was changed. {left[0][1]}"
+        )
+
+    def verb(tx: Transaction) -> Rotation:
+        rotated = []
+        kept = list(left)
+        for before, encrypted in records:
+            found = registration.find_dataset(tx, before.name)
+            # The key takes half a second to derive, too long to hold the lock: compare, then set.
+            if found is None or found[1].encryptedpass != before.encryptedpass:
+                kept.append((before.name, "It was changed meanwhile. Run the same command again."))
+                continue
+            registration.upsert_dataset(tx, replace(found[1], encryptedpass=encrypted))
+            rotated.append(before.name)
+        if rotated:
+            write_journal(tx, Entry("secret rotate", store.actor, items=len(rotated)))
+        return Rotation(tuple(rotated), tuple(kept))
+
+    result: Rotation = store.register(verb)
+    return result
+
+
+def _encrypt_anew(
+    datasets: list[Dataset], old: str, new: str
+) -> tuple[list[tuple[Dataset, str]], list[tuple[str, str]]]:
+    salt = os.urandom(SALT_BYTES)
+    records, left = [], []
+    for dataset in datasets:
+        bound = bound_to(dataset.name)
+        try:
+            records.append((dataset, encrypt(decrypt(dataset.encryptedpass, old, bound), new, bound, salt)))
+        except SecretError as error:
+            left.append((dataset.name, str(error)))
+    return records, left

@@ -1,0 +1,135 @@
+"""Which work of a job an operator means: some dataids, all in one state, or all from one to another."""
+
+from __future__ import annotations
+
+from dataflow.errors import Conflict, UnknownName
+from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.model.dataid_range import refuse_backwards
+from dataflow.model.grain import Grain
+from dataflow.model.record import record
+from dataflow.store.store import BULK_BATCH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dataflow.model.records import Plan
+    from dataflow.model.status import WorkState
+    from dataflow.store.store import Store
+
+    Pair = tuple[str, str]
+
+MANY = 1 << 30
+PATIENCE_SECONDS = 30.0
+
+
+@record
+class Selection:
+    """Work by its dataids, or else by its state, or else from `first` to `last`, both included."""
+
+    dataids: tuple[str, ...] = ()
+    state: WorkState | None = None
+    first: str = ""
+    last: str = ""
+
+
+def count_selected(store: Store, plan: Plan, selection: Selection) -> int:
+    """How much work is meant; UnknownName or Conflict if some cannot be moved, before anything is."""
+    if selection.dataids:
+        return sum(map(len, batches_of_work(store, plan, selection)))
+    if selection.state is not None:
+        counts = store.rows("reading.open_counts")
+        return sum([row[3] for row in counts if row[:2] == (plan.job.name, selection.state)])
+    return sum(map(len, _between(store, plan, selection)))
+
+
+def batches_of_work(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
+    """The work in bounded batches of (dataid, sort_key); it may move while they are worked off."""
+    if selection.dataids:
+        return _named(store, plan, selection.dataids)
+    if selection.state is not None:
+        return _in_state(store, plan, selection.state)
+    return _between(store, plan, selection)
+
+
+def refuse_running(store: Store, plan: Plan, selection: Selection) -> None:
+    """Raise Conflict if a live run holds any of the work."""
+    for run in store.list_runs(MANY, job=plan.job.name, outcome="RUNNING"):
+        if _is_meant(plan, selection, run.dataid):
+            raise Conflict(
+                f"{plan.job.name}/{run.dataid} is RUNNING under run {run.run_id} on {run.host}; "
+                f"nothing was changed. Wait for it, or: dataflow cancel {run.run_id}"
+            )
+
+
+def _is_meant(plan: Plan, selection: Selection, dataid: str) -> bool:
+    if selection.dataids:
+        return dataid in {pair[0] for pair in _pairs(plan, selection.dataids)}
+    if selection.state is not None:
+        return False
+    first, last = _ends(plan, selection)
+    return first <= sort_key(dataid, Grain(plan.grain)) <= last
+
+
+def _pairs(plan: Plan, dataids: tuple[str, ...]) -> list[Pair]:
+    grain = Grain(plan.grain)
+    canonical = dict.fromkeys([canonical_dataid(text, grain, plan.timezone) for text in dataids])
+    return [(dataid, sort_key(dataid, grain)) for dataid in canonical]
+
+
+def _named(store: Store, plan: Plan, dataids: tuple[str, ...]) -> Iterator[list[Pair]]:
+    pairs = _pairs(plan, dataids)
+    batches = [pairs[start : start + BULK_BATCH] for start in range(0, len(pairs), BULK_BATCH)]
+    for batch in batches:
+        _refuse_missing(store, plan, batch)
+    return iter(batches)
+
+
+def _refuse_missing(store: Store, plan: Plan, batch: list[Pair]) -> None:
+    known = store.database.read(
+        lambda tx: {row[1] for row in tx.rows("operate.list_named", job_id=plan.job_id, **tx.batch(batch))}
+    )
+    missing = [dataid for dataid, _ in batch if dataid not in known]
+    if missing:
+        others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise UnknownName(
+            f"Job {plan.job.name} has no work {missing[0]}{others}; nothing was changed. "
+            f"See: dataflow why {plan.job.name} {missing[0]}"
+        )
+
+
+def _in_state(store: Store, plan: Plan, state: WorkState) -> Iterator[list[Pair]]:
+    after = ""
+    while True:
+        where = {"job_id": plan.job_id, "state": state.value, "after": after, "most": BULK_BATCH}
+        rows = store.rows("operate.list_in_state", **where)
+        if not rows:
+            return
+        yield [(row[0], row[1]) for row in rows]
+        after = rows[-1][1]
+
+
+def _between(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
+    first, last = _ends(plan, selection)
+    # On a connection of its own: the other one is written to while this one is read.
+    reader = store.separate(PATIENCE_SECONDS)
+    try:
+        batch: list[Pair] = []
+        for row in reader.database.stream("operate.list_between", job_id=plan.job_id, first=first, last=last):
+            batch.append((row[0], row[1]))
+            if len(batch) == BULK_BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+    finally:
+        reader.close()
+
+
+def _ends(plan: Plan, selection: Selection) -> tuple[str, str]:
+    grain = Grain(plan.grain)
+    first = canonical_dataid(selection.first, grain, plan.timezone)
+    last = canonical_dataid(selection.last, grain, plan.timezone)
+    if sort_key(last, grain) < sort_key(first, grain):
+        raise refuse_backwards(first, last)
+    return sort_key(first, grain), sort_key(last, grain)

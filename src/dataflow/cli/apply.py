@@ -1,0 +1,87 @@
+"""`dataflow apply` and `dataflow export`: datasets and jobs as TOML files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from dataflow.actions.apply import apply_changes, export_declarations, plan_changes
+from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
+from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
+from dataflow.cli.output import as_text
+from dataflow.config.declarations import read_declarations
+from dataflow.config.project import PROJECT_FILE
+from dataflow.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+    from typing import Any
+
+    from dataflow.actions.differences import Change
+    from dataflow.cli.context import Context
+
+SIGNS = {ADDED: "+", CHANGED: "~"}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `apply` and `export`."""
+    text = (
+        "Registers the datasets and jobs that TOML files declare, showing the difference first. "
+        "What the files do not name stays as it is."
+    )
+    parser = subparsers.add_parser("apply", help="register what files declare", description=text)
+    parser.add_argument("files", nargs="*", metavar="FILE", help=f"the project's {PROJECT_FILE} unless told")
+    add_yes_option(parser)
+    parser.set_defaults(call=apply)
+    text = "Writes all datasets and jobs as a TOML file that `dataflow apply` reads back, on stdout."
+    export = subparsers.add_parser("export", help="write such a file", description=text)
+    export.add_argument("--with-secrets", action="store_true", help="passwords too, in their encrypted form")
+    export.set_defaults(call=export_all)
+
+
+def apply(args: argparse.Namespace, context: Context) -> int:
+    """Shows what would change, asks, and changes it."""
+    declarations = read_declarations(args.files or [_project_file(context)])
+    planned = plan_changes(context.store, declarations)
+    show_changes(planned)
+    if all(change.what == UNCHANGED for change in planned):
+        context.say("Nothing to change.")
+        return 0
+    if not args.yes and not is_terminal():
+        raise UsageError("nothing was changed: there is nobody to ask. To change it: dataflow apply --yes …")
+    if not may_go_on("Change this?", args.yes):
+        return 1
+    counts = Counter([change.what for change in apply_changes(context.store, declarations)])
+    context.say(
+        ", ".join([f"{counts[what]} {what}" for what in (ADDED, CHANGED, UNCHANGED) if counts[what]]) + "."
+    )
+    return 0
+
+
+def export_all(args: argparse.Namespace, context: Context) -> int:
+    """Writes the declarations."""
+    print(export_declarations(context.store, args.with_secrets), end="")
+    return 0
+
+
+def show_changes(changes: Iterable[Change]) -> None:
+    """Writes each change with the fields it is about; what stays as it is, is counted."""
+    unchanged = 0
+    for change in changes:
+        if change.what == UNCHANGED:
+            unchanged += 1
+            continue
+        print(f"{SIGNS[change.what]} {change.kind} {change.name}")
+        for difference in change.differences:
+            print(f"    {as_text(str(difference))}")
+    if unchanged:
+        print(f"= {unchanged} unchanged")
+
+
+def _project_file(context: Context) -> str:
+    path = os.path.join(context.config.project_dir, PROJECT_FILE)
+    if not os.path.exists(path):
+        raise UsageError(f"there is no {PROJECT_FILE} here. Name a file, or make a project: dataflow init")
+    return path

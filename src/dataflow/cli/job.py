@@ -1,0 +1,188 @@
+"""`dataflow job add|list|show|remove`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dataflow.actions.register import add_job, remove_job
+from dataflow.cli.asking import add_yes_option, may_go_on
+from dataflow.cli.dataset import say_change, split_pairs
+from dataflow.cli.output import add_json_option, show_object, show_rows
+from dataflow.config.durations import parse_seconds
+from dataflow.config.fields import parse_input
+from dataflow.errors import BadInput
+from dataflow.model.records import Job
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dataflow.cli.context import Context
+    from dataflow.model.records import Plan
+
+TEXTS = {
+    "schedule": "its own calendar: @once, @hourly, @daily, @weekly, @monthly, @yearly or a cron expression; "
+    "'' takes it away",
+    "start": "the first dataid",
+    "end": "the last dataid of the schedule",
+    "timezone": "time zone of the schedule (UTC unless told)",
+}
+FLAGS = {
+    "catchup": "add all intervals since --start, not only the latest",
+    "ordered": "take dataids strictly one after the other",
+}
+NUMBERS = {
+    "retries": "how often a failed run is tried again (0 unless told)",
+    "max_running": "how many of its runs may live at once (0: any number)",
+    "priority": "higher goes first among its own work (0 unless told)",
+}
+SPANS = {
+    "retry_delay": "wait before a retry, such as 90s or 5m",
+    "lease": "how long a claim is good without renewal (5m unless told)",
+    "grace": "time to end after SIGTERM (10s unless told)",
+}
+LIST_COLUMNS = ("job", "in", "out", "schedule", "grain", "ordered", "hold", "priority")
+ALL_COLUMNS = (
+    *(
+        "job",
+        "in",
+        "out",
+        "environment",
+        "schedule",
+        "start",
+        "end",
+        "timezone",
+        "catchup",
+        "ordered",
+        "retries",
+    ),
+    *("retry_delay_seconds", "max_running", "lease_seconds", "grace_seconds", "priority", "grain", "hold"),
+)
+HOLD_COLUMN = 16  # of registration.find_job and list_jobs
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `job` and the words under it."""
+    parser = subparsers.add_parser("job", help="jobs", description=__doc__)
+    words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
+    _add_add(words)
+    listing = words.add_parser("list", description="Lists all jobs.")
+    add_json_option(listing)
+    listing.set_defaults(call=list_all)
+    show = words.add_parser("show", description="Shows one job.")
+    show.add_argument("name", metavar="NAME")
+    add_json_option(show)
+    show.set_defaults(call=show_one)
+    remove = words.add_parser("remove", description="Removes a job and its work; runs and journal stay.")
+    remove.add_argument("name", metavar="NAME")
+    add_yes_option(remove)
+    remove.set_defaults(call=remove_one)
+
+
+def _add_add(words: Any) -> None:
+    text = "Registers a job, or changes what is given of one that is registered."
+    parser = words.add_parser("add", description=text)
+    parser.add_argument("name", metavar="NAME", help="the script's name without its extension")
+    repeatable = "repeatable, and together they replace those before"
+    parser.add_argument(
+        "--in",
+        dest="inputs",
+        action="append",
+        metavar="DATASET[:previous]",
+        help=f"a dataset it reads; {repeatable}; `today` is there by itself",
+    )
+    parser.add_argument(
+        "--out",
+        dest="outputs",
+        action="append",
+        metavar="DATASET",
+        help=f"a dataset it produces; {repeatable}",
+    )
+    parser.add_argument(
+        "--env", action="append", metavar="K=V", help=f"a variable for the script; {repeatable}"
+    )
+    for name, meaning in TEXTS.items():
+        parser.add_argument(f"--{name}", default=None, help=meaning)
+    for name, meaning in FLAGS.items():
+        parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None, help=meaning)
+    for name, meaning in NUMBERS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", default=None, help=meaning)
+    for name, meaning in SPANS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar="SPAN", default=None, help=meaning)
+    parser.set_defaults(call=add)
+
+
+def add(args: argparse.Namespace, context: Context) -> int:
+    """Registers or changes a job."""
+    values = _given(args)
+    say_change(context, add_job(context.store, Job(args.name, **values), values))
+    return 0
+
+
+def list_all(args: argparse.Namespace, context: Context) -> int:
+    """Lists all jobs."""
+    held = {row[1]: bool(row[HOLD_COLUMN]) for row in context.store.rows("registration.list_jobs")}
+    rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.list_plans())
+    columns = ALL_COLUMNS if args.json else LIST_COLUMNS
+    show_rows(rows, columns, args.json, "There are no jobs yet. Add one: dataflow job add NAME --in DATASET")
+    return 0
+
+
+def show_one(args: argparse.Namespace, context: Context) -> int:
+    """Shows one job."""
+    plan = context.get_plan(args.name)
+    row = context.store.find("registration.find_job", name=args.name)
+    record = describe(plan, bool(row and row[HOLD_COLUMN]))
+    show_object(record | {"script_path": plan.script_path or None}, args.json)
+    return 0
+
+
+def remove_one(args: argparse.Namespace, context: Context) -> int:
+    """Removes a job."""
+    plan = context.get_plan(args.name)
+    question = f"Remove job {plan.job.name} and what it knows of its work (its runs and journal stay)?"
+    if not may_go_on(question, args.yes):
+        return 1
+    remove_job(context.store, args.name)
+    context.say(f"Job {args.name} removed.")
+    return 0
+
+
+def describe(plan: Plan, hold: bool) -> dict[str, Any]:
+    """A job as it is shown."""
+    job = plan.job
+    record: dict[str, Any] = {
+        "job": job.name,
+        "in": [str(item) for item in job.inputs],
+        "out": list(job.outputs),
+        "environment": dict(job.environment),
+    }
+    names = (*TEXTS, *FLAGS, *NUMBERS, *(f"{name}_seconds" for name in SPANS))
+    record |= {name: getattr(job, name) for name in names}
+    return record | {"grain": plan.grain, "hold": hold}
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of the job that the command line names."""
+    values = {name: getattr(args, name) for name in (*TEXTS, *FLAGS, *NUMBERS)}
+    values = {name: value for name, value in values.items() if value is not None}
+    for name in SPANS:
+        if (text := getattr(args, name)) is not None:
+            values[f"{name}_seconds"] = _span(name, text)
+    if args.inputs is not None:
+        values["inputs"] = tuple([parse_input(text) for text in args.inputs])
+    if args.outputs is not None:
+        values["outputs"] = tuple(args.outputs)
+    if args.env is not None:
+        values["environment"] = split_pairs("--env", args.env)
+    if values.get("schedule") == "":
+        # What is about the schedule goes with it, unless said otherwise.
+        values = {"end": "", "catchup": False} | values
+    return values
+
+
+def _span(name: str, text: str) -> float:
+    try:
+        return parse_seconds(text)
+    except BadInput as error:
+        raise BadInput(f"--{name.replace('_', '-')}: {error}") from error

@@ -1,0 +1,131 @@
+"""`dataflow status`: how all jobs and datasets stand, and an exit code for monitoring."""
+
+from __future__ import annotations
+
+import argparse
+
+from dataflow.actions.status import COUNTED, get_status
+from dataflow.cli.output import add_json_option, paint, show_object, show_rows
+from dataflow.config.durations import format_seconds, parse_seconds
+from dataflow.errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
+    from dataflow.cli.context import Context
+
+FAIL_WORDS = ("failed", "late")
+DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "first", "last", "gaps", "missing")
+FAILURE_COLUMNS = ("job", "dataid", "state", "run_id", "reason", "next")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `status`."""
+    parser = subparsers.add_parser("status", help="how everything stands", description=__doc__)
+    parser.add_argument(
+        *("--fail-if",),
+        type=fail_words,
+        default=(),
+        metavar="WORDS",
+        help="exit 1 if any work is: failed,late",
+    )
+    parser.add_argument(
+        *("--late-after",),
+        type=span,
+        default=3600.0,
+        metavar="SPAN",
+        help="open work is late after this (1h)",
+    )
+    add_json_option(parser)
+    parser.set_defaults(call=status)
+
+
+def fail_words(text: str) -> tuple[str, ...]:
+    """The words of --fail-if."""
+    words = tuple(word.strip().lower() for word in text.split(","))
+    unknown = [word for word in words if word not in FAIL_WORDS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FAIL_WORDS)}")
+    return words
+
+
+def span(text: str) -> float:
+    """A span of time as people write it."""
+    try:
+        return parse_seconds(text)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def status(args: argparse.Namespace, context: Context) -> int:
+    """Shows how everything stands; exits 1 if --fail-if names something that is so."""
+    found = get_status(context.store)
+    late = {job.job for job in found.list_late(args.late_after)}
+    if args.json:
+        show_object(as_record(found, late), True)
+    else:
+        _show_tables(found, late)
+    failed = found.count_failed()
+    verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(sorted(late))}
+    bad = [word for word in args.fail_if if verdicts[word]]
+    for word in bad:
+        context.say(f"dataflow: {word}: {verdicts[word]}")
+    return 1 if bad else 0
+
+
+def as_record(found: StoreStatus, late: set[str]) -> dict[str, Any]:
+    """The status as JSON carries it."""
+    return {
+        "jobs": [_job_record(job, job.job in late) for job in found.jobs],
+        "datasets": [_dataset_record(dataset) for dataset in found.datasets],
+        "failures": [_failure_record(failure) for failure in found.failures],
+    }
+
+
+def _show_tables(found: StoreStatus, late: set[str]) -> None:
+    columns = ("job", *COUNTED, "oldest")
+    jobs = [_job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)} for job in found.jobs]
+    show_rows(jobs, columns, False, "No jobs. Add one: dataflow job add NAME --in DATASET --out DATASET")
+    print()
+    datasets = [_dataset_record(dataset) | {"missing": _missing_text(dataset)} for dataset in found.datasets]
+    show_rows(datasets, DATASET_COLUMNS, False, "No datasets. Add one: dataflow dataset add NAME")
+    if found.failures:
+        print()
+        show_rows([_failure_record(failure) for failure in found.failures], FAILURE_COLUMNS, False)
+
+
+def _oldest_text(job: JobStatus, is_late: bool) -> str:
+    if job.oldest is None:
+        return ""
+    late = paint(", late", "bold red") if is_late else ""
+    return f"{job.oldest.dataid} {job.oldest.state} for {format_seconds(int(job.oldest.age_seconds))}{late}"
+
+
+def _missing_text(dataset: DatasetStatus) -> str:
+    more = (dataset.gaps or 0) > len(dataset.missing)
+    return ", ".join(dataset.missing) + (" …" if more else "")
+
+
+def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
+    oldest = None
+    if job.oldest is not None:
+        oldest = {
+            "dataid": job.oldest.dataid,
+            "state": job.oldest.state,
+            "since_at": job.oldest.since_at,
+            "age_seconds": round(job.oldest.age_seconds, 3),
+            "reason": job.oldest.reason,
+        }
+    return {"job": job.job, **job.counts, "oldest": oldest, "late": is_late}
+
+
+def _dataset_record(dataset: DatasetStatus) -> dict[str, Any]:
+    names = ("dataset", "grain", "chunks", "not_ready", "first", "last", "gaps")
+    return {name: getattr(dataset, name) for name in names} | {"missing": list(dataset.missing)}
+
+
+def _failure_record(failure: Failure) -> dict[str, Any]:
+    names = ("job", "dataid", "state", "run_id", "reason", "modified_at", "next")
+    return {name: getattr(failure, name) for name in names}

@@ -1,0 +1,88 @@
+"""From a claimed run to a running child: the five answers, the environment, the first command."""
+
+from __future__ import annotations
+
+import os
+
+from dataflow import failpoints
+from dataflow.actions.prepare import prepare
+from dataflow.errors import BadInput, CannotExecute
+from dataflow.runjob import endings
+from dataflow.runjob.child import Child
+from dataflow.runjob.environment import child_environment, describe, write_context
+from dataflow.runjob.kill_command import KillCommand
+from dataflow.runjob.output import RunLog
+from dataflow.runjob.processes import boottime
+from dataflow.runjob.steps import list_steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.actions.prepare import Prepared
+    from dataflow.model.records import Ending, Plan, Run
+    from dataflow.runjob.guard import Guard
+    from dataflow.runjob.request import JobRequest
+    from dataflow.runjob.terminal import Terminal
+    from dataflow.secrets.redaction import Redactor
+    from dataflow.store.store import Store
+
+
+class Launcher:
+    """Starts the commands of runs, all with the same inherited environment, passwords and redaction."""
+
+    def __init__(
+        self,
+        request: JobRequest,
+        guard: Guard,
+        terminals: tuple[Terminal, Terminal],
+        inherited: dict[str, str],
+        passwords: dict[str, str],
+        redactor: Redactor,
+    ) -> None:
+        self.inherited = inherited
+        self.passwords = passwords
+        self._request = request
+        self._guard = guard
+        self._terminals = terminals
+        self._redactor = redactor
+        self._context_dir = os.path.join(os.path.dirname(request.config.log_dir), "context")
+
+    def launch(self, store: Store, plan: Plan, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
+        """The child under way, or the ending of a run that must not start."""
+        config = self._request.config
+        prepared = prepare(store, plan, run, config.project_dir, config.environment)
+        refusal = None if self._request.force else endings.refused(prepared)
+        if refusal is not None:
+            return None, refusal
+        try:
+            child = self._child(prepared, began_at)
+        except OSError as error:
+            reason = f"its context cannot be written: {error.strerror}: {error.filename}"
+            return None, endings.not_started(prepared, reason)
+        return child, self.start_step(child)
+
+    def start_step(self, child: Child) -> Ending | None:
+        """Starts the next command of a run; its ending if that cannot be executed."""
+        failpoints.reach("before_spawn")
+        try:
+            child.start(self._terminals, self._redactor, self.inherited.get("PATH", os.defpath))
+        except (CannotExecute, BadInput) as error:
+            child.broken = error
+            if child.script_code is not None:
+                return endings.check_not_executed(child, str(error))
+            return endings.not_executed(child.prepared, str(error))
+        failpoints.reach("after_spawn")
+        return None
+
+    def _child(self, prepared: Prepared, began_at: float) -> Child:
+        request, run = self._request, prepared.run
+        checked = {item.source.dataset.name for item in prepared.inputs if item.pin and item.pin.checked}
+        steps = list_steps(prepared.plan, request.argv, request.config.checks, checked)
+        child = Child(prepared, steps, self._guard, began_at, RunLog(request.config.log_dir, run.run_id))
+        told = describe(prepared)
+        context = write_context(self._context_dir, prepared, told)
+        child.give(child_environment(self.inherited, told, self.passwords, context), context)
+        if request.timeout_seconds:
+            child.timeout_at = boottime() + request.timeout_seconds
+        if request.kill_command:
+            child.kill_command = KillCommand(list(request.kill_command), child.environment)
+        return child

@@ -1,0 +1,42 @@
+"""SIGTERM, SIGINT and SIGHUP, heard by the main loop instead of breaking into it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Signals:
+    """Which signal came first and how many have come; a second one means hurry."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.count = 0
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+
+    def catch(self) -> None:
+        """From now on these signals only wake the main loop; an ignored one stays ignored, as nohup wants."""
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        for number in CAUGHT:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._heard)
+
+    def fileno(self) -> int:
+        """Becomes readable when a signal has come."""
+        return self._read
+
+    def take(self) -> bool:
+        """Empties the pipe; True when the work is to be stopped."""
+        try:
+            os.read(self._read, 4096)
+        except BlockingIOError:
+            pass
+        return bool(self.first)
+
+    def _heard(self, number: int, _frame: object) -> None:
+        self.first = self.first or number
+        self.count += 1

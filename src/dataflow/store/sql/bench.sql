@@ -1,0 +1,39 @@
+-- name: fill_chunks
+-- Published chunks with eight-digit dataids, as many as wanted, in no more time than the rows need.
+WITH RECURSIVE number (i) AS (SELECT 10000000 UNION ALL SELECT i + 1 FROM number WHERE i + 1 < 10000000 + :chunks)
+INSERT INTO chunk (dataset_id, dataid, sort_key, version, modified_at)
+SELECT :dataset_id, CAST(i AS text), '8' || CAST(i AS text), 1, $now_at FROM number
+
+-- name: fill_work
+-- The work these chunks call for: the first :done are done, the next :backed_off wait for another hour.
+INSERT INTO work (job_id, dataid, sort_key, state, missing, run_id, not_before, modified_at)
+SELECT :job_id, c.dataid, c.sort_key,
+       CASE WHEN c.dataid < :first_open THEN 'DONE' WHEN c.dataid < :first_claimable THEN 'WAITING' ELSE 'CLAIMABLE' END,
+       0, 0,
+       CASE WHEN c.dataid >= :first_open AND c.dataid < :first_claimable THEN $now_seconds + 3600 END,
+       $now_at
+FROM chunk c
+WHERE c.dataset_id = :dataset_id
+ORDER BY c.chunk_id
+
+-- name: fill_work_inputs
+INSERT INTO work_input (work_id, position, needed, present)
+SELECT work_id, 0, 1, 1 FROM work WHERE job_id = :job_id ORDER BY work_id
+
+-- name: fill_runs
+-- One finished run of every work that is done.
+INSERT INTO run (work_id, job_id, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment, started_at,
+                 lease_seconds, grace_seconds, lease_until, clock_id, ended_at, outcome, exit_code)
+SELECT work_id, job_id, dataid, 1, 'done ' || dataid, 'bench', 'bench', 'bench', 1, 'bench', 'bench', $now_at,
+       300, 10, 0, $clock_id, $now_at, 'DONE', 0
+FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY work_id
+
+-- name: fill_run_ids
+UPDATE work SET run_id = (SELECT r.run_id FROM run r WHERE r.work_id = work.work_id)
+WHERE job_id = :job_id AND state = 'DONE'
+
+-- name: fill_pins
+INSERT INTO run_input (run_id, position, chunk_id, version)
+SELECT r.run_id, 0, c.chunk_id, 1
+FROM run r JOIN chunk c ON c.dataset_id = :dataset_id AND c.dataid = r.dataid
+WHERE r.job_id = :job_id ORDER BY r.run_id

@@ -1,0 +1,49 @@
+-- name: job_ids
+SELECT job_id, name, hold FROM job ORDER BY name
+
+-- name: all_work
+-- How much work each job has, done or not; from the narrowest index.
+SELECT job_id, count(*) FROM work GROUP BY job_id
+
+-- name: open_work
+-- A job's unfinished work by state and hold, and since when the oldest is in its state.
+SELECT state, hold, count(*), min(modified_at) FROM work
+WHERE job_id = :job_id AND state <> 'DONE'
+GROUP BY state, hold
+
+-- name: first_in_state
+-- The first work in order in a state; most often it is also the oldest.
+SELECT dataid, reason, modified_at FROM work
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND hold = FALSE
+ORDER BY priority DESC, sort_key LIMIT 1
+
+-- name: work_since
+-- The first work, in order, that has been in a state since a moment.
+SELECT dataid, reason FROM work
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND hold = FALSE AND modified_at = :modified_at
+ORDER BY priority DESC, sort_key LIMIT 1
+
+-- name: ended_badly
+-- Failed or invalid work of a job, in order.
+SELECT dataid, reason, run_id, modified_at FROM work
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE'
+ORDER BY hold, priority DESC, sort_key LIMIT :most
+
+-- name: datasets
+SELECT d.dataset_id, d.name, d.grain, d.timezone,
+       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id)
+FROM dataset d ORDER BY d.name
+
+-- name: chunk_counts
+-- Chunks of each dataset with the first and the last in order; from one index.
+SELECT dataset_id, count(*), min(sort_key), max(sort_key) FROM chunk GROUP BY dataset_id
+
+-- name: odd_chunks
+-- Chunks that are there but not ready.
+SELECT dataset_id, count(*) FROM chunk
+WHERE stale OR withdrawn OR dirty_run_id IS NOT NULL
+GROUP BY dataset_id
+
+-- name: count_between
+-- Chunks from one place in order to another, both included.
+SELECT count(*) FROM chunk WHERE dataset_id = :dataset_id AND sort_key >= :first AND sort_key <= :last

@@ -1,0 +1,198 @@
+"""Which work a claim gives, in which order, and how much of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow import errors
+from dataflow.model.record import replace
+from dataflow.model.records import Claimant, Ending
+from dataflow.model.status import RunOutcome, WorkState
+from tests.store.world import World, make_request
+
+
+def test_work_is_given_in_natural_order(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "10.0", "b", "2.0", "a10", "a9", "1.0")
+    assert world.drain("to_clean") == ["1.0", "2.0", "10.0", "a9", "a10", "b"]
+
+
+def test_numbers_of_a_sequence_are_given_in_order(world: World) -> None:
+    world.chain("raw", "clean", grain="sequence")
+    world.ready("raw", "100", "20", "3")
+    assert world.drain("to_clean") == ["3", "20", "100"]
+
+
+def test_priority_goes_before_order(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    world.drain("to_clean")
+    world.resubmit("to_clean", "1", "2")
+    world.resubmit("to_clean", "3", priority=5)
+    assert world.drain("to_clean") == ["3", "1", "2"]
+
+
+def test_each_work_is_given_once(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    given = [*world.claim("to_clean", 2), *world.claim("to_clean", 2, claimant="second")]
+    assert [run.dataid for run in given] == ["1", "2", "3"]
+    assert not world.claim("to_clean")
+    ids = [run.run_id for run in given]
+    assert ids == sorted(set(ids))
+
+
+def test_a_run_is_told_what_it_reads_and_at_which_version(world: World) -> None:
+    for name in ("left", "right", "both"):
+        world.dataset(name)
+    world.job("join", ["left", "right"], ["both"])
+    world.ready("left", "1")
+    world.ready("left", "1", again=True)
+    world.ready("right", "1")
+    run = world.take("join")
+    assert [(pin.position, pin.dataid, pin.version) for pin in run.pins] == [(0, "1", 2), (1, "1", 1)]
+    assert (run.job, run.attempt, run.replaces) == ("join", 1, ())
+
+
+def test_a_run_is_told_what_it_replaces_and_who_reads_it(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    reader = world.take("to_report")
+    world.resubmit("to_clean", "1")
+    (replaced,) = world.take("to_clean").replaces
+    assert (replaced.dataset, replaced.version, replaced.readers) == ("clean", 1, (reader.run_id,))
+
+
+def test_a_finished_reader_reads_no_more(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.do("to_report")
+    world.resubmit("to_clean", "1")
+    assert world.take("to_clean").replaces[0].readers == ()
+
+
+def test_finishing_publishes_the_outputs_and_wakes_their_consumers(world: World) -> None:
+    for name in ("raw", "clean", "rejected", "report"):
+        world.dataset(name)
+    world.job("split", ["raw"], ["clean", "rejected"])
+    world.job("summary", ["clean", "rejected"], ["report"])
+    world.ready("raw", "1")
+    run = world.take("split")
+    assert (world.status("clean", "1"), world.state("summary", "1")) == ("RUNNING", "")
+    assert world.finish(run) is WorkState.DONE
+    for name in ("clean", "rejected"):
+        (chunk,) = world.chunks(name)
+        assert (chunk.status, chunk.version, chunk.location) == ("READY", 1, f"/data/{name}/{run.run_id}")
+    assert world.state("summary", "1") == "CLAIMABLE"
+
+
+def test_finishing_one_and_claiming_the_next_is_one_call(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    run = world.take("to_clean")
+    plan = world.plan("to_clean")
+    states, result = world.store.finish_and_claim(plan, [Ending(run, RunOutcome.DONE)], make_request())
+    assert (states, [run.dataid for run in result.runs]) == ([WorkState.DONE], ["2"])
+
+
+def test_one_lost_run_does_not_spoil_the_finish_of_the_others(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    lost, good = world.claim("to_clean", 2)
+    world.cancel(lost)
+    endings = [Ending(lost, RunOutcome.DONE), Ending(good, RunOutcome.DONE)]
+    (refusal, state), _ = world.store.finish_and_claim(world.plan("to_clean"), endings, None)
+    assert isinstance(refusal, errors.LeaseLost)
+    assert state is WorkState.DONE
+    assert world.states("to_clean") == {"1": "FAILED", "2": "DONE"}
+
+
+def test_one_particular_work_can_be_asked_for(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    (run,) = world.claim("to_clean", dataid="2")
+    assert run.dataid == "2"
+    assert not world.claim("to_clean", dataid="2")
+    assert not world.claim("to_clean", dataid="3")
+    world.hold("to_clean", "1")
+    assert not world.claim("to_clean", dataid="1")
+
+
+def test_no_more_runs_than_the_limit_are_live(world: World) -> None:
+    world.chain("raw", "clean", max_running=2)
+    world.ready("raw", "1", "2", "3", "4")
+    first, second = world.claim("to_clean", 3)
+    assert not world.claim("to_clean", claimant="second")
+    world.finish(first)
+    assert [run.dataid for run in world.claim("to_clean", 3, claimant="second")] == ["3"]
+    world.finish(second, RunOutcome.FAILED)
+    assert [run.dataid for run in world.claim("to_clean", 3)] == ["4"]
+
+
+def test_a_lapsed_run_does_not_count_against_the_limit(world: World) -> None:
+    world.chain("raw", "clean", max_running=1)
+    world.ready("raw", "1", "2")
+    world.take("to_clean", has_kill_command=True)
+    world.advance(301)
+    # Without the kill command it cannot be freed here, but it is dead all the same.
+    assert [run.dataid for run in world.claim("to_clean", claimant="second")] == ["2"]
+
+
+def test_a_job_that_was_changed_asks_for_its_plan_to_be_read_again(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    old = world.plan("to_clean")
+    world.job("to_clean", ["raw"], ["clean"], retries=3)
+    assert world.store.claim(old, make_request()).again == "plan"
+    world.dataset("raw", hostname="elsewhere")
+    assert world.store.claim(world.plan("to_clean"), make_request()).runs
+
+
+def test_a_job_that_was_removed_gives_no_work(world: World) -> None:
+    world.chain("raw", "clean")
+    old = world.plan("to_clean")
+    world.remove_job("to_clean")
+    with pytest.raises(errors.UnknownName, match="Job to_clean was removed"):
+        world.store.claim(old, make_request())
+
+
+def test_the_script_is_remembered_where_it_was_first_run_from(world: World) -> None:
+    world.chain("raw", "clean")
+    for path in ("/etl/clean.sh", "/elsewhere/clean.sh"):
+        claimant = Claimant("first", "etl1", "boot-1", 4711, "etl", "dev", path)
+        world.store.claim(world.plan("to_clean"), replace(make_request(), claimant=claimant))
+    assert world.plan("to_clean").script_path == "/etl/clean.sh"
+
+
+def test_forced_work_runs_whatever_its_state(world: World) -> None:
+    world.chain("raw", "clean")
+    run = world.force("to_clean", "7")
+    assert run.pins == ()
+    assert not world.claim("to_clean", dataid="7", force=True)
+    assert world.finish(run) is WorkState.DONE
+    world.ready("raw", "7")
+    assert world.present("to_clean", "7") == [(1, 1)]
+    world.hold("to_clean")
+    again = world.force("to_clean", "7")
+    assert [pin.version for pin in again.pins] == [1]
+    assert world.journal("force")[-1]["from_state"] == "DONE"
+
+
+def test_forced_work_that_fails_waits_for_its_inputs_like_any_other(world: World) -> None:
+    world.chain("raw", "clean")
+    run = world.force("to_clean", "7")
+    world.finish(run, RunOutcome.INTERRUPTED)
+    assert (world.state("to_clean", "7"), world.work("to_clean", "7").missing) == ("WAITING", 1)
+    world.ready("raw", "7")
+    world.take("to_clean", "7")
+
+
+def test_a_preview_gives_what_a_claim_would_and_takes_nothing(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    plan = world.plan("to_clean")
+    assert [run.dataid for run in world.store.preview(plan, make_request(2)).runs] == ["1", "2"]
+    assert world.states("to_clean") == {"1": "CLAIMABLE", "2": "CLAIMABLE"}
+    assert not world.journal("claim")

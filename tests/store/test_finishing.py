@@ -1,0 +1,135 @@
+"""How a run's outcome settles its work: retries, waits, and what is never retried."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.model.records import Publication
+from dataflow.model.status import RunOutcome, WorkState
+from tests.store.world import World
+
+
+def prepared(world: World, **fields: object) -> None:
+    world.chain("raw", "clean", **fields)
+    world.ready("raw", "1")
+
+
+def test_a_failed_attempt_is_made_again_after_the_delay_while_attempts_are_left(world: World) -> None:
+    prepared(world, retries=2, retry_delay_seconds=60)
+    for attempt in (1, 2):
+        run = world.take("to_clean")
+        assert run.attempt == attempt
+        assert world.finish(run, RunOutcome.FAILED, exit_code=3, reason="exit 3") is WorkState.WAITING
+        work = world.work("to_clean", "1")
+        assert (work.attempts, work.reason) == (attempt, "exit 3")
+        assert work.wait_seconds == pytest.approx(60, abs=5)
+        world.advance(54)
+        assert not world.claim("to_clean")
+        world.advance(6)
+    assert world.finish(world.take("to_clean"), RunOutcome.FAILED) is WorkState.FAILED
+    world.advance(10_000)
+    assert not world.claim("to_clean")
+
+
+def test_without_retries_the_first_failure_is_the_last(world: World) -> None:
+    prepared(world)
+    assert world.finish(world.take("to_clean"), RunOutcome.FAILED) is WorkState.FAILED
+    assert (world.status("clean", "1"), world.version("clean", "1")) == ("FAILED", 0)
+
+
+def test_a_final_error_is_not_retried(world: World) -> None:
+    prepared(world, retries=5)
+    assert world.finish(world.take("to_clean"), RunOutcome.FAILED, final=True) is WorkState.FAILED
+
+
+def test_success_forgets_the_attempts_before_it(world: World) -> None:
+    prepared(world, retries=1, retry_delay_seconds=0)
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    assert world.take("to_clean").attempt == 1
+
+
+def test_invalid_work_is_never_retried_and_publishes_nothing(world: World) -> None:
+    prepared(world, retries=5)
+    assert world.finish(world.take("to_clean"), RunOutcome.INVALID, reason="2 rows, 3 wanted") is WorkState.INVALID
+    world.advance(100_000)
+    assert not world.claim("to_clean")
+    assert (world.status("clean", "1"), world.version("clean", "1")) == ("INVALID", 0)
+
+
+def test_returned_work_waits_twice_as_long_each_time_and_uses_no_attempt(world: World) -> None:
+    prepared(world)
+    for wait in (30, 60, 120, 240, 480, 600, 600):
+        run = world.take("to_clean")
+        assert run.attempt == 1
+        assert world.finish(run, RunOutcome.RETURNED, delay_seconds=30, reason="no file") is WorkState.WAITING
+        assert world.work("to_clean", "1").wait_seconds == pytest.approx(wait, abs=5)
+        assert not world.claim("to_clean")
+        world.advance(wait)
+    assert world.work("to_clean", "1").attempts == 0
+
+
+def test_one_impossible_work_does_not_stop_the_others(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    world.do("to_clean", "1", RunOutcome.RETURNED, delay_seconds=30)
+    assert world.drain("to_clean") == ["2", "3"]
+
+
+def test_interrupted_work_is_claimable_at_once(world: World) -> None:
+    prepared(world)
+    assert world.finish(world.take("to_clean"), RunOutcome.INTERRUPTED) is WorkState.CLAIMABLE
+    assert world.take("to_clean").attempt == 1
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.INTERRUPTED, RunOutcome.RETURNED])
+def test_work_handed_back_waits_for_an_input_that_went_away(world: World, outcome: RunOutcome) -> None:
+    prepared(world)
+    run = world.take("to_clean")
+    world.withdraw("raw", "1")
+    assert world.finish(run, outcome) is WorkState.WAITING
+    world.ready("raw", "1")
+    world.take("to_clean", "1")
+
+
+def test_a_wait_that_is_over_does_not_replace_a_missing_input(world: World) -> None:
+    prepared(world, retries=1, retry_delay_seconds=60)
+    run = world.take("to_clean")
+    world.withdraw("raw", "1")
+    world.finish(run, RunOutcome.FAILED)
+    world.advance(60)
+    assert not world.claim("to_clean")
+    world.ready("raw", "1")
+    world.take("to_clean", "1")
+
+
+def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
+    prepared(world, retries=1, retry_delay_seconds=60)
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    world.withdraw("raw", "1")
+    world.ready("raw", "1")
+    assert not world.claim("to_clean")
+    world.advance(60)
+    world.take("to_clean", "1")
+
+
+def test_what_a_run_gives_out_is_kept_with_the_chunk(world: World) -> None:
+    prepared(world)
+    world.dataset("report")
+    world.job("to_report", ["clean"], ["report"])
+    publication = Publication("clean", "/data/x", rows=5, size=70, checksum="abc", checked="5 rows")
+    run = world.do("to_clean", publications=(publication,))
+    found = world.select("SELECT location, row_count, size, checksum, checked, run_id FROM chunk WHERE run_id > 0")
+    assert found == [("/data/x", 5, 70, "abc", "5 rows", run.run_id)]
+    (pin,) = world.take("to_report").pins
+    assert (pin.location, pin.size, pin.checked) == ("/data/x", 70, "5 rows")
+
+
+def test_the_run_keeps_its_outcome_its_exit_code_and_its_answers(world: World) -> None:
+    prepared(world)
+    run = world.do("to_clean", outcome=RunOutcome.FAILED, exit_code=3, reason="exit 3", answers='["no"]')
+    (row,) = world.store.list_runs(job="to_clean")
+    assert (row.run_id, row.outcome, row.exit_code) == (run.run_id, RunOutcome.FAILED, 3)
+    assert (row.reason, row.answers, row.lease_left_seconds) == ("exit 3", '["no"]', None)
+    assert row.ended_at is not None

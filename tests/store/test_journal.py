@@ -1,0 +1,113 @@
+"""Every move leaves a line: who, what, from where to where, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.model.status import FOLLOWING, MOVES, RunOutcome, WorkState
+from tests.store.world import LEASE_SECONDS, World
+
+
+def moves_of(world: World) -> list[tuple[str, str, str]]:
+    return [
+        (row["action"], row["from_state"], row["to_state"]) for row in world.journal() if row["action"] in MOVES
+    ]
+
+
+def test_the_life_of_a_work_can_be_read_in_the_journal(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
+    world.take("to_clean")
+    world.advance(LEASE_SECONDS)
+    world.cancel(world.take("to_clean"))
+    world.resubmit("to_clean", "1")
+    world.advance(LEASE_SECONDS)
+    world.take("to_clean")
+    world.mark("to_clean", "1", WorkState.INVALID)
+    world.finish(world.force("to_clean", "1"))
+    assert moves_of(world) == [
+        ("claim", "CLAIMABLE", "RUNNING"),
+        ("finish", "RUNNING", "CLAIMABLE"),
+        ("claim", "CLAIMABLE", "RUNNING"),
+        ("free", "RUNNING", "CLAIMABLE"),
+        ("claim", "CLAIMABLE", "RUNNING"),
+        ("cancel", "RUNNING", "FAILED"),
+        ("resubmit", "FAILED", "WAITING"),
+        ("claim", "CLAIMABLE", "RUNNING"),
+        ("mark", "RUNNING", "INVALID"),
+        ("force", "INVALID", "RUNNING"),
+        ("finish", "RUNNING", "DONE"),
+    ]
+    assert {(row["job"], row["dataid"]) for row in world.journal() if row["action"] in MOVES} == {("to_clean", "1")}
+
+
+def test_every_line_says_who_and_when(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    world.cancel(run)
+    ready, claim, cancel = world.journal()
+    assert (ready["actor"], claim["actor"], cancel["actor"]) == ("op@desk", "etl@etl1", "op@desk")
+    assert (claim["run_id"], cancel["run_id"]) == (run.run_id, run.run_id)
+    assert cancel["why"] == "cancelled by op@desk: stop"
+    assert all(row["at"] for row in (ready, claim, cancel))
+
+
+def test_a_bulk_batch_is_one_line(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    world.drain("to_clean")
+    world.resubmit("to_clean", "1", "2")
+    world.hold("to_clean", "1", "2")
+    world.withdraw("raw", "1", "2")
+    lines = [row for row in world.journal() if row["action"] not in ("claim", "finish")]
+    assert [(row["action"], row["items"], row["dataid"]) for row in lines] == [
+        ("ready", 3, ""),
+        ("resubmit", 2, ""),
+        ("hold", 2, ""),
+        ("withdraw", 2, ""),
+    ]
+
+
+def test_what_changed_nothing_leaves_no_line(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    before = len(world.journal())
+    world.ready("raw", "1")
+    world.release("to_clean")
+    world.release("to_clean", "1")
+    world.withdraw("raw", "9")
+    assert not world.claim("to_clean", dataid="9")
+    assert len(world.journal()) == before
+
+
+def test_a_refused_move_leaves_no_line(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    before = len(world.journal())
+    for refused in (lambda: world.resubmit("to_clean", "1"), lambda: world.store.cancel(run.run_id + 1, "")):
+        with pytest.raises(Exception, match="Wait for it|No run"):
+            refused()
+    assert len(world.journal()) == before
+
+
+def test_a_job_on_hold_and_released_is_told(world: World) -> None:
+    world.chain("raw", "clean")
+    world.hold("to_clean")
+    world.release("to_clean")
+    assert [(row["action"], row["job"], row["why"]) for row in world.journal()] == [
+        ("hold", "to_clean", "wait"),
+        ("release", "to_clean", "go"),
+    ]
+
+
+def test_the_moves_that_follow_from_others_are_not_journalled_one_by_one(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.do("to_report")
+    world.ready("raw", "1", again=True)
+    assert [row["action"] for row in world.journal()] == ["ready", "claim", "finish", "claim", "finish", "ready"]
+    assert not {row["action"] for row in world.journal()} & FOLLOWING

@@ -1,0 +1,212 @@
+"""Leases: who may renew and finish, what becomes of work whose run is dead, and when it is given up."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from dataflow import errors
+from dataflow.model.record import replace
+from dataflow.model.records import Run
+from dataflow.model.status import RunOutcome, WorkState
+from dataflow.store.claiming import MAX_LOSSES
+from tests.store.world import LEASE_SECONDS, World, make_request
+
+
+@pytest.fixture
+def run(world: World) -> Run:
+    """A live run of to_clean/1."""
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    return world.take("to_clean")
+
+
+def test_a_live_run_is_nobody_elses(world: World, run: Run) -> None:
+    world.advance(LEASE_SECONDS - 10)
+    assert not world.claim("to_clean", claimant="second")
+    assert world.outcome(run) == "RUNNING"
+
+
+def test_a_renewed_lease_runs_from_the_renewal(world: World, run: Run) -> None:
+    world.advance(LEASE_SECONDS - 10)
+    assert world.renew(run) == {run.run_id}
+    world.advance(LEASE_SECONDS - 10)
+    assert not world.claim("to_clean", claimant="second")
+    assert world.finish(run) is WorkState.DONE
+
+
+def test_a_lapsed_lease_is_freed_by_the_next_claim(world: World, run: Run) -> None:
+    world.advance(LEASE_SECONDS)
+    result = world.ask("to_clean", claimant="second")
+    assert [lapsed.run_id for lapsed in result.freed] == [run.run_id]
+    (second,) = result.runs
+    assert (second.dataid, second.attempt) == ("1", 2)
+    assert second.run_id > run.run_id
+    assert (world.outcome(run), world.outcome(second)) == ("LOST", "RUNNING")
+
+
+def test_a_lapsed_lease_cannot_be_renewed_even_if_nobody_took_the_work(world: World, run: Run) -> None:
+    world.advance(LEASE_SECONDS)
+    assert world.renew(run) == set()
+
+
+def test_an_ended_run_cannot_be_renewed(world: World, run: Run) -> None:
+    world.finish(run)
+    assert world.renew(run) == set()
+
+
+def test_a_run_is_renewed_only_by_its_claimant(world: World, run: Run) -> None:
+    assert world.renew(run, claimant="second") == set()
+    assert world.store.list_held("second", [run.run_id]) == set()
+    assert world.store.list_held("first", [run.run_id]) == {run.run_id}
+
+
+def test_a_renewal_names_the_runs_that_are_still_held(world: World, run: Run) -> None:
+    world.ready("raw", "2", "3")
+    cancelled, other = world.claim("to_clean", 2)
+    world.cancel(cancelled)
+    assert world.renew(run, cancelled, other) == {run.run_id, other.run_id}
+
+
+def test_a_lapsed_run_may_not_finish(world: World, run: Run) -> None:
+    world.advance(LEASE_SECONDS)
+    with pytest.raises(errors.LeaseLost, match="let its lease lapse"):
+        world.finish(run)
+    assert (world.state("to_clean", "1"), world.version("clean", "1")) == ("RUNNING", 0)
+
+
+def test_a_run_finishes_once(world: World, run: Run) -> None:
+    world.finish(run)
+    for outcome in (RunOutcome.DONE, RunOutcome.FAILED):
+        with pytest.raises(errors.LeaseLost, match="has ended as DONE"):
+            world.finish(run, outcome)
+    assert (world.state("to_clean", "1"), world.version("clean", "1")) == ("DONE", 1)
+
+
+def test_a_run_is_finished_only_by_its_claimant(world: World, run: Run) -> None:
+    with pytest.raises(errors.LeaseLost):
+        world.finish(replace(run, claimant="second"))
+    assert (world.state("to_clean", "1"), world.version("clean", "1")) == ("RUNNING", 0)
+
+
+def test_a_run_of_another_store_may_not_finish(world: World, run: Run) -> None:
+    with pytest.raises(errors.LeaseLost, match="is not in this store any more"):
+        world.finish(replace(run, run_id=run.run_id + 1000))
+
+
+@pytest.mark.parametrize("second_has_ended", [False, True])
+def test_a_run_whose_work_was_taken_over_can_neither_renew_nor_finish(
+    world: World, run: Run, second_has_ended: bool
+) -> None:
+    world.advance(LEASE_SECONDS)
+    second = world.take("to_clean", claimant="second")
+    if second_has_ended:
+        world.finish(second)
+    assert world.renew(run) == set()
+    with pytest.raises(errors.LeaseLost, match="has ended as LOST"):
+        world.finish(run)
+    if not second_has_ended:
+        assert (world.state("to_clean", "1"), world.version("clean", "1")) == ("RUNNING", 0)
+        world.finish(second)
+    assert (world.state("to_clean", "1"), world.version("clean", "1")) == ("DONE", 1)
+    assert world.select("SELECT run_id FROM chunk WHERE run_id IS NOT NULL") == [(second.run_id,)]
+
+
+def test_a_dead_process_is_noticed_at_once(world: World, run: Run) -> None:
+    assert world.store.list_claimants(run.job_id, "etl1", "boot-1", "second") == ["first"]
+    assert world.store.list_claimants(run.job_id, "etl1", "boot-1", "first") == []
+    assert world.store.list_claimants(run.job_id, "etl2", "boot-1", "second") == []
+    second = world.take("to_clean", claimant="second", dead=("first",))
+    assert (world.outcome(run), second.attempt) == ("LOST", 2)
+
+
+def test_another_dead_process_takes_nothing_from_a_live_one(world: World, run: Run) -> None:
+    assert not world.claim("to_clean", claimant="second", dead=("third",))
+    assert world.outcome(run) == "RUNNING"
+
+
+def test_a_machine_that_was_started_anew_has_lost_its_runs(sqlite_world: World) -> None:
+    sqlite_world.chain("raw", "clean")
+    sqlite_world.ready("raw", "1")
+    run = sqlite_world.take("to_clean")
+    sqlite_world.poke("UPDATE run SET clock_id = 'the boot before'")
+    assert sqlite_world.renew(run) == set()
+    with pytest.raises(errors.LeaseLost):
+        sqlite_world.finish(run)
+    sqlite_world.take("to_clean", claimant="second")
+    assert sqlite_world.outcome(run) == "LOST"
+
+
+def test_a_run_with_a_kill_command_is_freed_only_when_that_was_run(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean", has_kill_command=True)
+    world.advance(LEASE_SECONDS)
+    assert [item.run_id for item in world.store.list_lapsed(run.job_id, ())] == [run.run_id]
+    assert not world.claim("to_clean", claimant="second", has_kill_command=True)
+    assert not world.claim("to_clean", claimant="second", killed=(run.run_id + 1,))
+    world.take("to_clean", claimant="second", killed=(run.run_id,))
+    assert world.outcome(run) == "LOST"
+
+
+def test_saying_that_a_live_run_was_killed_does_not_free_it(world: World, run: Run) -> None:
+    assert not world.claim("to_clean", claimant="second", killed=(run.run_id,))
+    assert world.renew(run) == {run.run_id}
+
+
+def test_work_whose_runs_keep_dying_waits_longer_and_longer_and_is_then_given_up(world: World) -> None:
+    world.chain("raw", "clean", retries=3)
+    world.ready("raw", "1")
+    for loss, wait in enumerate([0, 10, 20, 40, 80, 160, 320, 600, 600], start=1):
+        world.take("to_clean")
+        world.advance(LEASE_SECONDS)
+        assert world.claim("to_clean", dataid="nothing") == ()
+        work = world.work("to_clean", "1")
+        assert (work.losses, work.attempts) == (loss, 0)
+        assert work.state is (WorkState.WAITING if wait else WorkState.CLAIMABLE)
+        assert (work.wait_seconds or 0) == pytest.approx(wait, abs=5)
+        world.advance(wait)
+    world.take("to_clean")
+    world.advance(LEASE_SECONDS)
+    assert not world.claim("to_clean")
+    work = world.work("to_clean", "1")
+    assert (work.state, work.losses) == (WorkState.FAILED, MAX_LOSSES)
+
+
+def test_a_lost_run_whose_input_went_away_leaves_the_work_waiting_for_it(world: World, run: Run) -> None:
+    world.withdraw("raw", "1")
+    world.advance(LEASE_SECONDS)
+    assert not world.claim("to_clean")
+    assert world.state("to_clean", "1") == "WAITING"
+    world.ready("raw", "1")
+    world.take("to_clean", "1")
+
+
+def test_run_ids_only_grow(world: World, run: Run) -> None:
+    world.finish(run, RunOutcome.INTERRUPTED)
+    second = world.take("to_clean")
+    world.advance(LEASE_SECONDS)
+    third = world.take("to_clean")
+    assert run.run_id < second.run_id < third.run_id == world.work("to_clean", "1").run_id
+
+
+def test_a_deleted_run_id_is_not_given_out_again(world: World, run: Run) -> None:
+    world.finish(run)
+    world.poke("DELETE FROM run_input")
+    world.poke("DELETE FROM run")
+    world.resubmit("to_clean", "1")
+    assert world.take("to_clean").run_id > run.run_id
+
+
+def test_postgresql_judges_a_lease_by_its_own_clock(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    request = replace(make_request(), lease_seconds=0.2)
+    (run,) = world.store.claim(world.plan("to_clean"), request).runs
+    assert world.renew(run) == {run.run_id}
+    while (world.store.list_runs()[0].lease_left_seconds or 0) > 0:
+        time.sleep(0.01)
+    assert world.renew(run) == set()
+    world.take("to_clean", claimant="second")

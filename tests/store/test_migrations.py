@@ -1,0 +1,98 @@
+"""The schema: made by itself on SQLite, by `upgrade` on PostgreSQL, the same on both, and refused when it is not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dataflow import errors
+from dataflow.store.opening import open_database
+from dataflow.store.postgres import PostgresDatabase
+from dataflow.store.queries import SCHEMA_VERSION, SQL_DIR, Queries, read_migrations
+from dataflow.store.sqlite import SqliteDatabase
+from tests.store.world import PATIENCE_SECONDS, World
+
+if TYPE_CHECKING:
+    from dataflow.store.database import Database
+
+
+def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
+    assert [number for number, _, _ in read_migrations()] == list(range(1, SCHEMA_VERSION + 1))
+
+
+def test_a_new_store_has_the_schema_version_of_the_code(world: World) -> None:
+    assert world.store.database.schema_version() == SCHEMA_VERSION
+    assert world.store.database.upgrade() == []
+
+
+def test_sqlite_makes_its_schema_on_first_use(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "dataflow.db"
+    open_database(f"sqlite:///{path}").close()
+    database = SqliteDatabase(str(path))
+    assert database.schema_version() == SCHEMA_VERSION
+    database.close()
+
+
+def test_postgresql_asks_for_an_upgrade(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+    with pytest.raises(errors.SchemaMismatch, match="dataflow db upgrade"):
+        database.read(lambda tx: tx.rows("reading.now"))
+    assert database.upgrade() == [f"{number:04d}_{name}" for number, name, _ in read_migrations()]
+    assert len(database.read(lambda tx: tx.rows("reading.now"))) == 1
+    database.close()
+
+
+def test_the_printed_schema_is_the_one_that_upgrade_makes(postgres_url: str, shared_database_url: str) -> None:
+    by_hand = PostgresDatabase(postgres_url, "dataflow")
+    with by_hand._connect(check=False) as connection:
+        connection.execute(by_hand.migrations_text().encode())
+    assert by_hand.schema_version() == SCHEMA_VERSION
+    assert by_hand.upgrade() == []
+    upgraded = PostgresDatabase(shared_database_url, "dataflow")
+    upgraded.upgrade()
+    assert describe(by_hand) == describe(upgraded)
+    by_hand.close()
+    upgraded.close()
+
+
+def test_a_store_newer_than_the_code_is_refused(world: World, tmp_path: Path) -> None:
+    newer = SCHEMA_VERSION + 1
+    if isinstance(world.store.database, SqliteDatabase):
+        world.poke(f"PRAGMA user_version = {newer}")
+    else:
+        world.poke(f"INSERT INTO migration VALUES ({newer}, 'from_the_future')")
+    with pytest.raises(errors.SchemaMismatch, match=f"has schema {newer}.*Upgrade DataFlow"):
+        world.store.database.separate(PATIENCE_SECONDS).read(lambda tx: tx.rows("reading.now"))
+
+
+def test_both_databases_have_the_same_tables_and_columns(sqlite_world: World, postgres_world: World) -> None:
+    ours = sqlite_world.poke(
+        "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c "
+        "WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite%' ORDER BY 1, c.cid"
+    )
+    theirs = [row[:2] for row in describe(postgres_world.store.database) if row[0] != "migration"]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("file", sorted(path.stem for path in Path(SQL_DIR).glob("*.sql")))
+def test_every_word_of_a_query_is_spelt_by_both_databases(file: str, world: World) -> None:
+    queries = queries_of(world.store.database)
+    queries._load(file)
+    for name, text in queries._texts.items():
+        assert "$" not in text, name
+
+
+def queries_of(database: object) -> Queries:
+    assert isinstance(database, SqliteDatabase | PostgresDatabase)
+    return database._queries
+
+
+def describe(database: Database) -> list[tuple[object, ...]]:
+    """Every column of every table and view."""
+    _, rows = database.select(
+        "SELECT table_name::text, column_name::text, data_type::text, is_nullable::text, column_default::text "
+        "FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position"
+    )
+    return [tuple(row) for row in rows]

@@ -1,0 +1,260 @@
+"""An operator's moves: resubmit, hold, release, mark, cancel, purge."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow import errors
+from dataflow.model.records import Run
+from dataflow.model.status import RunOutcome, WorkState
+from tests.store.world import LEASE_SECONDS, World
+
+DONE, FAILED, INVALID = WorkState.DONE, WorkState.FAILED, WorkState.INVALID
+
+
+@pytest.fixture
+def run(world: World) -> Run:
+    """A live run of to_clean/1 in raw → clean → report."""
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    return world.take("to_clean")
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID])
+def test_resubmitted_work_is_done_again_by_the_ordinary_command(
+    world: World, run: Run, outcome: RunOutcome
+) -> None:
+    world.finish(run, outcome)
+    assert world.resubmit("to_clean", "1") == 1
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("CLAIMABLE", "RESUBMIT")
+    again = world.take("to_clean", "1")
+    assert again.attempt == 1
+    world.finish(again)
+    assert world.status("clean", "1") == "READY"
+
+
+def test_the_published_version_stays_readable_until_the_resubmitted_work_is_done(
+    world: World, run: Run
+) -> None:
+    world.finish(run)
+    world.resubmit("to_clean", "1")
+    assert world.take("to_report").pins[0].version == 1
+
+
+def test_resubmitting_ends_a_wait(world: World) -> None:
+    world.chain("raw", "clean", retries=1)
+    world.ready("raw", "1")
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    assert not world.claim("to_clean")
+    world.resubmit("to_clean", "1")
+    assert (world.work("to_clean", "1").attempts, world.take("to_clean").attempt) == (0, 1)
+
+
+def test_resubmitted_work_whose_input_went_away_waits_for_it(world: World, run: Run) -> None:
+    world.finish(run)
+    world.withdraw("raw", "1")
+    world.resubmit("to_clean", "1")
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("WAITING", "RESUBMIT")
+    world.ready("raw", "1")
+    world.take("to_clean", "1")
+
+
+def test_running_work_is_not_resubmitted_and_neither_are_the_others_named_with_it(
+    world: World, run: Run
+) -> None:
+    world.ready("raw", "2")
+    world.do("to_clean", "2")
+    with pytest.raises(errors.Conflict, match=f"to_clean/1 is RUNNING under run {run.run_id}"):
+        world.resubmit("to_clean", "1", "2")
+    assert world.states("to_clean") == {"1": "RUNNING", "2": "DONE"}
+    assert not world.journal("resubmit")
+
+
+def test_unknown_work_is_refused_and_so_are_the_others_named_with_it(world: World, run: Run) -> None:
+    world.finish(run)
+    for verb in (world.resubmit, world.hold):
+        with pytest.raises(errors.UnknownName, match="Job to_clean has no work 7; nothing was changed"):
+            verb("to_clean", "1", "7")
+    with pytest.raises(errors.UnknownName):
+        world.mark("to_clean", "7", DONE)
+    assert world.states("to_clean") == {"1": "DONE"}
+    assert not world.work("to_clean", "1").hold
+
+
+def test_a_job_on_hold_gives_no_work(world: World, run: Run) -> None:
+    world.finish(run, RunOutcome.INTERRUPTED)
+    assert (world.hold("to_clean"), world.hold("to_clean")) == (1, 0)
+    assert not world.claim("to_clean")
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("CLAIMABLE", "HOLD")
+    assert (world.release("to_clean"), world.release("to_clean")) == (1, 0)
+    world.take("to_clean", "1")
+
+
+def test_a_job_on_hold_still_frees_what_is_dead(world: World, run: Run) -> None:
+    world.hold("to_clean")
+    world.advance(LEASE_SECONDS)
+    assert not world.claim("to_clean")
+    assert world.outcome(run) == "LOST"
+
+
+def test_work_on_hold_is_passed_over(world: World, run: Run) -> None:
+    world.ready("raw", "2", "3")
+    assert world.hold("to_clean", "2") == 1
+    assert world.status("clean", "2") == "HOLD"
+    world.take("to_clean", "3")
+    assert not world.claim("to_clean")
+    assert world.release("to_clean", "2") == 1
+    world.take("to_clean", "2")
+
+
+def test_a_hold_does_not_disturb_the_run(world: World, run: Run) -> None:
+    world.hold("to_clean", "1")
+    assert world.status("clean", "1") == "RUNNING"
+    assert world.renew(run) == {run.run_id}
+    world.finish(run)
+    assert world.status("clean", "1") == "READY"
+
+
+def test_a_hold_outlives_a_finish(world: World, run: Run) -> None:
+    world.hold("to_clean", "1")
+    world.finish(run, RunOutcome.INTERRUPTED)
+    assert not world.claim("to_clean")
+
+
+@pytest.mark.parametrize("before", [RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID, RunOutcome.INTERRUPTED])
+def test_work_marked_done_counts_as_published(world: World, run: Run, before: RunOutcome) -> None:
+    found = world.finish(run, before)
+    assert world.mark("to_clean", "1", DONE) == found
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("DONE", "READY")
+    assert not world.claim("to_clean")
+    assert world.present("to_report", "1") == [(1, 1)]
+
+
+def test_work_marked_invalid_is_withdrawn(world: World, run: Run) -> None:
+    world.finish(run)
+    assert world.mark("to_clean", "1", INVALID) == DONE
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("INVALID", "INVALID")
+    assert world.present("to_report", "1") == [(1, 0)]
+    assert not world.claim("to_report")
+
+
+def test_work_marked_failed_keeps_what_is_published(world: World, run: Run) -> None:
+    world.finish(run)
+    assert world.mark("to_clean", "1", FAILED) == DONE
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("FAILED", "FAILED")
+    assert world.take("to_report").pins[0].version == 1
+
+
+@pytest.mark.parametrize("state", [DONE, FAILED, INVALID])
+def test_marking_running_work_takes_it_from_its_run(world: World, run: Run, state: WorkState) -> None:
+    assert world.mark("to_clean", "1", state) == WorkState.RUNNING
+    assert (world.state("to_clean", "1"), world.outcome(run)) == (state, "CANCELLED")
+    assert world.renew(run) == set()
+    with pytest.raises(errors.LeaseLost, match="has ended as CANCELLED"):
+        world.finish(run)
+    assert world.version("clean", "1") == (1 if state is DONE else 0)
+
+
+def test_a_cancelled_run_has_lost_its_work(world: World, run: Run) -> None:
+    answer = world.cancel(run)
+    assert (answer["run_id"], answer["job"], answer["dataid"], answer["host"]) == (
+        run.run_id,
+        "to_clean",
+        "1",
+        "etl1",
+    )
+    assert (world.state("to_clean", "1"), world.status("clean", "1")) == ("FAILED", "FAILED")
+    assert world.renew(run) == set()
+    with pytest.raises(errors.LeaseLost, match="cancelled by op@desk: stop"):
+        world.finish(run)
+    assert not world.claim("to_clean")
+
+
+def test_an_ended_or_unknown_run_cannot_be_cancelled(world: World, run: Run) -> None:
+    world.finish(run)
+    with pytest.raises(errors.Conflict, match=f"Run {run.run_id} has already ended as DONE"):
+        world.cancel(run)
+    with pytest.raises(errors.UnknownName, match="No run 999"):
+        world.store.cancel(999, "")
+    assert world.state("to_clean", "1") == "DONE"
+
+
+def test_what_was_cancelled_and_resubmitted_waits_until_the_old_run_is_certainly_over(
+    world: World, run: Run
+) -> None:
+    world.advance(100)
+    world.cancel(run)
+    world.resubmit("to_clean", "1")
+    assert world.work("to_clean", "1").wait_seconds == pytest.approx(LEASE_SECONDS - 100, abs=5)
+    assert not world.claim("to_clean")
+    world.advance(LEASE_SECONDS - 100)
+    world.take("to_clean", "1")
+
+
+def test_a_revoked_run_that_says_it_is_over_ends_the_wait(world: World, run: Run) -> None:
+    world.cancel(run)
+    world.resubmit("to_clean", "1")
+    world.store.acknowledge(run.run_id, "second")
+    assert not world.claim("to_clean")
+    world.store.acknowledge(run.run_id, "first")
+    world.take("to_clean", "1")
+
+
+def test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for(world: World, run: Run) -> None:
+    world.cancel(run)
+    world.store.acknowledge(run.run_id, "first")
+    world.resubmit("to_clean", "1")
+    world.take("to_clean", "1")
+
+
+def test_acknowledging_does_not_touch_a_later_run_or_a_live_one(world: World, run: Run) -> None:
+    world.store.acknowledge(run.run_id, "first")
+    assert world.renew(run) == {run.run_id}
+    world.cancel(run)
+    world.resubmit("to_clean", "1")
+    world.advance(LEASE_SECONDS)
+    world.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30)
+    world.store.acknowledge(run.run_id, "first")
+    assert not world.claim("to_clean")
+
+
+def test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_live(
+    world: World, run: Run
+) -> None:
+    world.cancel(run)
+    world.ready("raw", "1", again=True)
+    assert world.state("to_clean", "1") == "WAITING"
+    assert not world.claim("to_clean")
+    world.advance(LEASE_SECONDS)
+    world.take("to_clean", "1")
+
+
+def test_a_cancelled_work_that_is_not_resubmitted_stays_failed(world: World, run: Run) -> None:
+    world.cancel(run)
+    world.store.acknowledge(run.run_id, "first")
+    world.advance(10_000)
+    assert not world.claim("to_clean")
+    assert world.state("to_clean", "1") == "FAILED"
+
+
+def test_purging_deletes_old_history_and_keeps_what_the_present_rests_on(world: World, run: Run) -> None:
+    world.finish(run, RunOutcome.INTERRUPTED)
+    last = world.do("to_clean")
+    reader = world.take("to_report")
+    later = "2999-01-01T00:00:00Z"
+    assert world.store.purge("1999-01-01T00:00:00Z") == 0
+    assert world.store.purge(later) > 0
+    assert [row.run_id for row in world.store.list_runs()] == [reader.run_id, last.run_id]
+    assert {row[0] for row in world.select("SELECT run_id FROM run_input")} == {reader.run_id, last.run_id}
+    assert not world.journal()
+    assert world.finish(reader) is DONE
+
+
+def test_purging_keeps_the_run_that_left_a_chunk_dirty(world: World, run: Run) -> None:
+    world.finish(run)
+    world.dataset("clean", location="")
+    world.resubmit("to_clean", "1")
+    dirty = world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
+    world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
+    world.store.purge("2999-01-01T00:00:00Z")
+    assert dirty.run_id in {row.run_id for row in world.store.list_runs()}

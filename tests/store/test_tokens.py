@@ -1,0 +1,99 @@
+"""A verb repeated after a lost answer is the same verb: it gives the first answer and changes nothing more."""
+
+from __future__ import annotations
+
+from dataflow.model.records import Ending
+from dataflow.model.status import RunOutcome, WorkState
+from tests.store.faults import LostAnswer
+from tests.store.world import World, make_request
+
+
+def test_a_claim_whose_answer_was_lost_gives_the_same_runs(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    world.do("to_clean", "1")
+    world.resubmit("to_clean", "1")
+    deaf = world.beside(LostAnswer(world.store.database))
+    runs = deaf.claim("to_clean", 2)
+    assert [run.dataid for run in runs] == ["1", "2"]
+    assert [row.run_id for row in world.store.list_runs(outcome="RUNNING")] == [run.run_id for run in reversed(runs)]
+    assert [[pin.dataid for pin in run.pins] for run in runs] == [["1"], ["2"]]
+    assert [chunk.dataset for chunk in runs[0].replaces] == ["clean"]
+    assert world.states("to_clean") == {"1": "RUNNING", "2": "RUNNING", "3": "CLAIMABLE"}
+    assert [world.finish(run) for run in runs] == [WorkState.DONE, WorkState.DONE]
+
+
+def test_a_claim_that_was_given_nothing_may_be_given_something_when_repeated(world: World) -> None:
+    world.chain("raw", "clean")
+    deaf = world.beside(LostAnswer(world.store.database, meanwhile=lambda: world.ready("raw", "1")))
+    assert [run.dataid for run in deaf.claim("to_clean")] == ["1"]
+
+
+def test_a_repeated_claim_does_not_give_a_run_that_was_cancelled_meanwhile(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    cancel = lambda: world.store.cancel(world.store.list_runs()[0].run_id, "")  # noqa: E731
+    deaf = world.beside(LostAnswer(world.store.database, meanwhile=cancel))
+    assert deaf.claim("to_clean") == ()
+    assert world.states("to_clean") == {"1": "FAILED", "2": "CLAIMABLE"}
+
+
+def test_a_finish_whose_answer_was_lost_is_accepted_once(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1", "2")
+    run = world.take("to_clean")
+    deaf = world.beside(LostAnswer(world.store.database))
+    assert deaf.finish(run) is None
+    assert (world.version("clean", "1"), world.present("to_report", "1")) == (1, [(1, 1)])
+    assert len(world.journal("finish")) == 1
+
+
+def test_finish_and_claim_whose_answer_was_lost_happen_once(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2", "3")
+    run = world.take("to_clean")
+    deaf = world.beside(LostAnswer(world.store.database))
+    states, result = deaf.store.finish_and_claim(
+        world.plan("to_clean"), [Ending(run, RunOutcome.DONE)], make_request()
+    )
+    assert (states, [run.dataid for run in result.runs]) == ([None], ["2"])
+    assert world.states("to_clean") == {"1": "DONE", "2": "RUNNING", "3": "CLAIMABLE"}
+
+
+def test_a_repeated_failure_uses_one_attempt(world: World) -> None:
+    world.chain("raw", "clean", retries=3)
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    world.beside(LostAnswer(world.store.database)).finish(run, RunOutcome.FAILED)
+    assert world.work("to_clean", "1").attempts == 1
+
+
+def test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    run = world.take("to_clean")
+    deaf = world.beside(LostAnswer(world.store.database))
+    assert deaf.cancel(run)["dataid"] == "1"
+    assert deaf.resubmit("to_clean", "1", "2") == 2
+    assert deaf.hold("to_clean") == 1
+    assert deaf.release("to_clean") == 1
+    assert deaf.mark("to_clean", "1", WorkState.DONE) == "WAITING"
+    assert world.version("clean", "1") == 1
+    actions = [row["action"] for row in world.journal()]
+    assert actions == ["ready", "claim", "cancel", "resubmit", "hold", "release", "mark"]
+
+
+def test_ready_and_withdraw_are_harmless_to_repeat(world: World) -> None:
+    world.chain("raw", "clean")
+    deaf = world.beside(LostAnswer(world.store.database))
+    deaf.ready("raw", "1", "2")
+    deaf.withdraw("raw", "2")
+    assert [(chunk.status, chunk.version) for chunk in world.chunks("raw")] == [("READY", 1), ("PENDING", 1)]
+    assert [world.present("to_clean", dataid) for dataid in ("1", "2")] == [[(1, 1)], [(1, 0)]]
+
+
+def test_a_renewal_is_harmless_to_repeat(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    assert world.beside(LostAnswer(world.store.database)).renew(run) == {run.run_id}
