@@ -70,6 +70,13 @@ class Flow:
         self.started.append(process)
         return process
 
+    def repeat_until_done(self, *words: str, job: str = "loadbob", limit_seconds: float = 30, **options: Any) -> None:
+        """Run the same `RunJob …` again and again, as cron does, until all of the job's work is DONE."""
+        until = time.monotonic() + limit_seconds
+        while set(self.states(job).values()) != {"DONE"}:
+            assert time.monotonic() < until, (self.states(job), self.runs(job)[-3:])
+            self.runjob(*words, **options)
+
     def json(self, *words: str) -> Any:
         """The answer of a reading command."""
         return self.project.json("dataflow", *words, env=self.env)

@@ -52,7 +52,10 @@ def test_success_forgets_the_attempts_before_it(world: World) -> None:
 
 def test_invalid_work_is_never_retried_and_publishes_nothing(world: World) -> None:
     prepared(world, retries=5)
-    assert world.finish(world.take("to_clean"), RunOutcome.INVALID, reason="2 rows, 3 wanted") is WorkState.INVALID
+    assert (
+        world.finish(world.take("to_clean"), RunOutcome.INVALID, reason="2 rows, 3 wanted")
+        is WorkState.INVALID
+    )
     world.advance(100_000)
     assert not world.claim("to_clean")
     assert (world.status("clean", "1"), world.version("clean", "1")) == ("INVALID", 0)
@@ -120,7 +123,9 @@ def test_what_a_run_gives_out_is_kept_with_the_chunk(world: World) -> None:
     world.job("to_report", ["clean"], ["report"])
     publication = Publication("clean", "/data/x", rows=5, size=70, checksum="abc", checked="5 rows")
     run = world.do("to_clean", publications=(publication,))
-    found = world.select("SELECT location, row_count, size, checksum, checked, run_id FROM chunk WHERE run_id > 0")
+    found = world.select(
+        "SELECT location, row_count, size, checksum, checked, run_id FROM chunk WHERE run_id > 0"
+    )
     assert found == [("/data/x", 5, 70, "abc", "5 rows", run.run_id)]
     (pin,) = world.take("to_report").pins
     assert (pin.location, pin.size, pin.checked) == ("/data/x", 70, "5 rows")

@@ -10,7 +10,9 @@ from tests.store.world import LEASE_SECONDS, World
 
 def moves_of(world: World) -> list[tuple[str, str, str]]:
     return [
-        (row["action"], row["from_state"], row["to_state"]) for row in world.journal() if row["action"] in MOVES
+        (row["action"], row["from_state"], row["to_state"])
+        for row in world.journal()
+        if row["action"] in MOVES
     ]
 
 
@@ -39,7 +41,9 @@ def test_the_life_of_a_work_can_be_read_in_the_journal(world: World) -> None:
         ("force", "INVALID", "RUNNING"),
         ("finish", "RUNNING", "DONE"),
     ]
-    assert {(row["job"], row["dataid"]) for row in world.journal() if row["action"] in MOVES} == {("to_clean", "1")}
+    assert {(row["job"], row["dataid"]) for row in world.journal() if row["action"] in MOVES} == {
+        ("to_clean", "1")
+    }
 
 
 def test_every_line_says_who_and_when(world: World) -> None:
@@ -109,5 +113,12 @@ def test_the_moves_that_follow_from_others_are_not_journalled_one_by_one(world: 
     world.do("to_clean")
     world.do("to_report")
     world.ready("raw", "1", again=True)
-    assert [row["action"] for row in world.journal()] == ["ready", "claim", "finish", "claim", "finish", "ready"]
+    assert [row["action"] for row in world.journal()] == [
+        "ready",
+        "claim",
+        "finish",
+        "claim",
+        "finish",
+        "ready",
+    ]
     assert not {row["action"] for row in world.journal()} & FOLLOWING

@@ -44,7 +44,9 @@ def test_postgresql_asks_for_an_upgrade(postgres_url: str) -> None:
     database.close()
 
 
-def test_the_printed_schema_is_the_one_that_upgrade_makes(postgres_url: str, shared_database_url: str) -> None:
+def test_the_printed_schema_is_the_one_that_upgrade_makes(
+    postgres_url: str, shared_database_url: str
+) -> None:
     by_hand = PostgresDatabase(postgres_url, "dataflow")
     with by_hand._connect(check=False) as connection:
         connection.execute(by_hand.migrations_text().encode())

@@ -121,7 +121,9 @@ def test_a_hold_outlives_a_finish(world: World, run: Run) -> None:
     assert not world.claim("to_clean")
 
 
-@pytest.mark.parametrize("before", [RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID, RunOutcome.INTERRUPTED])
+@pytest.mark.parametrize(
+    "before", [RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID, RunOutcome.INTERRUPTED]
+)
 def test_work_marked_done_counts_as_published(world: World, run: Run, before: RunOutcome) -> None:
     found = world.finish(run, before)
     assert world.mark("to_clean", "1", DONE) == found

@@ -105,7 +105,9 @@ def test_a_newer_version_travels_down_the_chain_as_each_job_is_done_again(world:
 
 
 @pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
-def test_a_newer_input_gives_failed_and_invalid_work_another_chance(world: World, outcome: RunOutcome) -> None:
+def test_a_newer_input_gives_failed_and_invalid_work_another_chance(
+    world: World, outcome: RunOutcome
+) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     world.do("to_clean", outcome=outcome)

@@ -56,7 +56,9 @@ def test_a_job_registered_after_its_input_was_ready_finds_its_work(world: World)
     assert world.drain("to_clean") == ["1", "2", "3", "4", "6", "7", "8", "9", "10", "11"]
 
 
-def test_more_chunks_than_one_batch_holds_all_become_work(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_chunks_than_one_batch_holds_all_become_work(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dataflow.store.registration.REBUILD_BATCH", 2)
     world.dataset("raw")
     world.ready("raw", "1", "2", "3", "4", "5")

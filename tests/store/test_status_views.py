@@ -37,11 +37,19 @@ SEEN: list[tuple[str, str, list[Steps]]] = [
         "RUNNING",
         [lambda w: w.do("to_clean"), lambda w: w.resubmit("to_clean", "1"), lambda w: w.take("to_clean")],
     ),
-    ("made from what is old now", "STALE", [lambda w: w.do("to_clean"), lambda w: w.ready("raw", "1", again=True)]),
+    (
+        "made from what is old now",
+        "STALE",
+        [lambda w: w.do("to_clean"), lambda w: w.ready("raw", "1", again=True)],
+    ),
     ("taken out of use", "PENDING", [lambda w: w.do("to_clean"), lambda w: w.withdraw("clean", "1")]),
     ("cancelled", "FAILED", [lambda w: w.cancel(w.take("to_clean"))]),
     ("marked done", "READY", [lambda w: w.mark("to_clean", "1", WorkState.DONE)]),
-    ("marked invalid", "INVALID", [lambda w: w.do("to_clean"), lambda w: w.mark("to_clean", "1", WorkState.INVALID)]),
+    (
+        "marked invalid",
+        "INVALID",
+        [lambda w: w.do("to_clean"), lambda w: w.mark("to_clean", "1", WorkState.INVALID)],
+    ),
     (
         "half overwritten in place",
         "PENDING",
@@ -107,7 +115,9 @@ def test_datastatus_has_a_row_for_each_output_and_each_chunk_being_consumed(worl
     world.do("to_clean", "1")
     world.take("to_report", "1")
     world.take("to_clean", "2")
-    rows = world.select("SELECT datasetid, jobid, dataid, locktype, status FROM datastatus ORDER BY 4, 1, 2, 3")
+    rows = world.select(
+        "SELECT datasetid, jobid, dataid, locktype, status FROM datastatus ORDER BY 4, 1, 2, 3"
+    )
     assert rows == [
         ("clean", "to_report", "1", "IN", "RUNNING"),
         ("raw", "to_clean", "2", "IN", "RUNNING"),

@@ -16,7 +16,9 @@ def test_a_claim_whose_answer_was_lost_gives_the_same_runs(world: World) -> None
     deaf = world.beside(LostAnswer(world.store.database))
     runs = deaf.claim("to_clean", 2)
     assert [run.dataid for run in runs] == ["1", "2"]
-    assert [row.run_id for row in world.store.list_runs(outcome="RUNNING")] == [run.run_id for run in reversed(runs)]
+    assert [row.run_id for row in world.store.list_runs(outcome="RUNNING")] == [
+        run.run_id for run in reversed(runs)
+    ]
     assert [[pin.dataid for pin in run.pins] for run in runs] == [["1"], ["2"]]
     assert [chunk.dataset for chunk in runs[0].replaces] == ["clean"]
     assert world.states("to_clean") == {"1": "RUNNING", "2": "RUNNING", "3": "CLAIMABLE"}

@@ -85,7 +85,9 @@ class World:
 
     def beside(self, database: Database | None = None) -> World:
         """The same store over another connection, or over a connection of the test's making."""
-        return World(Store(database or self.store.database.separate(PATIENCE_SECONDS), self.store.actor), self.clock)
+        return World(
+            Store(database or self.store.database.separate(PATIENCE_SECONDS), self.store.actor), self.clock
+        )
 
     def close(self) -> None:
         self.store.close()
@@ -175,7 +177,9 @@ class World:
         )
         return self.store.finish(plan, Ending(run, outcome, publications=publications, **fields))
 
-    def do(self, job: str, dataid: str | None = None, outcome: RunOutcome = RunOutcome.DONE, **fields: Any) -> Run:
+    def do(
+        self, job: str, dataid: str | None = None, outcome: RunOutcome = RunOutcome.DONE, **fields: Any
+    ) -> Run:
         """Claims one run and ends it."""
         run = self.take(job, dataid)
         self.finish(run, outcome, **fields)

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 
 def finish_and_claim(
-    store: Store, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None
+    store: Store, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None, repeat: bool = False
 ) -> tuple[States, ClaimResult, Plan]:
     """Finishes runs and claims the next in one transaction; gives the plan too, which may have been renewed.
 
-    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler.
+    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler. `repeat` says
+    that an earlier call with the same arguments got no answer.
     """
-    states, result = store.finish_and_claim(plan, endings, request)
+    states, result = store.finish_and_claim(plan, endings, request, repeat)
     while result.again:
         plan = prepare_again(store, plan, result.again)
         assert request is not None

@@ -18,7 +18,7 @@ from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, parse_schedule
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.store.registration import calendar_name
+from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,18 +140,19 @@ def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Datas
     own = calendar_name(job.name)
     if any(item.dataset == own for item in job.inputs):
         raise BadInput(f"{own} is made by its own schedule and is always an input. Leave it out.")
+    for name in job.outputs:
+        if is_automatic(name):
+            raise BadInput(f"{name} is a calendar, which no job produces. Choose another --out.")
     inputs = job.inputs if schedule is None else (*job.inputs, JobInput(own))
     used = [("--in", item.dataset) for item in inputs] + [("--out", name) for name in job.outputs]
     for option, name in used:
         if name not in known:
-            hint = did_you_mean(name, known)
+            command = f"job add {name.removesuffix(CALENDAR_SUFFIX)} --schedule …"
             raise UnknownName(
-                f"Job {job.name}: there is no dataset {quoted(name)} for {option}.{hint} "
-                f"Register it first: dataflow dataset add {name}"
+                f"Job {job.name}: there is no dataset {quoted(name)} for {option}."
+                f"{did_you_mean(name, known)} "
+                f"Register it first: dataflow {command if is_automatic(name) else f'dataset add {name}'}"
             )
-    for name in job.outputs:
-        if is_automatic(name):
-            raise BadInput(f"{name} is a calendar, which no job produces. Choose another --out.")
     return inputs
 
 

@@ -51,9 +51,14 @@ class Prepared:
 
 
 def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Puts the facts of a run together and answers the five questions."""
+    """Puts the facts of a run, as they are now, together and answers the five questions."""
     if store.database.dialect == "postgres" and _may_race(plan, run):
         run = store.refresh(plan, run)
+    return ask(store, plan, run, project_dir, environment)
+
+
+def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
+    """Answers the five questions from the facts that a claim, or the preview of one, gave."""
     fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
     outputs = tuple(

@@ -35,7 +35,8 @@ def purge(store: Store, older_than_seconds: float, log_dir: str) -> PurgeResult:
 
 
 def _time_text(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(max(seconds, 0)))
+    whole, part = divmod(int(max(seconds, 0) * 1000), 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{part:03d}Z"
 
 
 def _purge_logs(log_dir: str, before: float, live: set[int]) -> int:

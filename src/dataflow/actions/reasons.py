@@ -105,6 +105,10 @@ def _explain_producer(case: WorkCase) -> Reason:
     found = explain(case)
     if found.status is Status.READY:
         return Reason(f"job {name} is done with it", resubmit_command(name, case.dataid))
+    if found.run is not None and found.status in (Status.FAILED, Status.INVALID):
+        reason = found.run.reason or "no reason was recorded"
+        text = f"job {name} {found.status} in run {found.run.run_id} ({reason})"
+        return Reason(text.replace(" INVALID", " is INVALID"), found.next)
     if found.status is Status.PENDING and found.missing:
         return Reason(f"job {name} waits: {found.missing[0].text}", found.next)
     return Reason(f"job {name} is {found.status}: {found.reasons[0].text}", found.next)
@@ -146,7 +150,7 @@ def _running(case: WorkCase, run: RunRow) -> Reason:
 def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Reason]:
     again = resubmit_command(case.plan.job.name, case.dataid)
     if work.reason:
-        by = work.reason
+        by = f"({work.reason})"
     elif run is not None and run.outcome is RunOutcome.DONE:
         by = f"by run {run.run_id} on {run.host} at {run.ended_at}"
     else:
@@ -169,8 +173,7 @@ def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
     if run is None:
         parts.append(reason)
     else:
-        code = "" if run.exit_code is None else f", exit code {run.exit_code}"
-        parts.append(f"run {run.run_id} on {run.host}: {reason}{code if 'exit code' not in reason else ''}")
+        parts.append(f"run {run.run_id} on {run.host}: {_with_exit_code(reason, run.exit_code)}")
         log = os.path.join(case.config.log_dir, f"{run.run_id}.log")
         if run.host == case.config.host and os.path.exists(log):
             parts.append(f"its log is {log}")
@@ -179,6 +182,11 @@ def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
         if chunk and chunk.is_ready:
             parts.append(f"version {chunk.version} of {output.dataset.name}/{case.dataid} is still readable")
     return Reason("; ".join(parts), resubmit_command(case.plan.job.name, case.dataid))
+
+
+def _with_exit_code(reason: str, exit_code: int | None) -> str:
+    known = exit_code is None or str(exit_code) in reason
+    return reason if known else f"{reason}, exit code {exit_code}"
 
 
 def list_callers(case: WorkCase) -> list[Reason]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.actions.claim import preview
 from dataflow.actions.names import get_plan
-from dataflow.actions.prepare import prepare
+from dataflow.actions.prepare import ask
 from dataflow.actions.shell_names import shell_name
 from dataflow.actions.why import why
 from dataflow.model.records import ClaimRequest
@@ -31,7 +31,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
         found = why(store, request.config, plan, request.dataid)
         print(f"would claim nothing: {found.verdict}")
         return request.waiting_exit_code
-    prepared = prepare(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
+    prepared = ask(store, plan, result.runs[0], request.config.project_dir, request.config.environment)
     told = describe(prepared)
     told["DATAFLOW_RUN_ID"] = "(the next)"
     datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]

@@ -79,11 +79,8 @@ def _run(request: JobRequest, context: Context) -> int:
 
 
 def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
-    lease, grace = _seconds(args.lease), _seconds(args.grace)
     if args.streams < 1:
         raise UsageError(f"-j {args.streams}: at least one stream is needed.")
-    if lease is not None or grace is not None:
-        _check_lease(lease if lease is not None else 300.0, grace if grace is not None else 10.0)
     if args.streams > 1 and not args.drain:
         raise UsageError("-j makes sense only with --drain, which takes one chunk after the other.")
     if args.dataid is not None and args.drain:
@@ -98,21 +95,13 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         streams=args.streams,
         dataid=args.dataid,
         clean_env=args.clean_env,
-        lease_seconds=lease,
-        grace_seconds=grace,
+        lease_seconds=_seconds(args.lease),
+        grace_seconds=_seconds(args.grace),
         timeout_seconds=_seconds(args.timeout),
         kill_command=kill_command,
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
-
-
-def _check_lease(lease: float, grace: float) -> None:
-    if lease - grace - 2 <= lease / 3:
-        raise UsageError(
-            f"A lease of {lease:g} s is too short for a grace of {grace:g} s: killing would have to begin before the "
-            f"first renewal. Give a lease of more than {(grace + 2) * 1.5:g} s, or a shorter --grace."
-        )
 
 
 def _seconds(text: str | None) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dataflow.actions.status import COUNTED, get_status
-from dataflow.cli.output import add_json_option, paint, show_object, show_rows
+from dataflow.cli.output import add_json_option, show_object, show_rows
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 
@@ -99,8 +99,8 @@ def _show_tables(found: StoreStatus, late: set[str]) -> None:
 def _oldest_text(job: JobStatus, is_late: bool) -> str:
     if job.oldest is None:
         return ""
-    late = paint(", late", "bold red") if is_late else ""
-    return f"{job.oldest.dataid} {job.oldest.state} for {format_seconds(int(job.oldest.age_seconds))}{late}"
+    age = format_seconds(int(job.oldest.age_seconds))
+    return f"{job.oldest.dataid} {job.oldest.state} for {age}{', late' if is_late else ''}"
 
 
 def _missing_text(dataset: DatasetStatus) -> str:

@@ -141,15 +141,11 @@ class Child:
             self.timeout_at = None
             self.stop("timeout")
 
-    def close(self) -> None:
-        """Removes what only the running child needed."""
-        self.log.close()
-        if self.context_path:
-            os.unlink(self.context_path)
-            self.context_path = ""
-
     def _reap(self) -> int:
         """Collects the ended command; the order matters: nothing may be signalled after the pid is free again."""
+        if not self.ending and boottime() >= self.kill_at:
+            # The guard has told it to go: however it ended, it was not by itself.
+            self.ending = "its lease could not be renewed"
         if self.ending:
             kill_escaped(self.token, self._pid)
             if self.kill_command is not None:

@@ -57,8 +57,8 @@ def child_environment(
     return environment
 
 
-def write_context(folder: str, prepared: Prepared, told: dict[str, str]) -> str:
-    """Writes the facts of a run, without secrets, to a file only its user can read, and gives its path."""
+def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
+    """Writes the facts of a run, without secrets, to a file only its user can read."""
     run, plan = prepared.run, prepared.plan
     facts = {
         "run_id": run.run_id,
@@ -79,18 +79,16 @@ def write_context(folder: str, prepared: Prepared, told: dict[str, str]) -> str:
         "answers": [answer.as_dict() for answer in prepared.answers],
         "environment": told,
     }
-    path = os.path.join(folder, f"{run.run_id}.json")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         fd = os.open(path, flags, 0o600)
     except FileNotFoundError:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         fd = os.open(path, flags, 0o600)
     try:
         os.write(fd, json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))
     finally:
         os.close(fd)
-    return path
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:

@@ -45,6 +45,8 @@ class Launcher:
         self._terminals = terminals
         self._redactor = redactor
         self._context_dir = os.path.join(os.path.dirname(request.config.log_dir), "context")
+        self._contexts: list[str] = []
+        self._made = 0
 
     def launch(self, store: Store, plan: Plan, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
         """The child under way, or the ending of a run that must not start."""
@@ -73,13 +75,30 @@ class Launcher:
         failpoints.reach("after_spawn")
         return None
 
+    def release(self, child: Child) -> None:
+        """A run is over: the next one may have its context file, which is cheaper than to make another."""
+        child.log.close()
+        if child.context_path:
+            self._contexts.append(child.context_path)
+
+    def close(self) -> None:
+        """Removes the context files."""
+        for path in self._contexts:
+            os.unlink(path)
+        self._contexts.clear()
+
+    def _new_context(self) -> str:
+        self._made += 1
+        return os.path.join(self._context_dir, f"{os.getpid()}-{self._made}.json")
+
     def _child(self, prepared: Prepared, began_at: float) -> Child:
         request, run = self._request, prepared.run
         checked = {item.source.dataset.name for item in prepared.inputs if item.pin and item.pin.checked}
         steps = list_steps(prepared.plan, request.argv, request.config.checks, checked)
         child = Child(prepared, steps, self._guard, began_at, RunLog(request.config.log_dir, run.run_id))
         told = describe(prepared)
-        context = write_context(self._context_dir, prepared, told)
+        context = self._contexts.pop() if self._contexts else self._new_context()
+        write_context(context, prepared, told)
         child.give(child_environment(self.inherited, told, self.passwords, context), context)
         if request.timeout_seconds:
             child.timeout_at = boottime() + request.timeout_seconds

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dataflow.model.records import Plan
+    from dataflow.model.records import Ending, Plan
     from dataflow.runjob.request import JobRequest
     from dataflow.store.store import Store
 
@@ -72,6 +72,7 @@ def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], toke
     terminals = (Terminal(1), Terminal(2))
     report = Report(terminals[1], request.quiet)
     plan = get_plan(store, request.job)
+    _check_lease(request, plan)
     claimant = claimant_of(request, token)
     _warn_other_path(plan, claimant, report)
     passwords = open_passwords(plan, passphrase)
@@ -85,6 +86,19 @@ def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], toke
     for terminal in terminals:
         terminal.flush(None)
     return code
+
+
+def _check_lease(request: JobRequest, plan: Plan) -> None:
+    """A lease given for this call must still leave time to renew it and to end the children."""
+    if request.lease_seconds is None and request.grace_seconds is None:
+        return
+    from dataflow.actions.job_rules import check_lease  # start-up: the job's own were checked when it was registered
+
+    job = plan.job
+    check_lease(
+        job.lease_seconds if request.lease_seconds is None else request.lease_seconds,
+        job.grace_seconds if request.grace_seconds is None else request.grace_seconds,
+    )
 
 
 def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
@@ -107,10 +121,17 @@ def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report
         report.say(f"{request.job}: {tally.done} done, {tally.failed} failed; nothing more to claim")
         return FAILED if tally.failed else 0
     if tally.last is not None:
-        if tally.last.outcome is RunOutcome.INVALID:
-            return FAILED
-        return tally.last.exit_code or 0
+        return _code_of(tally.last)
     return _nothing_done(request, store, worker.plan, report)
+
+
+def _code_of(ending: Ending) -> int:
+    """The script's own code, or ours where it does not tell how the run ended."""
+    if ending.outcome is RunOutcome.INTERRUPTED:
+        return LOST
+    if ending.outcome is RunOutcome.DONE or (ending.outcome is RunOutcome.FAILED and ending.exit_code):
+        return ending.exit_code or 0
+    return FAILED
 
 
 def _nothing_done(request: JobRequest, store: Store, plan: Plan, report: Report) -> int:

@@ -39,6 +39,8 @@ HEARTBEAT_AFTER_SECONDS = 1.0
 """A child that lives shorter than this needs no heartbeat thread."""
 CROWDED_BYTES = 1 << 20
 """No new work while the reader of our output is this far behind."""
+LONGEST_GATHER_SECONDS = 0.02
+"""How long an ended run may wait for others to be recorded in the same transaction."""
 RETRY_SECONDS = 1.0
 """Between two tries to record an outcome while the store is away."""
 
@@ -62,6 +64,7 @@ class Worker:
         self._heartbeat: Heartbeat | None = None
         self._exhausted = False
         self._look_for_dead = True
+        self._commit_seconds = 0.0
         self._terminals: tuple[Terminal, ...] = ()
         self._report: Report
 
@@ -75,8 +78,8 @@ class Worker:
         self._terminals, self._report = terminals, report
         self._signals.catch()
         try:
-            while self._settle() or self._children:
-                if self._children and not self._ended:
+            while self._settle() or self._children or self._is_held_up():
+                if not self._ended and (self._children or self._is_held_up()):
                     self._wait()
             return self.tally
         finally:
@@ -84,6 +87,7 @@ class Worker:
                 child.kill("RunJob ended")
             if self._heartbeat is not None:
                 self._heartbeat.stop()
+            self._launcher.close()
 
     # finishing and claiming
 
@@ -100,6 +104,7 @@ class Worker:
             failpoints.reach("before_finish")
         began_at = boottime()
         states, result = self._finish_and_claim(batch, request)
+        self._commit_seconds = boottime() - began_at
         for (ending, child), state in zip(batch, states, strict=True):
             self._settled(ending, child, state)
         self._forget_dead(request)
@@ -121,24 +126,22 @@ class Worker:
         """One transaction; while the store is away it is tried again as long as the leases may hold."""
         endings = [ending for ending, _ in batch]
         until = max((child.kill_at for _, child in batch if child is not None), default=0.0)
+        repeat = False
         while True:
             try:
-                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request)
+                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, repeat)
                 return list(states), result
             except errors.StoreUnreachable as error:
                 if boottime() + RETRY_SECONDS >= until:
                     raise
+                repeat = True
                 self._report.warn(f"{error} Trying again to record what has ended.")
                 select.poll().poll(RETRY_SECONDS * 1000)
 
     def _claim_request(self) -> ClaimRequest | None:
         """What to ask for now; None when no new work is wanted."""
-        wanted = self._request.streams - len(self._children)
-        if not self._request.drain:
-            wanted = 0 if self._children or self.tally.last or self.tally.lost or self._really_ended() else 1
-        if wanted <= 0 or self._exhausted or self.signal or self.tally.broken:
-            return None
-        if any(terminal.pending_bytes > CROWDED_BYTES for terminal in self._terminals):
+        wanted = self._count_wanted()
+        if not wanted or self._is_crowded():
             return None
         job, asked = self.plan.job, self._request
         return ClaimRequest(
@@ -151,6 +154,21 @@ class Worker:
             bool(asked.kill_command),
             credentials=tuple(sorted(self._launcher.passwords)),
         )
+
+    def _count_wanted(self) -> int:
+        """How many more runs there is room for."""
+        if self._exhausted or self.signal or self.tally.broken:
+            return 0
+        if self._request.drain:
+            return max(0, self._request.streams - len(self._children))
+        return 0 if self._children or self.tally.last or self.tally.lost or self._really_ended() else 1
+
+    def _is_crowded(self) -> bool:
+        return any(terminal.pending_bytes > CROWDED_BYTES for terminal in self._terminals)
+
+    def _is_held_up(self) -> bool:
+        """Only the reader of our output keeps us from claiming."""
+        return self._is_crowded() and bool(self._count_wanted())
 
     def _really_ended(self) -> bool:
         return any(ending.outcome is not RunOutcome.RETURNED for ending, _ in self._ended)
@@ -195,7 +213,7 @@ class Worker:
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self._report.last_lines(child.log)
-            child.close()
+            self._launcher.release(child)
 
     # one run
 
@@ -226,7 +244,7 @@ class Worker:
         del self._children[run.run_id]
         self.tally.lost += 1
         self._store.acknowledge(run.run_id, run.claimant)
-        child.close()
+        self._launcher.release(child)
         self._report.warn(
             f"{run.job} {run.dataid}: run {run.run_id} was taken away or lost its lease; its processes were ended. "
             f"See: dataflow journal --run {run.run_id}"
@@ -246,17 +264,33 @@ class Worker:
         poller.register(self._guard.fileno(), 0)
         if self._heartbeat is not None:
             poller.register(self._heartbeat.fileno(), select.POLLIN)
-        for fd, _ in poller.poll(self._patience()):
-            if fd in owners:
-                code = owners[fd].handle(fd)
-                if code is not None:
-                    self._step_ended(owners[fd], code)
+        events = poller.poll(self._patience())
+        gather_until = boottime() + min(self._commit_seconds, LONGEST_GATHER_SECONDS)
+        while events:
+            for fd, _ in events:
+                self._handle(poller, owners, fd)
+            # Those that end while a commit would last are better off sharing it.
+            left = gather_until - boottime()
+            events = poller.poll(left * 1000) if self._ended and self._children and left > 0 else []
         self._keep_promises()
+
+    def _handle(self, poller: select.poll, owners: dict[int, Child], fd: int) -> None:
+        """Reacts to an event of one child; its descriptors are not asked again once they are closed."""
+        child = owners.get(fd)
+        if child is None:
+            return
+        before = child.list_fds()
+        code = child.handle(fd)
+        for gone in set(before) - set(child.list_fds()):
+            poller.unregister(gone)
+            del owners[gone]
+        if code is not None:
+            self._step_ended(child, code)
 
     def _patience(self) -> float | None:
         """How many milliseconds may pass without an event."""
         deadlines = [at for child in self._children.values() if (at := child.next_deadline()) is not None]
-        if self._heartbeat is None:
+        if self._heartbeat is None and self._children:
             deadlines.append(self._heartbeat_at())
         if any(terminal.pending_bytes for terminal in self._terminals):
             deadlines.append(boottime() + 0.1)

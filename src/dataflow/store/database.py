@@ -68,5 +68,8 @@ if TYPE_CHECKING:
         def separate(self, patience_seconds: float) -> Database:
             """Another connection to the same place, which gives up after this long."""
 
+        def count_pages(self) -> int:
+            """Pages that statements have touched so far, in memory or not: what a claim costs, in `bench`."""
+
         def close(self) -> None:
             """Ends the connection."""

@@ -35,6 +35,8 @@ WORDS = {
     "clustered": "",
     "now_at": "clock_timestamp()",
     "now_seconds": "extract(epoch from clock_timestamp())::double precision",
+    # The time of the statement, not of the moment: only for that can an index be searched.
+    "due_now": "extract(epoch from statement_timestamp())::double precision",
     "lease_now": "extract(epoch from clock_timestamp())::double precision",
     "clock_id": "'postgres'",
     "least": "least",
@@ -215,6 +217,16 @@ class PostgresDatabase:
 
     def separate(self, patience_seconds: float) -> PostgresDatabase:
         return PostgresDatabase(self.url, self._schema, self._password, patience_seconds)
+
+    def count_pages(self) -> int:
+        connection = self._connected()
+        # A session reports what it did only now and then; its own report must come before the count.
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        row = connection.execute(
+            "SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))::bigint"
+            " FROM pg_statio_user_tables WHERE schemaname = current_schema()"
+        ).fetchone()
+        return int(row[0]) if row else 0
 
     def close(self) -> None:
         if self._connection is not None:

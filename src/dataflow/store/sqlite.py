@@ -30,6 +30,7 @@ WORDS = {
     "clustered": "WITHOUT ROWID",
     "now_at": "now_at()",
     "now_seconds": "now_seconds()",
+    "due_now": "now_seconds()",
     "lease_now": "boot_seconds()",
     "clock_id": "boot_id()",
     "least": "min",
@@ -147,6 +148,10 @@ class SqliteDatabase:
         other = SqliteDatabase(self.path, self._clock, self._boot_clock)
         other._connection.set_busy_handler(lambda tries: _wait_for_lock(tries, patience_seconds))
         return other
+
+    def count_pages(self) -> int:
+        counters = (apsw.SQLITE_DBSTATUS_CACHE_HIT, apsw.SQLITE_DBSTATUS_CACHE_MISS)
+        return sum(self._connection.status(counter)[0] for counter in counters)
 
     def close(self) -> None:
         self._connection.close()

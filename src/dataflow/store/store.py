@@ -127,13 +127,14 @@ class Store:
         return state
 
     def finish_and_claim(
-        self, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None
+        self, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None, repeat: bool = False
     ) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
         """Finishes runs and claims the next ones in one transaction.
 
-        A run that lost its lease does not spoil the others: its place in the answer holds the error.
+        A run that lost its lease does not spoil the others: its place in the answer holds the error. `repeat` says
+        that an earlier call with the same arguments may have been carried out without an answer.
         """
-        tried = False
+        tried = repeat
 
         def verb(tx: Transaction) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
             nonlocal tried

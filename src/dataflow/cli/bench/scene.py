@@ -1,13 +1,16 @@
-"""The store that is measured: one job that reads one dataset and produces another, and a claimant of its work."""
+"""What is measured: a job that reads one dataset and produces another, and a claimant of its work."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from dataflow.model.records import Claimant, ClaimRequest, Dataset, Job, JobInput, Plan
 from dataflow.store import registration
-from dataflow.store.database import Transaction
 from dataflow.store.store import Store
+
+if TYPE_CHECKING:
+    from dataflow.store.database import Transaction
 
 SOURCE = "bench_in"
 TARGET = "bench_out"
@@ -32,7 +35,7 @@ def register(store: Store) -> Plan:
 
 
 def fill(store: Store, plan: Plan, chunks: int, done: int = 0, backed_off: int = 0) -> None:
-    """Publishes chunks with their work: the first are done, the next wait for an hour, the others are claimable."""
+    """Publishes chunks with their work: first the done, then those that wait an hour, then the claimable."""
     where = {"job_id": plan.job_id, "dataset_id": plan.inputs[0].dataset_id}
     states = {
         "first_open": str(FIRST_DATAID + done),

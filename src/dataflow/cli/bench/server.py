@@ -64,7 +64,9 @@ class PrivateServer:
         self._programs = self._find_programs()
         if self._account:
             os.chown(self.folder, self._account["user"], -1)
-        self._call("initdb", "-D", self._data, "-U", "postgres", "--encoding=UTF8", "--locale=C", "--auth=trust")
+        self._call(
+            "initdb", "-D", self._data, "-U", "postgres", "--encoding=UTF8", "--locale=C", "--auth=trust"
+        )
         settings = SETTINGS | {"unix_socket_directories": self.folder}
         with open(os.path.join(self._data, "postgresql.conf"), "a", encoding="utf-8") as file:
             file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
@@ -72,12 +74,20 @@ class PrivateServer:
         self._call("pg_ctl", "-D", self._data, "-w", "-s", "-t", "60", "-l", log, "start")
         with open(os.path.join(self._data, "postmaster.pid"), encoding="ascii") as file:
             pid = file.readline().strip()
-        subprocess.run(["/bin/sh", "-c", WATCH, "watch", str(os.getpid()), pid], check=True, start_new_session=True)
+        subprocess.run(
+            ["/bin/sh", "-c", WATCH, "watch", str(os.getpid()), pid], check=True, start_new_session=True
+        )
 
     def _find_programs(self) -> str:
         wheel = find_wheel()
         assert wheel is not None
-        probe = ["/bin/sh", "-c", 'test -x "$1"', "probe", os.path.join(wheel, "pginstall", "bin", "postgres")]
+        probe = [
+            "/bin/sh",
+            "-c",
+            'test -x "$1"',
+            "probe",
+            os.path.join(wheel, "pginstall", "bin", "postgres"),
+        ]
         if subprocess.run(probe, check=False, cwd="/", **self._account).returncode:
             # Root's home is closed to others: the server gets a copy, with the libraries that lie beside it.
             for folder in (wheel, f"{wheel}.libs"):

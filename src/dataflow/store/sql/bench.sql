@@ -1,15 +1,15 @@
 -- name: fill_chunks
--- Published chunks with eight-digit dataids, as many as wanted, in no more time than the rows need.
+-- Published chunks with eight-digit dataids.
 WITH RECURSIVE number (i) AS (SELECT 10000000 UNION ALL SELECT i + 1 FROM number WHERE i + 1 < 10000000 + :chunks)
 INSERT INTO chunk (dataset_id, dataid, sort_key, version, modified_at)
 SELECT :dataset_id, CAST(i AS text), '8' || CAST(i AS text), 1, $now_at FROM number
 
 -- name: fill_work
--- The work these chunks call for: the first :done are done, the next :backed_off wait for another hour.
-INSERT INTO work (job_id, dataid, sort_key, state, missing, run_id, not_before, modified_at)
+-- The work these chunks call for: the first are done, the next wait for another hour, the rest is claimable.
+INSERT INTO work (job_id, dataid, sort_key, state, missing, not_before, modified_at)
 SELECT :job_id, c.dataid, c.sort_key,
        CASE WHEN c.dataid < :first_open THEN 'DONE' WHEN c.dataid < :first_claimable THEN 'WAITING' ELSE 'CLAIMABLE' END,
-       0, 0,
+       0,
        CASE WHEN c.dataid >= :first_open AND c.dataid < :first_claimable THEN $now_seconds + 3600 END,
        $now_at
 FROM chunk c
@@ -28,12 +28,33 @@ SELECT work_id, job_id, dataid, 1, 'done ' || dataid, 'bench', 'bench', 'bench',
        300, 10, 0, $clock_id, $now_at, 'DONE', 0
 FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY work_id
 
--- name: fill_run_ids
-UPDATE work SET run_id = (SELECT r.run_id FROM run r WHERE r.work_id = work.work_id)
-WHERE job_id = :job_id AND state = 'DONE'
-
 -- name: fill_pins
 INSERT INTO run_input (run_id, position, chunk_id, version)
 SELECT r.run_id, 0, c.chunk_id, 1
 FROM run r JOIN chunk c ON c.dataset_id = :dataset_id AND c.dataid = r.dataid
 WHERE r.job_id = :job_id ORDER BY r.run_id
+
+-- name: fill_outputs
+INSERT INTO chunk (dataset_id, dataid, sort_key, version, run_id, modified_at)
+SELECT :dataset_id, w.dataid, w.sort_key, 1, r.run_id, $now_at
+FROM run r JOIN work w ON w.work_id = r.work_id
+WHERE r.job_id = :job_id ORDER BY r.run_id
+
+-- name: count_work
+SELECT count(*) FROM work
+
+-- name: count_done
+SELECT count(*) FROM work WHERE state = 'DONE'
+
+-- name: analyze
+-- Nothing to do: SQLite chooses the claim's indexes without statistics.
+SELECT 1
+
+-- name: analyze @postgres
+-- What autovacuum does some minutes after so many rows.
+ANALYZE chunk, work, work_input, run, run_input
+
+-- name: empty @postgres
+-- Takes the tables away again; what stays is an empty schema.
+DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, work, work_input, run,
+           run_input, journal, verb_token, migration CASCADE

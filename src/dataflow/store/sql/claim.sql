@@ -2,11 +2,11 @@
 -- The job, and whether anything must be done before a claim: a calendar is due, a lease has lapsed, a wait is over.
 SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.retries, j.revision, j.script_path,
        EXISTS (SELECT 1 FROM job_input i JOIN calendar c ON c.dataset_id = i.dataset_id
-               WHERE i.job_id = j.job_id AND c.due_at <= $now_seconds),
+               WHERE i.job_id = j.job_id AND c.due_at <= $due_now),
        EXISTS (SELECT 1 FROM run r WHERE r.job_id = j.job_id AND r.ended_at IS NULL
                AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
-               AND w.not_before <= $now_seconds)
+               AND w.not_before <= $due_now)
 FROM job j
 WHERE j.job_id = :job_id
 
@@ -58,7 +58,7 @@ RETURNING state
 UPDATE work
 SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, not_before = NULL, modified_at = $now_at
 WHERE work_id IN (SELECT work_id FROM work
-                  WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before <= $now_seconds
+                  WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before <= $due_now
                   ORDER BY not_before LIMIT 1000 $skip_locked)
   AND state = 'WAITING'
 

@@ -1,0 +1,150 @@
+"""Doctor: is everything as it must be? Each finding is ok, a warning or a problem, with the next command."""
+
+from __future__ import annotations
+
+import time
+
+from dataflow.actions.findings import (
+    OK,
+    PROBLEM,
+    WARNING,
+    Finding,
+    list_lock_findings,
+    list_permission_findings,
+)
+from dataflow.actions.next_commands import run_command, shell
+from dataflow.actions.oracle import list_discrepancies, rebuild
+from dataflow.store.queries import SCHEMA_VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dataflow.config.settings import Config
+    from dataflow.store.database import Row
+    from dataflow.store.store import Store
+
+SAFE_SQLITE = (3, 51, 3)
+"""The first SQLite in which several writers in WAL mode cannot corrupt the file."""
+
+MOST_SKEW_SECONDS = 2.0
+SHOWN = 5
+VANISHING = frozenset({"tmpfs", "ramfs"})
+
+
+def examine(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
+    """Looks at the store and at this machine, one finding after the other."""
+    yield from examine_machine(config, is_dead)
+    yield from _schema(store)
+    yield from _sqlite(store) if store.database.dialect == "sqlite" else _postgres(store)
+    yield from _clock(store)
+    yield from _leases(store, config, is_dead)
+    yield from _readiness(store)
+
+
+def examine_machine(config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
+    """What can be said without a store."""
+    yield from list_permission_findings(config)
+    yield from list_lock_findings(config, is_dead)
+
+
+def _schema(store: Store) -> Iterator[Finding]:
+    found = store.database.schema_version()
+    if found == SCHEMA_VERSION:
+        yield Finding("store", OK, f"{store.database.url} answers, with schema {found}")
+    else:
+        text = f"{store.database.url} has schema {found}, this version needs {SCHEMA_VERSION}"
+        yield Finding("store", PROBLEM, text, "dataflow db upgrade")
+
+
+def _sqlite(store: Store) -> Iterator[Finding]:
+    from dataflow.store.sqlite import file_system_of
+
+    version = _first(store, "select sqlite_version()")[0]
+    if tuple(map(int, version.split("."))) >= SAFE_SQLITE:
+        yield Finding("sqlite", OK, f"SQLite {version}")
+    else:
+        text = f"SQLite {version} can corrupt a store that several processes write"
+        yield Finding("sqlite", PROBLEM, text, "pip install --upgrade apsw")
+    path = store.database.url.removeprefix("sqlite:///")
+    kind = file_system_of(path)
+    if kind in VANISHING:
+        yield Finding(
+            "disk", WARNING, f"{path} is on {kind}, which a restart empties", "dataflow status --store URL"
+        )
+    else:
+        yield Finding("disk", OK, f"{path} is on {kind or 'an unknown file system'}")
+
+
+def _postgres(store: Store) -> Iterator[Finding]:
+    version, fsync = _first(store, "select current_setting('server_version'), current_setting('fsync')")
+    if fsync == "on":
+        yield Finding("postgresql", OK, f"PostgreSQL {version}")
+    else:
+        text = f"PostgreSQL {version} runs with fsync off: a crash of its machine can lose the store"
+        yield Finding("postgresql", WARNING, text, "psql -c 'ALTER SYSTEM RESET fsync'")
+
+
+def _clock(store: Store) -> Iterator[Finding]:
+    if store.database.dialect == "sqlite":
+        yield Finding("clock", OK, "the store uses this machine's clock")
+        return
+    before = time.time()
+    row = store.find("reading.now")
+    after = time.time()
+    theirs = float(row[0]) if row else after
+    # The answer was made somewhere between the two, so only what lies outside of them is skew.
+    skew = max(before - theirs, theirs - after, 0.0)
+    if skew <= MOST_SKEW_SECONDS:
+        yield Finding("clock", OK, f"this machine's clock is within {MOST_SKEW_SECONDS:.0f} s of the store's")
+    else:
+        text = f"this machine's clock is {skew:.1f} s off the store's: the times it shows are wrong"
+        yield Finding("clock", WARNING, text, "timedatectl status")
+
+
+def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
+    lapsed = [(*row, "its lease has lapsed") for row in store.rows("reading.lapsed_runs")]
+    live = store.rows("doctor.live_runs")
+    gone = [(*row[:4], "its process is gone") for row in live if row[3] == config.host and is_dead(row[4])]
+    for run_id, job, dataid, host, why in lapsed + gone:
+        plan = store.find_plan(job) if job else None
+        text = f"run {run_id} of {job}/{dataid} on {host}: {why}, and no claim has come since to take it over"
+        yield Finding("leases", WARNING, text, run_command(plan) if plan else f"dataflow cancel {run_id}")
+    for job, dataid, run_id in store.rows("doctor.orphaned_running", most=SHOWN):
+        text = f"{job}/{dataid} is RUNNING, but its run {run_id} is not"
+        yield Finding("leases", PROBLEM, text, shell("dataflow", "mark", job, dataid, "FAILED"))
+    if not lapsed and not gone:
+        yield Finding("leases", OK, f"{len(live)} runs hold good leases")
+
+
+def _readiness(store: Store) -> Iterator[Finding]:
+    """Kept readiness against the oracle, and against its own rows."""
+    plans = store.list_plans()
+    wrong = {plan.job.name: found for plan in plans if (found := list_discrepancies(store, plan))}
+    for job, found in wrong.items():
+        shown = "; ".join([f"{job}/{item.dataid} {item.text}" for item in found[:SHOWN]])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        yield Finding("readiness", PROBLEM, shown + more, "dataflow doctor --repair")
+    for job, dataid, missing in store.rows("doctor.miscounted_work", most=SHOWN):
+        if job not in wrong:
+            text = f"{job}/{dataid} counts {missing} missing inputs, its rows say otherwise"
+            yield Finding("readiness", PROBLEM, text, "dataflow doctor --repair")
+            wrong[job] = []
+    if not wrong:
+        yield Finding("readiness", OK, f"what is kept about {len(plans)} jobs is what their inputs say")
+
+
+def repair(store: Store) -> list[str]:
+    """Counts the inputs of every job's work anew where what is kept is wrong; gives the jobs' names."""
+    miscounted = {row[0] for row in store.rows("doctor.miscounted_work", most=1 << 31)}
+    mended = []
+    for plan in store.list_plans():
+        if plan.job.name in miscounted or list_discrepancies(store, plan):
+            rebuild(store, plan)
+            mended.append(plan.job.name)
+    return mended
+
+
+def _first(store: Store, sql: str) -> Row:
+    _, rows = store.database.select(sql)
+    return next(iter(list(rows)))

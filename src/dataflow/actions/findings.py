@@ -1,0 +1,107 @@
+"""What the doctor finds on this machine: clocks, file modes, leftover locks."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from dataflow.actions.next_commands import shell
+from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE
+from dataflow.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dataflow.config.settings import Config
+
+OK, WARNING, PROBLEM = "ok", "warning", "problem"
+OTHERS_READ = stat.S_IROTH
+OTHERS_WRITE = stat.S_IWOTH
+
+
+@record
+class Finding:
+    """One thing the doctor looked at: how it is, and the command that mends it."""
+
+    check: str
+    level: str
+    text: str
+    next: str = ""
+
+
+def list_permission_findings(config: Config) -> Iterator[Finding]:
+    """Who else may read or change the store, the logs, the locks and the files that hold secrets."""
+    found = [*_store_modes(config), *_folder_modes(config), *_secret_modes(config)]
+    yield from found
+    if not found:
+        yield Finding("permissions", OK, "nobody else can read or change the store, logs, locks and secrets")
+
+
+def list_lock_findings(config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
+    """Lock files that killed processes left behind: harmless, but many are a sign."""
+    try:
+        names = [name for name in os.listdir(config.lock_dir) if name.endswith(".lock")]
+    except FileNotFoundError:
+        names = []
+    except OSError as error:
+        yield Finding(
+            "locks", PROBLEM, f"{config.lock_dir}: {error.strerror}", shell("ls", "-ld", config.lock_dir)
+        )
+        return
+    dead = [name for name in sorted(names) if is_dead(name.removesuffix(".lock"))]
+    if dead:
+        text = f"{len(dead)} of {len(names)} lock files in {config.lock_dir} are of processes that are gone"
+        paths = [os.path.join(config.lock_dir, name) for name in dead[:5]]
+        yield Finding("locks", WARNING, text, shell("rm", *paths))
+    else:
+        yield Finding("locks", OK, f"{len(names)} processes hold their locks in {config.lock_dir}")
+
+
+def _store_modes(config: Config) -> Iterator[Finding]:
+    path = config.store_url.removeprefix("sqlite:///")
+    if path == config.store_url or not os.path.exists(path):
+        return
+    for file in (path, f"{path}-wal", f"{path}-shm"):
+        changed = list(_judge(file, OTHERS_WRITE, PROBLEM, "changed", "o-rw"))
+        yield from changed or _judge(file, OTHERS_READ, WARNING, "read", "o-r")
+    yield from _judge(os.path.dirname(path), OTHERS_WRITE, PROBLEM, "changed", "o-w")
+
+
+def _folder_modes(config: Config) -> Iterator[Finding]:
+    yield from _judge(config.log_dir, OTHERS_READ, WARNING, "read", "o-rx")
+    for folder in (config.log_dir, config.lock_dir):
+        yield from _judge(folder, OTHERS_WRITE, PROBLEM, "changed", "o-w")
+
+
+def _secret_modes(config: Config) -> Iterator[Finding]:
+    for name in (PROJECT_FILE, PROPERTIES_FILE):
+        path = os.path.join(config.project_dir, name)
+        # It names commands that are run: whoever can write it is whoever runs them.
+        yield from _judge(path, OTHERS_WRITE, PROBLEM, "changed", "o-w")
+        if _holds_secret(path):
+            yield from _judge(path, OTHERS_READ, WARNING, "read, and it holds an encrypted password", "o-r")
+    if config.passkey_file:
+        yield from _judge(config.passkey_file, stat.S_IRWXG | stat.S_IRWXO, PROBLEM, "read", "go=")
+
+
+def _judge(path: str, bits: int, level: str, verb: str, change: str) -> Iterator[Finding]:
+    try:
+        mode, folder = os.stat(path).st_mode, os.stat(os.path.dirname(path) or ".").st_mode
+    except OSError:
+        return
+    if not folder & (stat.S_IXGRP | stat.S_IXOTH):
+        return  # nobody else can get into the folder
+    # In a sticky folder such as /tmp others may add, but not replace.
+    if mode & bits and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
+        text = f"{path} (mode {stat.S_IMODE(mode):04o}) can be {verb} by others"
+        yield Finding("permissions", level, text, shell("chmod", change, path))
+
+
+def _holds_secret(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return False
+    return "encrypted" in text

@@ -1,0 +1,116 @@
+"""The seeds' own rule, written slowly and plainly over what is published, held against what the store keeps.
+
+The claim never asks this: it trusts the counts that every publish moves. The doctor and the tests ask both.
+"""
+
+from __future__ import annotations
+
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import SAME, consumers_of, needed_dataids
+from dataflow.model.record import record
+from dataflow.model.status import WorkState
+from dataflow.store import registration
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dataflow.model.records import Plan, PlanInput
+    from dataflow.store.database import Transaction
+    from dataflow.store.store import Store
+
+
+@record
+class Discrepancy:
+    """One work whose kept readiness is not what its inputs say."""
+
+    dataid: str
+    text: str
+
+
+def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
+    """Every work of a job whose kept readiness is wrong.
+
+    What is kept and what is published are read one after the other, so that a move in between looks like an
+    error; such a one is gone when it is looked for again.
+    """
+    found = list(_compare(store, plan))
+    if not found:
+        return []
+    again = set(_compare(store, plan))
+    return [item for item in found if item in again]
+
+
+def rebuild(store: Store, plan: Plan) -> None:
+    """Counts the inputs of all of a job's work anew, as registering the job does."""
+
+    def verb(tx: Transaction) -> None:
+        tx.lock("registration.lock_datasets", dataset_ids=sorted(source.dataset_id for source in plan.inputs))
+        registration.rebuild_work(tx, plan.job_id, plan.job)
+        write_journal(tx, Entry("repair", store.actor, plan.job.name, why="dataflow doctor --repair"))
+
+    store.register(verb)
+
+
+def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
+    """Each dataid that a ready chunk calls for, with how many of the job's inputs lack a chunk it needs."""
+    if all(source.mapping == SAME for source in plan.inputs):
+        yield from (
+            (row[0], int(row[1])) for row in store.database.stream("reading.oracle", job_id=plan.job_id)
+        )
+        return
+    ready = _ready_dataids(store, plan)
+    called: set[str] = set()
+    for source in plan.inputs:
+        for dataid in ready[source.position]:
+            called.update(consumers_of(source.mapping, dataid, Grain(plan.grain), plan.timezone))
+    for dataid in called:
+        yield dataid, count_missing(plan, dataid, ready)
+
+
+def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
+    """How many inputs of one work lack a chunk it needs."""
+    return sum(1 for source in plan.inputs if not _needed(plan, source, dataid) <= ready[source.position])
+
+
+def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
+    first = plan.job.start or None
+    return set(needed_dataids(source.mapping, dataid, Grain(plan.grain), plan.timezone, first))
+
+
+def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:
+    return {
+        source.position: {row[0] for row in store.rows("reading.ready_dataids", dataset_id=source.dataset_id)}
+        for source in plan.inputs
+    }
+
+
+def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
+    kept: dict[str, int] = {}
+    for dataid, state, missing, _, waits in store.database.stream(
+        "reading.kept_readiness", job_id=plan.job_id
+    ):
+        kept[dataid] = missing
+        if state == WorkState.CLAIMABLE and missing:
+            yield Discrepancy(dataid, f"is CLAIMABLE although {missing} inputs are missing")
+        if state == WorkState.WAITING and not missing and not waits:
+            yield Discrepancy(dataid, "is WAITING although nothing is missing")
+    for dataid, expected in expected_missing(store, plan):
+        found = kept.pop(dataid, None)
+        if found is None:
+            yield Discrepancy(dataid, "is called for by a ready chunk but does not exist")
+        elif found != expected:
+            yield Discrepancy(dataid, f"counts {found} missing inputs, {expected} are missing")
+    yield from _compare_uncalled(store, plan, kept)
+
+
+def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterator[Discrepancy]:
+    """Work that no ready chunk calls for any more, or that was forced."""
+    if not kept:
+        return
+    ready = _ready_dataids(store, plan)
+    for dataid, found in kept.items():
+        expected = count_missing(plan, dataid, ready)
+        if found != expected:
+            yield Discrepancy(dataid, f"counts {found} missing inputs, {expected} are missing")

@@ -1,0 +1,158 @@
+"""`dataflow completion`: scripts that let bash, zsh and fish complete commands, options, datasets and jobs.
+
+The scripts only hand the words typed so far to a hidden call of this command, so they are never out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+
+from dataflow.cli.main import COMMANDS, build_parser, list_subcommands
+from dataflow.errors import DataFlowError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dataflow.cli.context import Context
+
+BASH = """\
+_dataflow_complete() {
+    local IFS=$'\\n'
+    COMPREPLY=($(dataflow completion words "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null))
+}
+complete -o default -o bashdefault -F _dataflow_complete dataflow RunJob
+"""
+ZSH = """\
+#compdef dataflow RunJob
+_dataflow_complete() {
+    local -a found
+    found=("${(@f)$(dataflow completion words "${(@)words[1,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "${found[1]}" ]]; then compadd -- "${found[@]}"; else _files; fi
+}
+compdef _dataflow_complete dataflow RunJob
+"""
+FISH = """\
+function __dataflow_complete
+    dataflow completion words (commandline -opc) (commandline -ct) 2>/dev/null
+end
+complete -c dataflow -a '(__dataflow_complete)'
+complete -c RunJob -a '(__dataflow_complete)'
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+PATIENCE_SECONDS = 2
+"""How long a key press may wait for the store."""
+
+_NAMES = {"DATASET": "dataset", "JOB": "job"}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `completion`."""
+    epilog = "bash: source <(dataflow completion bash)    fish: dataflow completion fish | source"
+    parser = subparsers.add_parser("completion", description=__doc__, epilog=epilog)
+    parser.add_argument("shell", choices=[*SCRIPTS, "words"], metavar="bash|zsh|fish")
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(call=completion)
+
+
+def completion(args: argparse.Namespace, context: Context) -> int:
+    """Prints a script; or, for the scripts, what may stand where the last word stands."""
+    if args.shell in SCRIPTS:
+        print(SCRIPTS[args.shell], end="")
+        return 0
+    program, *words = args.words or ["dataflow"]
+    current = words[-1] if words else ""
+    for word in candidates(os.path.basename(program), words[:-1], current, context):
+        if word.startswith(current):
+            print(word)
+    return 0
+
+
+def candidates(program: str, typed: list[str], current: str, context: Context) -> list[str]:
+    """What may come after the typed words; nothing where a file or a free text is meant."""
+    if program == "RunJob":
+        return _after_runjob(typed, current, context)
+    word = next((word for word in typed if not word.startswith("-")), "")
+    if not word:
+        return ["--store", "--version", "--help"] if current.startswith("-") else list(COMMANDS)
+    if word not in COMMANDS:
+        return []
+    rest = typed[typed.index(word) + 1 :]
+    if word == "force" and not rest:
+        return _list_names(context, "job")
+    if COMMANDS[word][0] == "runjob":
+        return _after_runjob(rest, current, context)
+    parser = build_parser(word)[1]
+    while rest and (under := list_subcommands(parser)) and rest[0] in under:
+        parser, rest = under[rest[0]], rest[1:]
+    return _after(parser, rest, current, context, _NAMES.get(word.upper(), ""))
+
+
+def _after_runjob(typed: list[str], current: str, context: Context) -> list[str]:
+    from dataflow.cli.runjob import _parser
+
+    return _after(_parser("RunJob"), typed, current, context, "")
+
+
+def _after(
+    parser: argparse.ArgumentParser, typed: list[str], current: str, context: Context, subject: str
+) -> list[str]:
+    """The values of an option, the options of a command, or what its next positional argument may be."""
+    previous = parser._option_string_actions.get(typed[-1]) if typed else None
+    if previous is not None and previous.nargs != 0:
+        return _values(previous, context)
+    if current.startswith("-"):
+        return sorted(parser._option_string_actions)
+    if under := list_subcommands(parser):
+        return list(under)
+    positionals = [action for action in parser._actions if not action.option_strings]
+    if not positionals:
+        return []
+    found = _values(positionals[min(_count_positionals(parser, typed), len(positionals) - 1)], context)
+    return found or (_list_names(context, subject) if subject else [])
+
+
+def _count_positionals(parser: argparse.ArgumentParser, typed: list[str]) -> int:
+    count, skip = 0, False
+    for word in typed:
+        action = parser._option_string_actions.get(word)
+        if action is not None:
+            skip = action.nargs != 0
+        elif not skip:
+            count += 1
+        else:
+            skip = False
+    return count
+
+
+def _values(action: argparse.Action, context: Context) -> list[str]:
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices if choice != "words"]
+    # A metavar such as DATASET[:previous] says what is meant, or else the argument's own name does.
+    meant = (str(action.metavar).partition("[")[0], action.dest.upper())
+    kind = next((_NAMES[name] for name in meant if name in _NAMES), None)
+    return _list_names(context, kind) if kind else []
+
+
+def _list_names(context: Context, kind: str) -> list[str]:
+    """Names from the store, if it is there and answers soon; a key press creates nothing and asks nothing."""
+    try:
+        config = context.config
+        path = config.store_url.removeprefix("sqlite:///")
+        if path != config.store_url and not os.path.exists(path):
+            return []
+        if config.store_password_record and not (config.passkey or config.passkey_file):
+            return []
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.alarm(PATIENCE_SECONDS)
+        return context.store.list_names(kind)
+    except (DataFlowError, TimeoutError):
+        return []
+    finally:
+        signal.alarm(0)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError

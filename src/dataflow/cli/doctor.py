@@ -1,0 +1,66 @@
+"""`dataflow doctor`: readiness against the seeds' rule, leases, clocks, permissions; exit 1 on a problem."""
+
+from __future__ import annotations
+
+from dataflow.actions.doctor import examine, examine_machine, repair
+from dataflow.actions.findings import PROBLEM, Finding
+from dataflow.cli.output import add_json_option, show_rows
+from dataflow.errors import DataFlowError, SchemaMismatch
+from dataflow.runjob.lock import is_dead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dataflow.cli.context import Context
+
+COLUMNS = ("check", "level", "text", "next")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `doctor`."""
+    parser = subparsers.add_parser("doctor", help="check everything", description=__doc__)
+    parser.add_argument(
+        "--repair", action="store_true", help="count anew the inputs of work where the count is wrong"
+    )
+    add_json_option(parser)
+    parser.set_defaults(call=doctor)
+
+
+def doctor(args: argparse.Namespace, context: Context) -> int:
+    """Examines the store and this machine."""
+    if args.repair:
+        mended = repair(context.store)
+        context.say(
+            f"Counted anew: {', '.join(mended)}" if mended else "Nothing to repair: all counts are right."
+        )
+    findings = list(list_findings(context))
+    show_rows([{name: getattr(found, name) for name in COLUMNS} for found in findings], COLUMNS, args.json)
+    return 1 if any(found.level == PROBLEM for found in findings) else 0
+
+
+def list_findings(context: Context) -> Iterator[Finding]:
+    """All findings; a store that does not answer is one of them, and the rest is examined all the same."""
+    config = context.config
+
+    def is_gone(name: str) -> bool:
+        return is_hex(name) and is_dead(config.lock_dir, name)
+
+    try:
+        store = context.store
+        store.find("reading.now")
+    except DataFlowError as error:
+        yield from examine_machine(config, is_gone)
+        command = (
+            "dataflow db upgrade" if isinstance(error, SchemaMismatch) else "dataflow doctor --store URL"
+        )
+        yield Finding("store", PROBLEM, str(error), command)
+        return
+    yield from examine(store, config, is_gone)
+
+
+def is_hex(name: str) -> bool:
+    """True for what can be a claimant's name; a lock folder may hold other files."""
+    return 0 < len(name) <= 64 and set(name) <= set("0123456789abcdef")

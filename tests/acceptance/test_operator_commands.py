@@ -1,0 +1,120 @@
+"""The commands that move work by hand: ready, withdraw, resubmit, hold, release, mark, cancel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.commands import Commands, open_commands
+from tests.acceptance.flow import RECORDS, Flow, finish, wait_until
+
+
+@pytest.fixture
+def bob(
+    tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """One job between two datasets, on each kind of store."""
+    dataflow = open_commands(tmp_path, store_url, monkeypatch, capsys)
+    dataflow.say("dataset add bobin")
+    dataflow.say("dataset add bobout")
+    dataflow.say("job add loadbob --in bobin --out bobout")
+    return dataflow
+
+
+def dataids(dataflow: Commands, dataset: str = "bobin") -> list[str]:
+    return [row["dataid"] for row in dataflow.json("chunks", dataset)]
+
+
+def statuses(dataflow: Commands, dataset: str = "bobout") -> dict[str, str]:
+    return {row["dataid"]: row["status"] for row in dataflow.json("chunks", dataset)}
+
+
+def test_ready_takes_dataids_ranges_and_files(bob: Commands) -> None:
+    assert "bobin: 2 made ready." in bob.say("ready bobin 2.0 10.0").err
+    assert "bobin: 1 made ready, 1 ready already." in bob.say("ready bobin 2.0 1.0").err
+    assert dataids(bob) == ["1.0", "2.0", "10.0"]
+    assert "100 made ready" in bob.say("ready bobin --from shard-001 --to shard-100").err
+    (bob.path / "list").write_bytes(b"\xef\xbb\xbfa\r\n\r\nb\nc")
+    assert "3 made ready" in bob.say("ready bobin --file list").err
+    assert "2 made ready" in bob.say("ready bobin --file -", stdin="d\ne\n").err
+    assert len(dataids(bob)) == 108
+
+
+def test_a_range_goes_by_the_grain_of_the_dataset(bob: Commands) -> None:
+    bob.say("dataset add days --grain daily")
+    assert "3 made ready" in bob.say("ready days --from 2024-02-28 --to 2024-03-01").err
+    assert dataids(bob, "days") == ["2024-02-28", "2024-02-29", "2024-03-01"]
+    bob.say("dataset add hours --grain hourly --timezone Europe/London")
+    assert "25 made ready" in bob.say("ready hours --from 2026-10-25T00 --to 2026-10-25T23").err
+
+
+def test_a_new_version_is_made_only_when_it_is_asked_for(bob: Commands) -> None:
+    bob.say("ready bobin 1.0")
+    assert "0 made ready, 1 ready already" in bob.say("ready bobin 1.0").err
+    assert "1 made ready" in bob.say("ready bobin 1.0 --again").err
+    assert bob.json("chunks", "bobin")[0]["version"] == 2
+
+
+def test_chunks_are_withdrawn_and_come_back(bob: Commands) -> None:
+    bob.say("ready bobin 1.0 2.0")
+    assert "1 withdrawn, 1 not published" in bob.say("withdraw bobin 1.0 3.0 --why broken").err
+    assert statuses(bob, "bobin") == {"1.0": "PENDING", "2.0": "READY"}
+    bob.say("ready bobin 1.0")
+    assert statuses(bob, "bobin") == {"1.0": "READY", "2.0": "READY"}
+
+
+def test_work_is_held_released_marked_and_resubmitted(bob: Commands) -> None:
+    bob.say("ready bobin --from 1 --to 9")
+    assert "2 held" in bob.say("hold loadbob 1 2 --why ask").err
+    assert "all of it was already held" in bob.say("hold loadbob 1").err
+    assert statuses(bob)["1"] == "HOLD"
+    assert "2 released" in bob.say("release loadbob --from 1 --to 5").err
+    assert "was CLAIMABLE and is marked READY" in bob.say("mark loadbob 3 ready").err
+    assert "marked FAILED" in bob.say("mark loadbob 4 FAILED").err
+    assert "marked INVALID" in bob.say("mark loadbob 5 INVALID").err
+    assert [statuses(bob)[name] for name in "345"] == ["READY", "FAILED", "INVALID"]
+    assert "1 resubmitted" in bob.say("resubmit loadbob --failed").err
+    assert "1 resubmitted" in bob.say("resubmit loadbob --invalid").err
+    assert "there is no such work" in bob.say("resubmit loadbob --failed").err
+    assert "9 resubmitted" in bob.say("resubmit loadbob --from 1 --to 9").err
+    assert set(statuses(bob).values()) == {"RESUBMIT"}
+
+
+def test_a_whole_job_is_held_and_released(bob: Commands) -> None:
+    assert "Job loadbob is held" in bob.say("hold loadbob").err
+    assert "Job loadbob was already held" in bob.say("hold loadbob").err
+    assert bob.json("job", "show", "loadbob")["hold"] is True
+    assert "Job loadbob is released" in bob.say("release loadbob").err
+    assert "Job loadbob was not held" in bob.say("release loadbob").err
+
+
+def test_every_move_is_in_the_journal_with_who_and_why(bob: Commands) -> None:
+    bob.say("ready bobin 1")
+    bob("hold", "loadbob", "1", "--why", "ask the owner")
+    bob("mark", "loadbob", "1", "FAILED", "--why", "no owner")
+    lines = bob.json("journal")
+    told = {line["action"]: line for line in lines}
+    assert told["hold"]["why"] == "ask the owner"
+    assert "no owner" in told["mark"]["why"]
+    assert {"dataset add", "job add", "ready"} <= set(told)
+    assert all("@" in line["actor"] for line in lines)
+
+
+def test_a_cancelled_run_ends_and_its_work_waits_for_a_resubmit(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1.0")
+    flow.script("loadbob.sh", f"{RECORDS}; sleep 60")
+    running = flow.start("loadbob.sh")
+    wait_until(flow.lines)
+    [run] = flow.json("runs")
+    told = flow.dataflow("cancel", str(run["run_id"]), "--why", "wrong day").stderr
+    assert "notices within seconds" in told
+    assert "dataflow resubmit loadbob 1.0" in told
+    assert finish(running)[0] != 0
+    assert flow.states() == {"1.0": "FAILED"}
+    assert "already ended as CANCELLED" in flow.dataflow("cancel", str(run["run_id"]), check=False).stderr
+    flow.script("loadbob.sh")
+    flow.dataflow("resubmit", "loadbob", "1.0")
+    flow.runjob("loadbob.sh")
+    assert flow.lines() == ["1.0", "1.0"]

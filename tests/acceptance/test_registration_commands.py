@@ -1,0 +1,222 @@
+"""The commands that say what there is: init, dataset, job, apply, export, db, secret, purge."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.commands import Commands, open_commands
+from tests.acceptance.flow import Flow
+from tests.project import Project
+
+
+@pytest.fixture
+def dataflow(
+    tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """The command on each kind of store."""
+    return open_commands(tmp_path, store_url, monkeypatch, capsys)
+
+
+@pytest.fixture
+def embedded(
+    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """The command on the embedded store, for what does not depend on the kind."""
+    return open_commands(tmp_path, sqlite_url, monkeypatch, capsys)
+
+
+def test_the_quick_start_of_the_seeds_works_in_its_own_words(flow: Flow) -> None:
+    for words in (
+        ("dataset", "add", "bobin"),
+        ("dataset", "add", "bobout"),
+        ("job", "add", "loadbob", "--in", "bobin", "--out", "bobout"),
+        ("ready", "bobin", "1.0"),
+    ):
+        flow.dataflow(*words)
+    flow.script("loadbob.sh", 'echo "got $dataid of $bobin_datasetid"')
+    assert "got 1.0 of bobin" in flow.runjob("./loadbob.sh").stdout
+    assert "got" not in flow.runjob("./loadbob.sh").stdout
+    assert flow.json("runs")[0]["outcome"] == "DONE"
+    assert "bobout" in flow.dataflow("sql", "select * from datastatus").stdout
+    flow.dataflow("resubmit", "loadbob", "1.0")
+    assert "got 1.0 of bobin" in flow.runjob("./loadbob.sh").stdout
+
+
+def test_an_example_project_runs_as_it_is_told(project: Project) -> None:
+    told = project.run("dataflow", "init", "--example", "demo").stderr
+    steps = told.partition("Next: cd demo && ")[2].strip().split(" && ")
+    inside = Project(project.path / "demo", project.home)
+    for step in steps:
+        inside.run(*step.split())
+    statuses = inside.json("dataflow", "chunks", "squares")
+    assert [(row["dataid"], row["status"]) for row in statuses] == [(name, "READY") for name in "123"]
+    [output] = (inside.path / "data" / "squares" / "2").iterdir()
+    assert output.read_text() == "100\n400\n900\n"
+    assert (inside.path / ".gitignore").read_text() == ".dataflow/\n"
+
+
+def test_init_overwrites_nothing(embedded: Commands) -> None:
+    (embedded.path / ".gitignore").write_text("*.pyc")
+    embedded("init")
+    assert (embedded.path / ".gitignore").read_text() == "*.pyc\n.dataflow/\n"
+    written = (embedded.path / "dataflow.toml").read_text()
+    done = embedded("init", "--example", code=75)
+    assert "dataflow.toml is there already; nothing was written" in done.err
+    assert (embedded.path / "dataflow.toml").read_text() == written
+    assert not (embedded.path / "square.sh").exists()
+    embedded("init", ".", code=75)
+    embedded("init", "below/it")
+    assert (embedded.path / "below" / "it" / "dataflow.toml").exists()
+
+
+def test_the_projects_an_init_writes_are_sound(embedded: Commands) -> None:
+    embedded("init", "--example")
+    assert os.stat(embedded.path / "square.sh").st_mode & stat.S_IXUSR
+    done = embedded("apply", code=64)
+    assert "+ dataset numbers" in done.out
+    assert "dataflow apply --yes" in done.err
+    assert embedded.json("dataset", "list") == []
+    assert "3 added" in embedded("apply", "--yes").err
+    assert "Nothing to change" in embedded("apply").err
+
+
+def test_datasets_are_added_changed_listed_shown_and_removed(dataflow: Commands) -> None:
+    assert "Dataset bobin added" in dataflow.say("dataset add bobin --hostname db1 --grain daily").err
+    assert "Dataset bobin unchanged" in dataflow.say("dataset add bobin").err
+    assert "format: csv" in dataflow.say("dataset add bobin --format csv --option sep=; --option null=").err
+    [row] = dataflow.json("dataset", "list")
+    assert (row["dataset"], row["hostname"], row["format"], row["grain"]) == ("bobin", "db1", "csv", "daily")
+    assert row["options"] == {"sep": ";", "null": ""}
+    dataflow.say("dataset add bobout")
+    dataflow.say("job add loadbob --in bobin --out bobout")
+    dataflow.say("ready bobin 2026-08-20")
+    shown = dataflow.json("dataset", "show", "bobin")
+    assert (shown["read_by"], shown["produced_by"], shown["chunks"]) == (["loadbob"], None, 1)
+    assert dataflow.json("dataset", "show", "bobout")["produced_by"] == "loadbob"
+    assert "used by loadbob" in dataflow.say("dataset remove bobin", code=75).err
+    dataflow.say("job remove loadbob")
+    assert "removed, with 1 chunks" in dataflow.say("dataset remove bobin").err
+    assert [row["dataset"] for row in dataflow.json("dataset", "list")] == ["bobout"]
+
+
+def test_jobs_are_added_changed_listed_shown_and_removed(dataflow: Commands) -> None:
+    for name in ("orders", "prices", "totals"):
+        dataflow.say(f"dataset add {name} --grain daily")
+    dataflow.say(
+        "job add sum --in orders --in prices --in totals:previous --out totals --env REGION=eu --env A=b=c "
+        "--start 2026-01-01 --ordered --retries 3 --retry-delay 2m --max-running 4 --lease 1m --grace 5 "
+        "--priority -2"
+    )
+    shown = dataflow.json("job", "show", "sum")
+    assert shown["in"] == ["orders", "prices", "totals:previous"]
+    assert shown["environment"] == {"A": "b=c", "REGION": "eu"}
+    assert (shown["retries"], shown["retry_delay_seconds"], shown["max_running"]) == (3, 120, 4)
+    assert (shown["lease_seconds"], shown["grace_seconds"], shown["priority"]) == (60, 5, -2)
+    assert (shown["start"], shown["ordered"], shown["grain"], shown["hold"]) == (
+        "2026-01-01",
+        True,
+        "daily",
+        False,
+    )
+    told = dataflow.say("job add sum --no-ordered --in orders").err
+    assert "ordered: yes → no" in told
+    assert "in: orders, prices, totals:previous → orders" in told
+    assert [row["job"] for row in dataflow.json("job", "list")] == ["sum"]
+    dataflow.say("job remove sum")
+    assert dataflow.json("job", "list") == []
+
+
+def test_a_schedule_is_given_and_taken_away(dataflow: Commands) -> None:
+    dataflow.say("dataset add days --grain daily")
+    dataflow.say("job add load --in days --schedule @daily --start 2026-01-01 --end 2026-01-31 --catchup")
+    assert "load.calendar" in [row["dataset"] for row in dataflow.json("dataset", "list")]
+    dataflow("job", "add", "load", "--schedule", "")
+    shown = dataflow.json("job", "show", "load")
+    assert (shown["schedule"], shown["end"], shown["catchup"]) == ("", "", False)
+    assert [row["dataset"] for row in dataflow.json("dataset", "list")] == ["days"]
+
+
+def test_what_export_writes_apply_reads_back_elsewhere(dataflow: Commands) -> None:
+    dataflow.say("dataset add bobin --location /data/{dataid}/{run_id} --mode snapshot")
+    dataflow("dataset", "add", "bobout", "--tablename", 'a "b" \\ c')
+    dataflow.say("job add loadbob --in bobin --out bobout --env K=v --retries 2")
+    (dataflow.path / "flow.toml").write_text(dataflow("export").out)
+    assert "= 3 unchanged" in dataflow("apply", "flow.toml").out
+    dataflow.say("job remove loadbob")
+    dataflow.say("dataset remove bobout")
+    assert "+ dataset bobout" in dataflow("apply", "--yes", "flow.toml").out
+    assert dataflow("export").out == (dataflow.path / "flow.toml").read_text()
+
+
+def test_a_password_is_kept_encrypted_and_shown_to_nobody(dataflow: Commands) -> None:
+    dataflow.environment.setenv("PASSKEY", "open sesame")
+    dataflow.say("dataset add bobin --password-stdin", stdin="correct horse\n")
+    kept = dataflow.facts()["dataset"][0]
+    assert "df1." in kept
+    assert "correct horse" not in kept
+    for words in (
+        "dataset list",
+        "dataset show bobin",
+        "dataset show bobin --json",
+        "export",
+        "journal --json",
+    ):
+        out = dataflow.say(words).out
+        assert "df1." not in out
+        assert "correct horse" not in out
+    assert dataflow.json("dataset", "show", "bobin")["password"] is True
+    assert "df1." in dataflow.say("export --with-secrets").out
+    refused = dataflow.say("secret decrypt --dataset bobin", code=64)
+    assert "only to a terminal" in refused.err
+    assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
+
+
+def test_a_record_made_by_secret_encrypt_can_be_declared(embedded: Commands) -> None:
+    embedded.environment.setenv("PASSKEY", "open sesame")
+    record = embedded.say("secret encrypt --dataset bobin", stdin="correct horse").out.strip()
+    (embedded.path / "flow.toml").write_text(f'[dataset.bobin]\nencryptedpass = "{record}"\n')
+    embedded.say("apply --yes flow.toml")
+    assert embedded.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
+
+
+def test_a_new_passphrase_opens_everything_after_a_rotation(dataflow: Commands) -> None:
+    dataflow.environment.setenv("PASSKEY", "open sesame")
+    dataflow.say("dataset add bobin --password-stdin", stdin="correct horse")
+    new = dataflow.path / "new"
+    new.write_text("another one\n")
+    new.chmod(0o644)
+    assert "chmod 600" in dataflow.say("secret rotate --new-file new", code=77).err
+    new.chmod(0o600)
+    assert "1 passwords are under the new passphrase" in dataflow.say("secret rotate --new-file new").err
+    assert "does not open" in dataflow.say("secret decrypt --dataset bobin --yes", code=77).err
+    dataflow.environment.setenv("PASSKEY", "another one")
+    assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
+    assert "is the present one" in dataflow.say("secret rotate", stdin="another one", code=77).err
+
+
+def test_the_schema_is_made_once_and_its_number_told(dataflow: Commands) -> None:
+    assert "nothing to do" in dataflow.say("db upgrade").err
+    shown = dataflow.json("db", "version")
+    assert shown["schema"] == shown["needed"]
+
+
+def test_a_postgresql_schema_is_refused_until_it_is_made(project: Project, postgres_url: str) -> None:
+    env = {"DATAFLOW_STORE": postgres_url}
+    refused = project.run("dataflow", "dataset", "list", env=env, check=False)
+    assert refused.returncode == 76
+    assert "dataflow db upgrade" in refused.stderr
+    printed = project.run("dataflow", "db", "upgrade", "--print", env=env)
+    assert "CREATE TABLE chunk" in printed.stdout
+    assert project.run("dataflow", "dataset", "list", env=env, check=False).returncode == 76
+    assert "0001_handoff" in project.run("dataflow", "db", "upgrade", env=env).stderr
+    assert project.json("dataflow", "dataset", "list", env=env) == []
+
+
+def test_purge_says_what_went(dataflow: Commands) -> None:
+    dataflow.say("dataset add bobin")
+    assert "0 runs and journal lines and 0 logs deleted" in dataflow.say("purge --older-than 90d").err
+    assert "1 runs and journal lines" in dataflow.say("purge --older-than 0").err

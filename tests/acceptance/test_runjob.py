@@ -1,0 +1,348 @@
+"""RunJob itself: draining, choosing, showing, warning, and what it does with output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.acceptance.flow import (
+    ONE_JOB,
+    RECORDS,
+    Flow,
+    find_guard,
+    finish,
+    is_running,
+    signal_all,
+    state_of,
+    wait_until,
+)
+
+WAITS = 'echo "$dataid" >> ran; until test -e go; do sleep 0.01; done'
+
+
+def test_drain_takes_everything_in_natural_order(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "10.0", "2.0", "1.0", "b10", "b9")
+    flow.script("loadbob.sh")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == ["1.0", "2.0", "10.0", "b9", "b10"]
+    assert "5 done, 0 failed" in done.stderr
+
+
+def test_drain_with_streams_runs_that_many_side_by_side(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", *map(str, range(1, 9)))
+    # Each child waits until four are there at once: with fewer streams none would ever go on.
+    flow.script(
+        "loadbob.sh",
+        RECORDS + '; touch "here.$dataid"; n=0; until test "$n" -ge 4; do n=$(ls here.* | wc -l); sleep 0.01; done',
+    )
+    flow.runjob("--drain", "-j", "4", "loadbob.sh")
+    assert sorted(flow.lines()) == sorted(map(str, range(1, 9)))
+    assert flow.outcomes() == ["DONE"] * 8
+
+
+def test_drain_never_runs_more_than_its_streams(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", *map(str, range(30)))
+    flow.script("loadbob.sh", "mkdir a.$$; ls -d a.* | wc -l >> counts; sleep 0.02; rmdir a.$$")
+    flow.runjob("--drain", "-j", "3", "loadbob.sh")
+    assert len(flow.lines("counts")) == 30
+    assert max(map(int, flow.lines("counts"))) <= 3
+
+
+def test_drain_takes_what_becomes_ready_meanwhile(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WAITS)
+    draining = flow.start("--drain", "loadbob.sh")
+    wait_until(flow.lines)
+    flow.ready("bobin", "2")
+    (flow.path / "go").touch()
+    assert finish(draining)[0] == 0
+    assert flow.lines() == ["1", "2"]
+
+
+def test_max_running_limits_all_processes_together(flow: Flow) -> None:
+    flow.declare(ONE_JOB + "max_running = 2\n")
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh", WAITS)
+    streams = [flow.start("loadbob.sh") for _ in range(2)]
+    wait_until(lambda: len(flow.lines()) == 2)
+    flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
+    assert "may have 2 running" in flow.json("why", "loadbob", "3")["verdict"]
+    (flow.path / "go").touch()
+    assert [finish(stream)[0] for stream in streams] == [0, 0]
+    flow.runjob("loadbob.sh")
+    assert sorted(flow.lines()) == ["1", "2", "3"]
+
+
+def test_dataid_takes_that_chunk_and_no_other(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh")
+    flow.runjob("--dataid", "2", "loadbob.sh")
+    assert flow.lines() == ["2"]
+    done = flow.runjob("--dataid", "2", "--waiting-exit-code", "99", "loadbob.sh", code=0)
+    assert "READY" in done.stderr
+    flow.runjob("--dataid", "7", "--waiting-exit-code", "99", "loadbob.sh", code=99)
+    assert flow.states() == {"1": "CLAIMABLE", "2": "DONE", "3": "CLAIMABLE"}
+
+
+def test_dataid_is_made_canonical_before_it_is_looked_for(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare(
+        '[dataset.bobin]\ngrain = "daily"\n[dataset.bobout]\ngrain = "daily"\n'
+        '[job.loadbob]\nin = ["bobin"]\nout = ["bobout"]\n'
+    )
+    sqlite_flow.ready("bobin", "2026-08-20")
+    sqlite_flow.script("loadbob.sh")
+    sqlite_flow.runjob("--dataid", " 2026-08-20", "loadbob.sh", code=None)
+    refused = sqlite_flow.runjob("--dataid", "2026-02-30", "loadbob.sh", code=65)
+    assert "2026-02-30" in refused.stderr
+
+
+def test_dry_run_shows_what_would_be_given_and_changes_nothing(flow: Flow) -> None:
+    flow.declare(ONE_JOB + '[job.loadbob.environment]\nREGION = "eu"\n')
+    flow.ready("bobin", "1", "2")
+    flow.script("loadbob.sh")
+    before = _everything(flow)
+    shown = flow.runjob("--dry-run", "loadbob.sh").stdout
+    assert "would claim loadbob 1" in shown
+    assert "bobin_datasetid=bobin" in shown
+    assert "REGION=eu" in shown
+    assert "ready? yes" in shown
+    assert _everything(flow) == before
+    assert flow.lines() == []
+    assert "loadbob 2" in flow.runjob("--dry-run", "--dataid", "2", "loadbob.sh").stdout
+    flow.runjob("--drain", "loadbob.sh")
+    nothing = flow.runjob("--dry-run", "loadbob.sh").stdout
+    assert "nothing" in nothing
+
+
+def _everything(flow: Flow) -> list[object]:
+    tables = ("work", "run", "chunk", "work_input", "journal", "job", "run_input")
+    return [flow.select(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
+
+
+def test_a_job_may_be_named_apart_from_its_command(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.runjob("--job", "loadbob", "/bin/sh", "-c", RECORDS)
+    assert flow.lines() == ["1"]
+
+
+def test_a_script_found_on_the_path_is_the_job_without_its_extension(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    sqlite_flow.ready("bobin", "1")
+    (sqlite_flow.path / "bin").mkdir()
+    sqlite_flow.script("bin/loadbob.sh")
+    sqlite_flow.runjob("loadbob.sh", env={"PATH": f"{sqlite_flow.path}/bin:{os.environ['PATH']}"})
+    assert sqlite_flow.lines() == ["1"]
+
+
+def test_the_same_job_from_another_path_warns_and_runs(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    first = flow.script("loadbob.sh")
+    (flow.path / "copy").mkdir()
+    second = flow.script("copy/loadbob.sh")
+    assert "warning" not in flow.runjob("./loadbob.sh").stderr
+    warned = flow.runjob("copy/loadbob.sh")
+    assert "warning" in warned.stderr
+    assert str(first) in warned.stderr
+    assert str(second) in warned.stderr
+    assert "warning" not in flow.runjob("loadbob.sh").stderr
+    assert flow.lines() == ["1", "2", "3"]
+
+
+def test_force_runs_whatever_the_state_is(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh")
+    flow.runjob("loadbob.sh")
+    command = ("--", "/bin/sh", "-c", 'echo "forced $dataid" >> ran')
+    flow.dataflow("force", "loadbob", "1", *command)
+    flow.dataflow("force", "loadbob", "7", *command)
+    flow.dataflow("hold", "loadbob")
+    flow.dataflow("force", "loadbob", "1", *command)
+    assert flow.lines() == ["1", "forced 1", "forced 7", "forced 1"]
+    assert flow.version("bobout", "1") == 3
+    assert [row[0] for row in flow.select("SELECT action FROM journal WHERE action = 'force'")] == ["force"] * 3
+
+
+def test_force_does_not_take_work_from_a_live_run(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WAITS)
+    running = flow.start("loadbob.sh")
+    wait_until(flow.lines)
+    flow.dataflow("force", "loadbob", "1", "--", "/bin/sh", "-c", "echo forced >> ran", check=False)
+    assert flow.lines() == ["1"]
+    (flow.path / "go").touch()
+    assert finish(running)[0] == 0
+
+
+def test_output_goes_to_the_terminal_and_the_log_and_its_end_is_shown_again_on_failure(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "for i in $(seq 1 30); do echo line $i; done; echo complaint >&2; exit 7")
+    done = flow.runjob("loadbob.sh", code=7)
+    [run] = flow.runs()
+    log = flow.path / f".dataflow/logs/{run.run_id}.log"
+    assert done.stdout == "".join(f"line {number}\n" for number in range(1, 31))
+    assert log.read_text() == done.stdout + "complaint\n"
+    assert str(log) in done.stderr
+    assert "  | line 30\n" in done.stderr
+    assert "  | complaint\n" in done.stderr
+    assert "  | line 1\n" not in done.stderr
+    assert "exited with 7" in done.stderr
+
+
+def test_quiet_says_nothing_when_all_is_well(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    sqlite_flow.ready("bobin", "1")
+    sqlite_flow.script("loadbob.sh")
+    assert sqlite_flow.runjob("--quiet", "loadbob.sh").stderr == ""
+
+
+def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
+    """`RunJob | less`, left standing for longer than the lease."""
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done; yes | head -c 300000; echo end")
+    reader, writer = os.pipe()
+    running = flow.start("--lease", "4s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
+    os.close(writer)
+    wait_until(lambda: flow.outcomes() == ["RUNNING"])
+    # The child cannot end while nobody takes its output, and three leases pass meanwhile.
+    started = time.monotonic()
+    wait_until(lambda: time.monotonic() - started > 9)
+    assert running.poll() is None
+    assert flow.outcomes() == ["RUNNING"]
+    with os.fdopen(reader, "rb") as stream:
+        received = stream.read()
+    assert finish(running)[0] == 0
+    assert received.endswith(b"end\n")
+    assert flow.outcomes() == ["DONE"]
+
+
+def test_drain_goes_on_where_it_was_when_its_reader_comes_back(sqlite_flow: Flow) -> None:
+    """No new work while the reader is far behind; all of it afterwards."""
+    flow = sqlite_flow
+    flow.declare()
+    chunks = [str(number) for number in range(40)]
+    flow.ready("bobin", *chunks)
+    flow.script("loadbob.sh", RECORDS + "; yes | head -c 60000")
+    reader, writer = os.pipe()
+    draining = flow.start("--drain", "loadbob.sh", stdout=writer)
+    os.close(writer)
+    wait_until(lambda: len(flow.lines()) >= 10)
+    wait_until(lambda: state_of(draining.pid) == "S" and not _moved(flow))
+    assert len(flow.lines()) < 40
+    assert draining.poll() is None
+    with os.fdopen(reader, "rb") as stream:
+        received = stream.read()
+    assert finish(draining)[0] == 0
+    assert flow.lines() == chunks
+    assert len(received) == 40 * 60000
+
+
+def _moved(flow: Flow, seconds: float = 1.0) -> bool:
+    before = len(flow.lines())
+    time.sleep(seconds)
+    return len(flow.lines()) != before
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_work(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2")
+    flow.script("loadbob.sh", "yes | head -c 200000; " + RECORDS)
+    reader, writer = os.pipe()
+    running = flow.start("--drain", "loadbob.sh", stdout=writer)
+    os.close(writer)
+    os.close(reader)
+    assert finish(running)[0] == 0
+    assert flow.lines() == ["1", "2"]
+
+
+def test_what_a_script_leaves_in_the_background_ends_with_it(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "sleep 60 & echo $! > pid")
+    flow.runjob("loadbob.sh")
+    assert not is_running(flow.wait_for_pid("pid"))
+
+
+@pytest.mark.parametrize("died", ["after kill -9 of RunJob", "after kill -9 of RunJob and its guard", "after SIGTERM"])
+def test_the_kill_command_runs_before_the_work_is_given_to_another(flow: Flow, died: str) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", 'echo "start $DATAFLOW_RUN_ID" >> events; echo $$ > pid; sleep 60')
+    kill = flow.script("kill.sh", 'echo "kill $DATAFLOW_RUN_ID $dataid $jobid" >> events')
+    first = flow.start("--kill-command", str(kill), "--grace", "1s", "loadbob.sh")
+    flow.wait_for_pid("pid")
+    if died == "after SIGTERM":
+        first.terminate()
+        assert finish(first)[0] == 128 + signal.SIGTERM
+    else:
+        guard = find_guard(first.pid)
+        signal_all([guard, first.pid] if "guard" in died else [first.pid], signal.SIGKILL)
+        first.wait()
+    flow.script("loadbob.sh", 'echo "start $DATAFLOW_RUN_ID" >> events')
+    flow.repeat_until_done("--kill-command", str(kill), "loadbob.sh")
+    events = flow.lines("events")
+    assert events[0] == "start 1"
+    assert events[-1] == "start 2"
+    assert set(events[1:-1]) == {"kill 1 1 loadbob"}
+
+
+def test_a_kill_command_that_fails_keeps_the_work_waiting(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2")
+    flow.script("loadbob.sh", 'echo "$dataid" >> ran; test "$dataid" = 2 || exec sleep 60')
+    bad = flow.script("kill.sh", "exit 3")
+    first = flow.start("--kill-command", str(bad), "loadbob.sh")
+    wait_until(flow.lines)
+    signal_all([find_guard(first.pid), first.pid], signal.SIGKILL)
+    first.wait()
+    warned = flow.runjob("--kill-command", str(bad), "loadbob.sh")
+    assert "kill command" in warned.stderr
+    assert flow.lines() == ["1", "2"]
+    assert flow.states() == {"1": "RUNNING", "2": "DONE"}
+    good = flow.script("kill.sh", "exit 0")
+    flow.script("loadbob.sh")
+    flow.runjob("--kill-command", str(good), "loadbob.sh")
+    assert flow.lines() == ["1", "2", "1"]
+    assert flow.states() == {"1": "DONE", "2": "DONE"}
+
+
+def test_a_runjob_inside_a_runjob_keeps_to_its_own_chunk(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(ONE_JOB + '[dataset.end]\n[job.inner]\nin = ["bobin"]\nout = ["end"]\n')
+    flow.ready("bobin", "1")
+    flow.script("inner.sh", 'echo "inner $dataid $jobid" >> ran')
+    inner = " ".join(f"'{word}'" for word in flow.project.command("RunJob", "inner.sh"))
+    flow.script("loadbob.sh", f'{inner}; echo "outer $dataid $jobid" >> ran')
+    flow.runjob("loadbob.sh")
+    assert flow.lines() == ["inner 1 inner", "outer 1 loadbob"]
+
+
+def test_standard_streams_may_be_closed(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "echo out; echo err >&2; " + RECORDS)
+    command = " ".join(f"'{word}'" for word in flow.project.command("RunJob", "loadbob.sh"))
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{command} <&- >&- 2>&-"],
+        cwd=flow.path,
+        env=flow.project.environment(flow.env),
+        check=False,
+    )
+    assert done.returncode == 0
+    assert flow.lines() == ["1"]

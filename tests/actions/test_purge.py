@@ -1,0 +1,72 @@
+"""Purging: old history and logs go, what is needed stays."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from dataflow.actions.purge import purge
+from dataflow.actions.register import add_dataset, add_job
+from dataflow.model.records import Dataset, Job, JobInput
+from tests.store.world import STAGED, World
+
+DAY = 86400.0
+
+
+@pytest.fixture
+def bob(world: World) -> World:
+    for name in ("bobin", "bobout"):
+        add_dataset(world.store, Dataset(name, location=STAGED))
+    add_job(world.store, Job("loadbob", (JobInput("bobin"),), ("bobout",)))
+    world.ready("bobin", "1.0")
+    return world
+
+
+def make_old(world: World) -> None:
+    """Lets a hundred days pass for everything that has happened."""
+    if world.clock is not None:
+        world.advance(100 * DAY)
+        return
+    for table, column in (("run", "ended_at"), ("journal", "at")):
+        world.poke(f"UPDATE {table} SET {column} = {column} - interval '100 days'")
+
+
+def test_old_history_goes_and_the_last_run_of_each_work_stays(bob: World, tmp_path: Path) -> None:
+    first = bob.do("loadbob", "1.0")
+    bob.resubmit("loadbob", "1.0")
+    second = bob.do("loadbob", "1.0")
+    make_old(bob)
+    assert purge(bob.store, 200 * DAY, str(tmp_path)).rows == 0
+    assert purge(bob.store, 90 * DAY, str(tmp_path)).rows > 1
+    assert bob.store.find_run(first.run_id) is None
+    assert bob.store.find_run(second.run_id) is not None
+    assert bob.journal() == []
+    assert bob.status("bobout", "1.0") == "READY"
+    assert bob.claim("loadbob") == ()
+
+
+def test_recent_history_stays(bob: World, tmp_path: Path) -> None:
+    bob.do("loadbob", "1.0")
+    lines = len(bob.journal())
+    assert purge(bob.store, DAY, str(tmp_path)).rows == 0
+    assert len(bob.journal()) == lines
+
+
+def test_old_logs_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_path: Path) -> None:
+    run = bob.take("loadbob")
+    now = bob.clock.seconds if bob.clock else time.time()
+    names = ["9001.log", "9002.log", f"{run.run_id}.log", "notes.log", "9003.txt"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (now - 100 * DAY, now - 100 * DAY))
+    os.utime(tmp_path / "9002.log", (now, now))
+    (tmp_path / "9004.log").mkdir()
+    assert purge(bob.store, 90 * DAY, str(tmp_path)).logs == 1
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])
+
+
+def test_a_project_without_logs_is_fine(bob: World, tmp_path: Path) -> None:
+    assert purge(bob.store, DAY, str(tmp_path / "none")).logs == 0

@@ -1,0 +1,505 @@
+"""`why` explains every work by the facts that a claim decides by, and ends with the exact next command."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.actions.register import add_dataset, add_job
+from dataflow.actions.why import why
+from dataflow.config.settings import load_config
+from dataflow.errors import BadInput
+from dataflow.model.answers import Question, Why
+from dataflow.model.records import Dataset, Job
+from dataflow.model.status import RunOutcome, WorkState
+from tests.store.world import World, make_request
+
+
+def ask(
+    world: World, job: str, dataid: str | None = None, is_dead: Any = None, folder: Path = Path("/")
+) -> Why:
+    config = load_config(str(folder), {"DATAFLOW_PROJECT": str(folder)})
+    return why(world.store, config, world.plan(job), dataid, is_dead)
+
+
+def answers(found: Why) -> dict[str, str]:
+    return {answer.question.value: answer.answer.value for answer in found.answers}
+
+
+def evidence(found: Why, question: str) -> str:
+    return next(answer.evidence for answer in found.answers if answer.question == question)
+
+
+def test_a_job_without_work_names_the_input_that_would_call_for_some(world: World) -> None:
+    world.chain("raw", "clean")
+    found = ask(world, "to_clean")
+    assert found.verdict == "PENDING: job to_clean has no work: no chunk of raw is ready"
+    assert found.next == "dataflow ready raw DATAID"
+    assert [answer.question for answer in found.answers] == list(Question)
+    assert answers(found)["ready"] == "no"
+
+
+def test_a_job_without_work_whose_input_is_produced_sends_to_the_producer(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    assert ask(world, "to_sums").next == "dataflow why to_clean"
+
+
+def test_a_dataid_nobody_called_for_says_what_to_make_ready(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    found = ask(world, "to_clean", "7.0")
+    assert found.verdict.startswith("PENDING: no chunk calls for to_clean/7.0: input raw/7.0 is not ready")
+    assert found.next == "dataflow ready raw 7.0"
+
+
+def test_a_dataid_that_cannot_be_is_refused(world: World) -> None:
+    world.chain("raw", "clean", grain="daily")
+    with pytest.raises(BadInput, match="calendar date"):
+        ask(world, "to_clean", "2026-02-30")
+
+
+def test_claimable_work_is_what_the_next_run_takes(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0")
+    found = ask(world, "to_clean")
+    assert (found.dataid, found.verdict) == (
+        "1.0",
+        "PENDING: nothing is in its way: the next RunJob takes it",
+    )
+    assert [answers(found)[name] for name in ("ready", "right", "valid", "safe")] == [
+        "yes",
+        "yes",
+        "not checked",
+        "yes",
+    ]
+    assert "raw/1.0 version 1" in evidence(found, "ready")
+
+
+def test_work_that_is_not_the_first_says_which_comes_first(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0")
+    world.poke("UPDATE job SET script_path = '/etl/to_clean.sh'")
+    found = ask(world, "to_clean", "2.0")
+    assert found.verdict == "PENDING: nothing is in its way, but 1.0 comes first"
+    assert found.next == "RunJob --dataid 2.0 /etl/to_clean.sh"
+    assert ask(world, "to_clean").next == "RunJob /etl/to_clean.sh"
+
+
+def test_the_job_is_named_when_the_script_is_called_otherwise(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.poke("UPDATE job SET script_path = '/etl/my load.sh'")
+    assert ask(world, "to_clean").next == "RunJob --job to_clean '/etl/my load.sh'"
+
+
+def test_a_missing_input_that_nobody_produces_is_to_be_made_ready(world: World) -> None:
+    world.dataset("left")
+    world.dataset("right_side")
+    world.job("join", ["left", "right_side"])
+    world.ready("left", "1.0")
+    found = ask(world, "join")
+    assert found.verdict == ("PENDING: input right_side/1.0 is not ready: nobody has said that it is there")
+    assert found.next == "dataflow ready right_side 1.0"
+    assert answers(found)["ready"] == "no"
+    assert "right_side/1.0" in evidence(found, "ready")
+
+
+def test_a_dataid_is_quoted_for_the_shell(world: World) -> None:
+    world.chain("raw", "clean")
+    assert ask(world, "to_clean", "a b|c").next == "dataflow ready raw 'a b|c'"
+
+
+def test_a_failed_producer_is_named_with_its_run_and_the_way_on(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "1.0")
+    run = world.do("to_clean", "1.0", RunOutcome.FAILED, exit_code=3, reason="exited with 3")
+    found = ask(world, "to_sums", "1.0")
+    assert f"job to_clean FAILED in run {run.run_id} (exited with 3)" in found.verdict
+    assert found.next == "dataflow resubmit to_clean 1.0"
+
+
+def test_a_missing_input_is_followed_back_to_the_first_cause(world: World) -> None:
+    world.chain("raw", "clean", "sums", "report")
+    found = ask(world, "to_report", "1.0")
+    assert found.next == "dataflow ready raw 1.0"
+    assert "job to_sums waits: input clean/1.0 is not ready: job to_clean waits" in found.verdict
+
+
+def test_a_producer_at_work_can_be_followed(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "1.0")
+    run = world.take("to_clean")
+    found = ask(world, "to_sums", "1.0")
+    assert f"job to_clean is RUNNING: run {run.run_id} on etl1" in found.verdict
+    assert found.next == f"dataflow logs {run.run_id} -f"
+
+
+def test_a_held_producer_is_to_be_released(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "1.0")
+    world.hold("to_clean", "1.0")
+    found = ask(world, "to_sums", "1.0")
+    assert "job to_clean is HOLD: to_clean/1.0 is on hold" in found.verdict
+    assert found.next == "dataflow release to_clean 1.0"
+
+
+def test_a_withdrawn_input_is_to_be_produced_again(world: World) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    world.withdraw("clean", "1.0")
+    found = ask(world, "to_sums", "1.0")
+    assert "input clean/1.0 is not ready: it was withdrawn" in found.verdict
+    assert found.next == "dataflow resubmit to_clean 1.0"
+
+
+def test_a_lagging_input_names_the_chunk_before(world: World) -> None:
+    world.dataset("days", grain="daily")
+    world.dataset("total", grain="daily")
+    world.job("cumulate", ["days", "total:previous"], ["total"], start="2026-08-01")
+    world.ready("days", "2026-08-01", "2026-08-02")
+    assert "takes it" in ask(world, "cumulate", "2026-08-01").verdict
+    found = ask(world, "cumulate", "2026-08-02")
+    assert "input total/2026-08-01 is not ready: job cumulate is PENDING" in found.verdict
+
+
+def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0")
+    world.hold("to_clean", "1.0")
+    found = ask(world, "to_clean", "1.0")
+    assert (found.verdict, found.next) == (
+        "HOLD: to_clean/1.0 is on hold",
+        "dataflow release to_clean 1.0",
+    )
+    assert answers(found)["safe"] == "no"
+    world.hold("to_clean")
+    found = ask(world, "to_clean", "2.0")
+    assert (found.verdict, found.next) == ("HOLD: job to_clean is on hold", "dataflow release to_clean")
+
+
+def test_a_hold_is_told_even_when_the_job_has_no_work(world: World) -> None:
+    world.chain("raw", "clean")
+    world.hold("to_clean")
+    found = ask(world, "to_clean")
+    assert "job to_clean is on hold" in found.verdict
+    assert answers(found)["safe"] == "no"
+
+
+def test_running_work_shows_its_run_and_lease(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0")
+    run = world.take("to_clean")
+    found = ask(world, "to_clean")
+    assert (found.dataid, found.next) == ("1.0", f"dataflow logs {run.run_id} -f")
+    assert f"RUNNING: run {run.run_id} on etl1 since" in found.verdict
+    assert "of its lease left" in found.verdict
+
+
+def test_a_lapsed_lease_is_taken_over_by_the_next_run(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.take("to_clean")
+    world.advance(1000)
+    found = ask(world, "to_clean", "1.0")
+    assert "its lease has lapsed: the next RunJob takes it over" in found.verdict
+    assert found.next.startswith("RunJob")
+
+
+def test_a_dead_process_on_this_machine_is_seen_before_its_lease_ends(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    run = world.take("to_clean")
+    host = load_config("/", {}).host
+    world.poke(f"UPDATE run SET host = '{host}' WHERE run_id = {run.run_id}")
+    assert "process is gone" in ask(world, "to_clean", "1.0", is_dead=lambda name: name == "first").verdict
+    assert "process is gone" not in ask(world, "to_clean", "1.0", is_dead=lambda name: False).verdict
+
+
+def test_done_work_says_so_with_the_answers_its_run_recorded(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    stored = [
+        {"question": question, "answer": "yes", "evidence": f"because {question}"} for question in Question
+    ]
+    run = world.do("to_clean", answers=json.dumps(stored))
+    found = ask(world, "to_clean")
+    assert found.verdict.startswith(f"READY: already done by run {run.run_id} on etl1 at ")
+    assert found.verdict.endswith("clean/1.0 is at version 1")
+    assert [answer.as_dict() for answer in found.answers] == stored
+    assert found.next == "dataflow resubmit to_clean 1.0"
+
+
+def test_answers_that_another_version_wrote_otherwise_are_asked_anew(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.do("to_clean", answers='[{"question": "sane", "answer": "perhaps"}]')
+    assert [answer.question for answer in ask(world, "to_clean").answers] == list(Question)
+
+
+def test_done_work_whose_output_was_withdrawn_is_not_ready(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    world.withdraw("clean", "1.0")
+    found = ask(world, "to_clean")
+    assert found.verdict.startswith("PENDING: done by run")
+    assert found.verdict.endswith("but clean/1.0 was withdrawn")
+
+
+def test_failed_work_says_why_and_how_to_do_it_again(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    run = world.do("to_clean", None, RunOutcome.FAILED, exit_code=9, reason="it broke")
+    found = ask(world, "to_clean")
+    assert found.verdict == f"FAILED: run {run.run_id} on etl1: it broke, exit code 9"
+    assert found.next == "dataflow resubmit to_clean 1.0"
+
+
+def test_an_invalid_rerun_says_that_the_old_version_is_still_readable(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1.0")
+    world.do("to_clean", None, RunOutcome.INVALID, exit_code=0, reason="the check of clean exited with 1")
+    found = ask(world, "to_clean")
+    assert found.verdict.startswith("INVALID: ")
+    assert "version 1 of clean/1.0 is still readable" in found.verdict
+
+
+def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
+    world.chain("raw", "clean", retries=2, retry_delay_seconds=120)
+    world.ready("raw", "1.0")
+    world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="exited with 1")
+    found = ask(world, "to_clean")
+    assert found.verdict.startswith("PENDING: exited with 1; the next try is in 1")
+    assert answers(found)["safe"] == "no"
+    world.advance(121)
+    assert "the next RunJob takes it" in ask(world, "to_clean").verdict
+
+
+def test_work_handed_back_says_which_answer_was_no(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    reason = "located? no: raw/1.0 is not at /data/raw"
+    world.do("to_clean", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
+    assert ask(world, "to_clean").verdict.startswith(f"PENDING: {reason}; the next try is in ")
+
+
+def test_a_resubmit_after_a_cancel_waits_for_the_revoked_lease(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    run = world.take("to_clean")
+    world.cancel(run)
+    assert ask(world, "to_clean").verdict.startswith(
+        f"FAILED: run {run.run_id} on etl1: cancelled by op@desk"
+    )
+    world.resubmit("to_clean", "1.0")
+    found = ask(world, "to_clean")
+    assert found.verdict.startswith(f"RESUBMIT: run {run.run_id} was cancelled and may still be ending")
+
+
+def test_resubmitted_work_is_called_resubmit(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1.0")
+    assert ask(world, "to_clean").verdict.startswith(
+        "RESUBMIT: resubmitted by op@desk: please; nothing is in"
+    )
+
+
+def test_a_newer_input_makes_the_output_stale(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    world.ready("raw", "1.0", again=True)
+    assert ask(world, "to_clean").verdict.startswith(
+        "STALE: an input has a newer version; nothing is in its way"
+    )
+    assert world.status("clean", "1.0") == "STALE"
+
+
+def test_a_limit_on_running_work_names_the_runs_that_fill_it(world: World) -> None:
+    world.chain("raw", "clean", max_running=1)
+    world.ready("raw", "1.0", "2.0")
+    run = world.take("to_clean")
+    found = ask(world, "to_clean", "2.0")
+    assert found.verdict == f"PENDING: job to_clean may have 1 running, and run {run.run_id} is"
+    assert found.next == f"dataflow logs {run.run_id} -f"
+
+
+def test_an_ordered_job_names_the_work_that_blocks_the_rest(world: World) -> None:
+    world.chain("raw", "clean", ordered=True)
+    world.ready("raw", "1.0", "2.0")
+    world.do("to_clean", "1.0", RunOutcome.FAILED, reason="exited with 1")
+    found = ask(world, "to_clean", "2.0")
+    assert found.verdict == "PENDING: job to_clean is ordered, and 1.0, which is FAILED, comes first"
+    assert found.next == "dataflow resubmit to_clean 1.0"
+
+
+def test_an_ordered_job_does_not_jump_over_a_gap(world: World) -> None:
+    world.chain("raw", "clean", grain="daily", ordered=True)
+    world.ready("raw", "2026-08-01")
+    world.do("to_clean")
+    world.ready("raw", "2026-08-03")
+    found = ask(world, "to_clean", "2026-08-03")
+    assert "nothing has called for 2026-08-02, which comes first" in found.verdict
+    assert found.next == "dataflow why to_clean 2026-08-02"
+
+
+def test_a_reader_of_an_output_written_in_place_is_named(world: World) -> None:
+    world.dataset("raw")
+    world.dataset("clean", location="/data/clean/{dataid}")
+    world.dataset("sums")
+    world.job("to_clean", ["raw"], ["clean"])
+    world.job("to_sums", ["clean"], ["sums"])
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    reader = world.take("to_sums")
+    world.resubmit("to_clean", "1.0")
+    found = ask(world, "to_clean", "1.0")
+    assert f"clean/1.0 is being consumed by run {reader.run_id}" in found.verdict
+    assert answers(found)["safe"] == "no"
+
+
+def test_an_older_snapshot_is_not_written_over_a_newer_one(world: World) -> None:
+    world.dataset("raw", grain="sequence")
+    world.dataset("table", grain="sequence", location="/data/table", mode="snapshot")
+    world.job("copy", ["raw"], ["table"])
+    world.ready("raw", "2")
+    world.do("copy")
+    world.ready("raw", "1")
+    assert "table already holds the newer snapshot 2" in ask(world, "copy", "1").verdict
+
+
+def test_a_place_that_is_there_and_one_that_is_not(world: World, tmp_path: Path) -> None:
+    world.dataset("raw", location="raw/{dataid}.csv")
+    world.job("load", ["raw"])
+    world.ready("raw", "1.0", "2.0")
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "1.0.csv").write_text("x")
+    assert answers(ask(world, "load", "1.0", folder=tmp_path))["located"] == "yes"
+    found = ask(world, "load", "2.0", folder=tmp_path)
+    assert answers(found)["located"] == "no"
+    assert str(tmp_path / "raw" / "2.0.csv") in evidence(found, "located")
+
+
+def test_explaining_creates_nothing_on_disk(world: World, tmp_path: Path) -> None:
+    world.dataset("raw")
+    world.dataset("clean", location="out/{dataid}/{run_id}")
+    world.job("load", ["raw"], ["clean"])
+    world.ready("raw", "1.0")
+    before = sorted(tmp_path.iterdir())
+    ask(world, "load", folder=tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_password_that_was_not_opened_is_not_called_safe(world: World) -> None:
+    world.dataset("raw", encryptedpass="df1.x")
+    world.job("load", ["raw"])
+    world.ready("raw", "1.0")
+    found = ask(world, "load")
+    assert answers(found)["safe"] == "not checked"
+    assert "password of raw" in evidence(found, "safe")
+
+
+def test_a_schedule_says_when_its_next_interval_ends(world: World) -> None:
+    add_dataset(world.store, Dataset("out", grain="yearly"))
+    add_job(world.store, Job("yearly", (), ("out",), schedule="@yearly", start="2500", catchup=True))
+    found = ask(world, "yearly")
+    assert found.verdict == (
+        "PENDING: job yearly has no work: the next interval of yearly.calendar ends at 2501-01-01T00:00:00Z"
+    )
+    found = ask(world, "yearly", "2600")
+    assert "its interval ends at 2601-01-01T00:00:00Z" in found.verdict
+
+
+def test_an_interval_that_has_ended_is_what_the_next_run_adds(world: World) -> None:
+    add_dataset(world.store, Dataset("out", grain="yearly"))
+    add_job(world.store, Job("yearly", (), ("out",), schedule="@yearly", start="2020", catchup=True))
+    found = ask(world, "yearly")
+    assert "interval 2020 of yearly.calendar has ended, and the next RunJob adds it" in found.verdict
+    assert "its interval has ended" in ask(world, "yearly", "2021").verdict
+    found = ask(world, "yearly", "1990")
+    assert "calendar yearly.calendar gives no 1990" in found.verdict
+
+
+def test_without_a_dataid_running_comes_before_claimable_before_waiting_before_failed(world: World) -> None:
+    world.dataset("left")
+    world.dataset("right")
+    world.job("join", ["left", "right"])
+    world.ready("left", "1", "2", "3", "4")
+    world.ready("right", "1")
+    world.do("join", "1", RunOutcome.FAILED, reason="x")
+    assert ask(world, "join").dataid == "2"
+    world.ready("right", "3", "4")
+    assert ask(world, "join").dataid == "3"
+    world.take("join", "3")
+    assert ask(world, "join").dataid == "3"
+    assert ask(world, "join").verdict.startswith("RUNNING")
+
+
+def test_work_marked_done_by_hand_says_by_whom(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.mark("to_clean", "1.0", WorkState.DONE)
+    verdict = ask(world, "to_clean").verdict
+    assert verdict.startswith("READY: already done (marked DONE by op@desk: I know); clean/1.0 is at")
+
+
+def test_a_wrong_count_of_inputs_is_the_doctors_business(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.poke("UPDATE work SET state = 'WAITING', missing = 1")
+    assert ask(world, "to_clean").next == "dataflow doctor"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_why_says_of_any_work_is_what_a_claim_does(world: World, seed: int) -> None:
+    """P8: nothing is ever not running without a reason that can be read, and no reason is made up."""
+    chance = random.Random(seed)
+    world.chain("a", "b", "c", retries=1, retry_delay_seconds=50)
+    world.job("limited", ["b"], max_running=1)
+    world.dataset("e")
+    world.job("ordered", ["a", "c"], ["e"], ordered=True)
+    jobs = ("to_b", "to_c", "limited", "ordered")
+    dataids = ("1", "2", "3")
+    for _ in range(25):
+        _move(world, chance, jobs, dataids)
+        for job in jobs:
+            for dataid in dataids:
+                _compare(world, job, dataid)
+
+
+def _move(world: World, chance: random.Random, jobs: tuple[str, ...], dataids: tuple[str, ...]) -> None:
+    job, dataid = chance.choice(jobs), chance.choice(dataids)
+    move = chance.randrange(9)
+    if move <= 1:
+        world.ready("a", dataid, again=chance.random() < 0.3)
+    elif move == 2:
+        world.withdraw("a", dataid)
+    elif move in (3, 4, 5):
+        for run in world.claim(job):
+            outcome = chance.choice([RunOutcome.DONE, RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.RUNNING])
+            if outcome is not RunOutcome.RUNNING:
+                world.finish(run, outcome, reason="chance")
+    elif move == 6 and world.state(job, dataid) not in ("", "RUNNING"):
+        world.resubmit(job, dataid)
+    elif move == 7:
+        world.hold(job) if chance.random() < 0.5 else world.release(job)
+    elif move == 8:
+        world.advance(chance.choice([30, 60, 400]))
+
+
+def _compare(world: World, job: str, dataid: str) -> None:
+    verdict = ask(world, job, dataid).verdict
+    given = world.store.preview(world.plan(job), make_request(dataid=dataid)).runs
+    says_taken = "nothing is in its way" in verdict and "is not ready" not in verdict
+    if "takes it over" in verdict:
+        return  # a lost run's work may have to wait first; the claim that frees it decides
+    assert says_taken == bool(given), (job, dataid, verdict, given)

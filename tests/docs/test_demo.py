@@ -1,0 +1,77 @@
+"""The demo does what it says, and what it leaves behind can be played with."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.project import Project
+
+FOREIGN = {"DATAFLOW_STORE": "postgresql://nobody@db.example:1/none", "DATAFLOW_NONSENSE": "1"}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+    """The demo, run once, in a shell that is set up for another store: its project and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    (folder / "home").mkdir()
+    project = Project(folder / "demo-project", folder / "home")
+    return project, run_demo(project, 0)
+
+
+def run_demo(project: Project, exit_code: int) -> str:
+    """What the demo prints."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "demo.py"), str(project.path)],
+        env=os.environ | FOREIGN,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == exit_code, done.stdout
+    return done.stdout
+
+
+def test_no_chunk_is_skipped_and_none_is_done_twice(demo: tuple[Project, str]) -> None:
+    assert "\n100 chunks, 0 skipped, 0 twice\n" in demo[1]
+
+
+def test_it_shows_the_kill_a_blocked_chunk_and_an_invalid_one(demo: tuple[Project, str]) -> None:
+    assert re.search(r"\$ kill -9 \d+\n", demo[1])
+    assert re.search(r"\$ dataflow why load 100\n.*?ready    no .*?next: RunJob", demo[1], flags=re.DOTALL)
+    assert re.search(r"INVALID.*still there, whole:\n   \$ cat \S+\n   42-1,42,run \d+", demo[1], flags=re.DOTALL)
+
+
+def test_the_runs_of_the_killed_process_are_lost_and_made_up_for(demo: tuple[Project, str]) -> None:
+    project, _ = demo
+    lost = project.json("dataflow", "runs", "--outcome", "LOST")
+    assert 1 <= len(lost) <= 2
+    for run in lost:
+        runs = project.json("dataflow", "runs", "--job", run["job"], "--dataid", run["dataid"])
+        assert [other["outcome"] for other in runs] == ["DONE", "LOST"]
+
+
+def test_what_it_offers_to_try_works(demo: tuple[Project, str]) -> None:
+    project, output = demo
+    offered = re.findall(r"^   ((?:dataflow|RunJob) .*?)  ", output.partition("is yours now")[2], flags=re.MULTILINE)
+    assert len(offered) == 6
+    for command in offered:
+        project.run(*command.split())
+    chunks = {chunk["dataid"]: chunk for chunk in project.json("dataflow", "chunks", "loaded")}
+    assert (chunks["42"]["status"], chunks["42"]["version"]) == ("READY", 2)
+    assert chunks["7"]["status"] == "STALE"
+
+
+def test_it_does_not_delete_a_folder_that_it_did_not_make(tmp_path: Path) -> None:
+    project = Project(tmp_path, tmp_path)
+    (tmp_path / "precious.txt").write_text("keep me")
+    assert "is not a folder that this demo made" in run_demo(project, 1)
+    assert (tmp_path / "precious.txt").read_text() == "keep me"

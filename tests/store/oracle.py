@@ -1,0 +1,311 @@
+"""The rules of the handoff once more, in memory and without a single counter: what the store must agree with.
+
+Whether work can be claimed is worked out from scratch each time it is asked, from what is published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LEASE_SECONDS = 2000
+RETRY_DELAY_SECONDS = 1000
+RETURN_DELAY_SECONDS = 30
+MAX_LOSSES = 10
+
+
+class Refused(Exception):
+    """The store must refuse this too."""
+
+
+@dataclass
+class JobRule:
+    """A job: its inputs as (dataset, lag), its one output, and what else decides about its claims."""
+
+    inputs: list[tuple[str, int]]
+    output: str
+    retries: int = 0
+    ordered: bool = False
+    first: str = ""
+    hold: bool = False
+
+
+@dataclass
+class Chunk:
+    version: int = 0
+    withdrawn: bool = False
+    stale: bool = False
+    dirty: int | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.version > 0 and not (self.withdrawn or self.stale) and self.dirty is None
+
+
+@dataclass
+class RunRule:
+    run_id: int
+    job: str
+    dataid: str
+    claimant: str
+    lease_until: float
+    pins: dict[tuple[str, str], int]
+    outcome: str = "RUNNING"
+
+
+@dataclass
+class Work:
+    ended: str = ""
+    hold: bool = False
+    resubmitted: bool = False
+    attempts: int = 0
+    losses: int = 0
+    returns: int = 0
+    wait_until: float | None = None
+    runs: list[RunRule] = field(default_factory=list)
+
+    @property
+    def running(self) -> bool:
+        return bool(self.runs) and self.runs[-1].outcome == "RUNNING"
+
+    def reset(self) -> None:
+        self.attempts = self.losses = self.returns = 0
+
+
+class Oracle:
+    """Chunks, jobs and work, and what each verb does to them. Dataids are numbers written as text."""
+
+    def __init__(self, jobs: dict[str, JobRule], in_place: set[str]) -> None:
+        self.now = 0.0
+        self.jobs = jobs
+        self.in_place = in_place
+        self.chunks: dict[tuple[str, str], Chunk] = {}
+        self.works: dict[tuple[str, str], Work] = {}
+        self.runs: dict[int, RunRule] = {}
+
+    # what follows from what is published
+
+    def is_ready(self, dataset: str, dataid: str) -> bool:
+        return self.chunks.get((dataset, dataid), Chunk()).ready
+
+    def needs(self, job: str, dataid: str) -> list[tuple[str, str] | None]:
+        """The chunk that each input calls for; None where the first work needs none."""
+        rule = self.jobs[job]
+        return [
+            None if lag and dataid == rule.first else (dataset, str(int(dataid) - lag)) for dataset, lag in rule.inputs
+        ]
+
+    def present(self, job: str, dataid: str) -> list[bool]:
+        """Whether each input's chunk is there, needed or not."""
+        return [self.is_ready(dataset, str(int(dataid) - lag)) for dataset, lag in self.jobs[job].inputs]
+
+    def missing(self, job: str, dataid: str) -> int:
+        return sum(need is not None and not self.is_ready(*need) for need in self.needs(job, dataid))
+
+    def state(self, job: str, dataid: str) -> str:
+        work = self.works[job, dataid]
+        if work.running:
+            return "RUNNING"
+        if work.ended:
+            return work.ended
+        waits = work.wait_until is not None or self.missing(job, dataid) > 0
+        return "WAITING" if waits else "CLAIMABLE"
+
+    def served(self, dataset: str, dataid: str) -> list[tuple[str, str]]:
+        """The work that a chunk is an input of."""
+        return [
+            (job, str(int(dataid) + lag))
+            for job, rule in self.jobs.items()
+            for name, lag in rule.inputs
+            if name == dataset
+        ]
+
+    def dataids_of(self, job: str) -> list[str]:
+        return sorted((dataid for name, dataid in self.works if name == job), key=int)
+
+    # what verbs do
+
+    def publish(self, dataset: str, dataid: str, stale: bool = False) -> None:
+        chunk = self.chunks.setdefault((dataset, dataid), Chunk())
+        chunk.version += 1
+        chunk.withdrawn, chunk.stale, chunk.dirty = False, stale, None
+        for key in self.served(dataset, dataid):
+            if chunk.ready:
+                self.works.setdefault(key, Work())
+            if chunk.version > 1:
+                self._outdate(*key)
+
+    def ready(self, dataset: str, dataid: str, again: bool) -> bool:
+        changes = again or not self.is_ready(dataset, dataid)
+        if changes:
+            self.publish(dataset, dataid)
+        return changes
+
+    def withdraw(self, dataset: str, dataid: str) -> bool:
+        chunk = self.chunks.get((dataset, dataid), Chunk())
+        changes = chunk.version > 0 and not chunk.withdrawn
+        chunk.withdrawn = True
+        return changes
+
+    def register(self, job: str, inputs: list[tuple[str, int]]) -> None:
+        self.jobs[job].inputs = inputs
+        for dataid in self.dataids_of(job):
+            work = self.works[job, dataid]
+            if not work.runs and not work.ended and not any(self.present(job, dataid)):
+                del self.works[job, dataid]
+        for (dataset, dataid), chunk in self.chunks.items():
+            for key in self.served(dataset, dataid):
+                if chunk.ready and key[0] == job:
+                    self.works.setdefault(key, Work())
+
+    def next_dataid(self, job: str) -> str | None:
+        """The dataid a claim must give now."""
+        rule = self.jobs[job]
+        if rule.hold:
+            return None
+        dataids = self.dataids_of(job)
+        if rule.ordered:
+            unfinished = [dataid for dataid in dataids if self.works[job, dataid].ended != "DONE"]
+            if not unfinished:
+                return None
+            first = unfinished[0]
+            before = self.works.get((job, str(int(first) - 1)))
+            in_turn = first == dataids[0] or (before is not None and before.ended == "DONE" and not before.running)
+            dataids = [first] if in_turn else []
+        claimable = (
+            dataid
+            for dataid in dataids
+            if self.state(job, dataid) == "CLAIMABLE" and not self.works[job, dataid].hold
+        )
+        return next(claimable, None)
+
+    def tidy(self, job: str, dead: tuple[str, ...]) -> None:
+        """What every claim does first: free what is dead, promote what is due."""
+        for dataid in self.dataids_of(job):
+            work = self.works[job, dataid]
+            if work.running and (work.runs[-1].lease_until <= self.now or work.runs[-1].claimant in dead):
+                work.runs[-1].outcome = "LOST"
+                work.losses += 1
+                if work.losses >= MAX_LOSSES:
+                    work.ended = "FAILED"
+                elif work.losses > 1:
+                    work.wait_until = self.now + min(5 * 2 ** (work.losses - 1), 600)
+            if work.wait_until is not None and work.wait_until <= self.now:
+                work.wait_until = None
+
+    def give(self, run_id: int, job: str, dataid: str, claimant: str) -> None:
+        """A claim has given this work to a run."""
+        pins = {}
+        for need in self.needs(job, dataid):
+            chunk = self.chunks.get(need, Chunk()) if need else Chunk()
+            if need and chunk.version > 0 and not chunk.withdrawn:
+                pins[need] = chunk.version
+        run = RunRule(run_id, job, dataid, claimant, self.now + LEASE_SECONDS, pins)
+        self.runs[run_id] = run
+        work = self.works.setdefault((job, dataid), Work())
+        work.runs.append(run)
+        work.wait_until = None
+        output = self.chunks.get((self.jobs[job].output, dataid))
+        if output is not None and self.jobs[job].output in self.in_place and output.dirty is None:
+            output.dirty = run_id
+
+    def renew(self, run_id: int, claimant: str) -> bool:
+        run = self.runs[run_id]
+        holds = self._holds(run) and run.claimant == claimant
+        if holds:
+            run.lease_until = self.now + LEASE_SECONDS
+        return holds
+
+    def finish(self, run_id: int, outcome: str, delay: float, untouched: bool) -> str:
+        run = self.runs[run_id]
+        if not self._holds(run):
+            raise Refused
+        work = self.works[run.job, run.dataid]
+        run.outcome = outcome
+        if outcome == "DONE":
+            self._finish_well(run, work)
+        elif outcome == "FAILED":
+            work.attempts += 1
+            if work.attempts <= self.jobs[run.job].retries:
+                work.wait_until = self.now + RETRY_DELAY_SECONDS
+            else:
+                work.ended = "FAILED"
+        elif outcome == "INVALID":
+            work.ended = "INVALID"
+        elif delay:
+            work.wait_until = self.now + min(delay * 2 ** min(work.returns, 10), 600)
+            work.returns += 1
+        if untouched and outcome != "DONE":
+            for chunk in self.chunks.values():
+                if chunk.dirty == run_id:
+                    chunk.dirty = None
+        return self.state(run.job, run.dataid)
+
+    def resubmit(self, job: str, dataids: list[str]) -> None:
+        works = [self.works.get((job, dataid)) for dataid in dataids]
+        if any(work is None or work.running for work in works):
+            raise Refused
+        for work in works:
+            assert work is not None
+            work.ended, work.resubmitted = "", True
+            work.reset()
+            work.wait_until = self._revoked_until(work)
+
+    def mark(self, job: str, dataid: str, state: str) -> str:
+        work = self.works.get((job, dataid))
+        if work is None:
+            raise Refused
+        found = self.state(job, dataid)
+        if work.running:
+            work.runs[-1].outcome = "CANCELLED"
+        else:
+            work.reset()
+        work.ended, work.resubmitted, work.wait_until = state, False, None
+        if state == "DONE":
+            self.publish(self.jobs[job].output, dataid)
+        elif state == "INVALID":
+            self.withdraw(self.jobs[job].output, dataid)
+        return found
+
+    def cancel(self, run_id: int) -> None:
+        run = self.runs[run_id]
+        if run.outcome != "RUNNING":
+            raise Refused
+        run.outcome = "CANCELLED"
+        work = self.works[run.job, run.dataid]
+        work.ended, work.resubmitted, work.wait_until = "FAILED", False, None
+
+    def acknowledge(self, run_id: int, claimant: str) -> None:
+        run = self.runs[run_id]
+        if run.outcome != "CANCELLED" or run.claimant != claimant or run.lease_until <= self.now:
+            return
+        run.lease_until = self.now
+        work = self.works[run.job, run.dataid]
+        if work.runs[-1] is run and not work.ended:
+            work.wait_until = None
+
+    def _finish_well(self, run: RunRule, work: Work) -> None:
+        stale = any(
+            (chunk := self.chunks[key]).version != version or not chunk.ready for key, version in run.pins.items()
+        )
+        work.ended, work.resubmitted = ("" if stale else "DONE"), False
+        work.reset()
+        self.publish(self.jobs[run.job].output, run.dataid, stale)
+
+    def _outdate(self, job: str, dataid: str) -> None:
+        """An input of this work has a newer version."""
+        work = self.works.get((job, dataid))
+        if work is not None and work.ended and not work.running:
+            work.ended, work.resubmitted = "", False
+            work.reset()
+            work.wait_until = self._revoked_until(work)
+        output = self.chunks.get((self.jobs[job].output, dataid))
+        if output is not None:
+            output.stale = True
+
+    def _revoked_until(self, work: Work) -> float | None:
+        if work.runs and work.runs[-1].outcome == "CANCELLED" and work.runs[-1].lease_until > self.now:
+            return work.runs[-1].lease_until
+        return None
+
+    def _holds(self, run: RunRule) -> bool:
+        return run.outcome == "RUNNING" and run.lease_until > self.now
