@@ -217,7 +217,7 @@ def say_goodbye(demo: Demo) -> None:
    dataflow why load {SPOILT}                   why chunk {SPOILT} is INVALID, and the next command
    dataflow resubmit load {SPOILT}              have it done again …
    RunJob ./load.sh                       … by the good script
-   dataflow ready orders 7 --again        a new version of a raw file: both jobs have chunk 7 to do again
+   dataflow ready orders 7 --again        a new raw file 7: extract, and then load, has it to do again
    dataflow journal --dataid {SPOILT}           every move of chunk {SPOILT}"""
     )
 

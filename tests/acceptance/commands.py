@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ import pytest
 
 from dataflow.cli.main import main
 from dataflow.store.opening import open_store
-from tests.project import FOREIGN
+from tests.project import FOREIGN, Project
 
 TABLES = (
     "dataset",
@@ -47,8 +49,8 @@ class Commands:
         monkeypatch.chdir(path)
         monkeypatch.setenv("DATAFLOW_STORE", url)
 
-    def __call__(self, *words: str, code: int = 0, stdin: str | bytes = b"") -> Done:
-        """Run `dataflow …` and expect an exit code; a traceback is never expected."""
+    def __call__(self, *words: str, code: int | None = 0, stdin: str | bytes = b"") -> Done:
+        """Run `dataflow …` and expect an exit code (None: any); a traceback is never expected."""
         given = self.path / ".stdin"
         given.write_bytes(stdin if isinstance(stdin, bytes) else stdin.encode())
         with given.open() as source, self.environment.context() as patch:
@@ -57,7 +59,7 @@ class Commands:
         given.unlink()
         done = Done(found, *self._capsys.readouterr())
         assert "Traceback" not in done.err
-        assert done.code == code, done
+        assert code in (None, done.code), done
         return done
 
     def json(self, *words: str) -> Any:
@@ -90,3 +92,25 @@ def open_commands(
     commands = Commands(folder, url, monkeypatch, capsys)
     commands("db", "upgrade")
     return commands
+
+
+def on_terminal(
+    project: Project, words: list[str], answers: list[tuple[str, str]], env: dict[str, str]
+) -> tuple[int, str]:
+    """Run a command on a terminal where each prompt gets its answer; give its exit code and its screen."""
+    master, slave = pty.openpty()
+    streams = {"stdin": slave, "stdout": slave, "stderr": slave}
+    process = project.start(*words, env=env, start_new_session=True, **streams)
+    os.close(slave)
+    shown, seen = b"", 0
+    waiting = [(prompt.encode(), answer.encode()) for prompt, answer in answers]
+    # Reading the terminal of a process that has ended is an error, not an end of file.
+    with contextlib.suppress(OSError):
+        while data := os.read(master, 4096):
+            shown += data
+            # A password prompt throws away what was typed before it.
+            if waiting and waiting[0][0] in shown[seen:]:
+                seen = len(shown)
+                os.write(master, waiting.pop(0)[1] + b"\n")
+    os.close(master)
+    return process.wait(timeout=30), shown.decode()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.commands import Commands, open_commands
+from tests.acceptance.commands import Commands, on_terminal, open_commands
 from tests.acceptance.flow import RECORDS, Flow, finish, wait_until
 
 
@@ -87,6 +87,21 @@ def test_a_whole_job_is_held_and_released(bob: Commands) -> None:
     assert bob.json("job", "show", "loadbob")["hold"] is True
     assert "Job loadbob is released" in bob.say("release loadbob").err
     assert "Job loadbob was not held" in bob.say("release loadbob").err
+
+
+def test_a_terminal_is_asked_before_much_is_resubmitted(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", *map(str, range(101)))
+    words = ["dataflow", "resubmit", "loadbob", "--from", "0", "--to", "100"]
+    code, shown = on_terminal(flow.project, words, [("[y/N]", "n")], flow.env)
+    assert (code, "RESUBMIT" in flow.status("bobout").values()) == (1, False)
+    assert "Have 101 chunks of loadbob done again? [y/N]" in shown
+    assert "Nothing was changed." in shown
+    code, shown = on_terminal(flow.project, words, [("[y/N]", "y")], flow.env)
+    assert (code, set(flow.status("bobout").values())) == (0, {"RESUBMIT"})
+    code, shown = on_terminal(flow.project, [*words, "--yes"], [], flow.env)
+    assert (code, "[y/N]" in shown) == (0, False)
 
 
 def test_every_move_is_in_the_journal_with_who_and_why(bob: Commands) -> None:

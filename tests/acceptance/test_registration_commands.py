@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.commands import Commands, open_commands
+from tests.acceptance.commands import Commands, on_terminal, open_commands
 from tests.acceptance.flow import Flow
 from tests.project import Project
 
@@ -173,6 +173,32 @@ def test_a_password_is_kept_encrypted_and_shown_to_nobody(dataflow: Commands) ->
     refused = dataflow.say("secret decrypt --dataset bobin", code=64)
     assert "only to a terminal" in refused.err
     assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
+
+
+def test_what_is_typed_as_a_password_is_not_shown(project: Project, sqlite_url: str) -> None:
+    env = {"DATAFLOW_STORE": sqlite_url, "PASSKEY": "open sesame"}
+    words = ["dataflow", "dataset", "add", "bobin", "--password-stdin"]
+    code, shown = on_terminal(
+        project, words, [("Password:", "correct horse"), ("again:", "correct house")], env
+    )
+    assert (code, "The two passwords differ" in shown) == (77, True)
+    code, shown = on_terminal(
+        project, words, [("Password:", "correct horse"), ("again:", "correct horse")], env
+    )
+    assert (code, "password: a new password" in shown) == (0, True)
+    assert "horse" not in shown
+    code, shown = on_terminal(project, ["dataflow", "secret", "decrypt", "--dataset", "bobin"], [], env)
+    assert (code, shown) == (0, "correct horse\r\n")
+
+
+def test_apply_asks_on_a_terminal(project: Project, sqlite_url: str) -> None:
+    (project.path / "dataflow.toml").write_text("[dataset.bobin]\n")
+    env = {"DATAFLOW_STORE": sqlite_url}
+    code, shown = on_terminal(project, ["dataflow", "apply"], [("[y/N]", "")], env)
+    assert (code, "Change this? [y/N]" in shown, "Nothing was changed" in shown) == (1, True, True)
+    assert project.json("dataflow", "dataset", "list", env=env) == []
+    assert on_terminal(project, ["dataflow", "apply"], [("[y/N]", "y")], env)[0] == 0
+    assert len(project.json("dataflow", "dataset", "list", env=env)) == 1
 
 
 def test_a_record_made_by_secret_encrypt_can_be_declared(embedded: Commands) -> None:

@@ -34,13 +34,13 @@ def keep(world: World, name: str, record: str) -> None:
 
 def test_a_password_opens_for_its_own_dataset_only_and_that_is_journalled(world: World) -> None:
     keep(world, "bobin", encrypt_password(world.store, "bobin", "correct horse", OLD))
-    assert decrypt_password(world.store, "bobin", OLD) == "correct horse"
+    assert decrypt_password(world.store, "bobin", lambda: OLD) == "correct horse"
     assert [line["dataset"] for line in world.journal("secret decrypt")] == ["bobin"]
     keep(world, "thief", world.dataset_record("bobin")[1].encryptedpass)
     with pytest.raises(SecretError, match="was modified, or copied from another dataset"):
-        decrypt_password(world.store, "thief", OLD)
+        decrypt_password(world.store, "thief", lambda: OLD)
     with pytest.raises(SecretError, match=r"passphrase does not open.*dataflow dataset add bobin"):
-        decrypt_password(world.store, "bobin", "guess")
+        decrypt_password(world.store, "bobin", lambda: "guess")
     assert len(world.journal("secret decrypt")) == 1
 
 
@@ -54,7 +54,7 @@ def test_records_share_a_salt_so_that_a_run_derives_one_key(world: World) -> Non
 def test_a_dataset_without_a_password_says_how_to_give_it_one(world: World) -> None:
     add_dataset(world.store, Dataset("bobin"))
     with pytest.raises(UnknownName, match="dataflow dataset add bobin --password-stdin"):
-        decrypt_password(world.store, "bobin", OLD)
+        decrypt_password(world.store, "bobin", lambda: OLD)
 
 
 def test_rotating_moves_all_records_the_seeds_too_and_leaves_what_does_not_open(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -263,3 +264,58 @@ def test_a_lease_leaves_time_to_renew_it_before_the_killing_starts(
     else:
         with pytest.raises(BadInput, match="too short"):
             check_lease(lease, grace)
+
+
+def register_at_once(world: World, *jobs: Job) -> list[Exception]:
+    """Registers jobs from as many threads at the same moment; gives those that were refused."""
+    barrier = threading.Barrier(len(jobs))
+    refused: list[Exception] = []
+
+    def register(record: Job) -> None:
+        store = world.store.separate(30.0)
+        barrier.wait()
+        try:
+            add_job(store, record)
+        except Conflict as error:
+            refused.append(error)
+        finally:
+            store.close()
+
+    threads = [threading.Thread(target=register, args=(record,)) for record in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return refused
+
+
+def test_of_two_producers_registered_at_once_one_is_refused(world: World) -> None:
+    add_datasets(world, "a", "b", "c")
+    [error] = register_at_once(world, job("one", "a", "c"), job("two", "b", "c"))
+    assert "is already produced by job" in str(error)
+    assert len(world.store.list_names("job")) == 1
+
+
+def test_of_two_jobs_that_close_a_circle_at_once_one_is_refused(world: World) -> None:
+    add_datasets(world, "a", "b")
+    [error] = register_at_once(world, job("one", "a", "b"), job("two", "b", "a"))
+    assert "wait for each other" in str(error)
+
+
+def test_chunks_made_ready_while_a_job_is_registered_all_give_it_work(world: World) -> None:
+    add_datasets(world, "a")
+    dataids = [str(number) for number in range(200)]
+
+    def make_ready() -> None:
+        beside = World(world.store.separate(30.0), world.clock)
+        for dataid in dataids:
+            beside.ready("a", dataid)
+        beside.close()
+
+    thread = threading.Thread(target=make_ready)
+    thread.start()
+    for number in range(5):
+        add_job(world.store, job(f"read{number}", "a"))
+    thread.join()
+    for number in range(5):
+        assert world.drain(f"read{number}") == dataids

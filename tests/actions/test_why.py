@@ -220,6 +220,27 @@ def test_a_dead_process_on_this_machine_is_seen_before_its_lease_ends(world: Wor
     assert "process is gone" not in ask(world, "to_clean", "1.0", is_dead=lambda name: False).verdict
 
 
+def test_work_that_outlives_its_process_is_taken_over_by_those_who_can_end_it(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.take("to_clean", has_kill_command=True)
+    world.advance(1000)
+    found = ask(world, "to_clean", "1.0")
+    assert "its lease has lapsed: the next RunJob with a --kill-command takes it over" in found.verdict
+    assert found.next == "RunJob --kill-command COMMAND --job to_clean COMMAND"
+
+
+def test_running_work_whose_run_is_not_is_the_doctors_business(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0")
+    run = world.do("to_clean", "1.0")
+    world.poke(f"UPDATE work SET state = 'RUNNING', run_id = {run.run_id} WHERE dataid = '1.0'")
+    world.poke("UPDATE work SET state = 'RUNNING', run_id = 77 WHERE dataid = '2.0'")
+    for dataid, found in (("1.0", "has ended as DONE"), ("2.0", "is not in the store")):
+        assert found in ask(world, "to_clean", dataid).verdict
+        assert ask(world, "to_clean", dataid).next == "dataflow doctor"
+
+
 def test_done_work_says_so_with_the_answers_its_run_recorded(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")

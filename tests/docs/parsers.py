@@ -12,7 +12,7 @@ EVERYWHERE = {"-h", "--help", "--store"}
 
 
 def list_parsers() -> dict[str, argparse.ArgumentParser]:
-    """The parsers by the command as it is typed; `dataset` itself, which only has words under it, is left out."""
+    """The parsers by the command as it is typed; `dataset`, which only has words under it, is left out."""
     found = {"RunJob": runjob._parser("RunJob")}
     for word, (module, _) in COMMANDS.items():
         if module == "runjob":

@@ -51,17 +51,20 @@ def list_commands(page: Path) -> list[Command]:
     return commands
 
 
-def run_page(page: Path, project: Project, folder: Path) -> None:
-    """Runs all commands of a page in one shell; AssertionError for the first that does not do what is shown."""
+def run_page(page: Path, project: Project, folder: Path, env: dict[str, str] | None = None) -> None:
+    """Runs all commands of a page in one shell; AssertionError for the first that does not do what is shown.
+
+    `folder` is where the commands are put that the session finds.
+    """
     commands = list_commands(page)
     script = "".join(f"{command.text}\nprintf '\\n{_MARK} %s\\n' $?\n" for command in commands)
     path = project.path / ".session.sh"
     path.write_text(script)
-    environment = project.environment({"PATH": f"{_make_commands(folder)}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+    places = {"PATH": f"{_make_commands(folder)}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
         ["bash", str(path)],
         cwd=project.path,
-        env=environment,
+        env=project.environment(places | (env or {})),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -82,7 +85,9 @@ def matches(expected: list[str], output: str) -> bool:
         if line.strip() == ANYTHING:
             pattern += r"(?:.*\n)*?"
         else:
-            pattern += ".*".join(re.escape(part.rstrip() if last else part) for part, last in _parts(line)) + r"\n"
+            pattern += (
+                ".*".join(re.escape(part.rstrip() if last else part) for part, last in _parts(line)) + r"\n"
+            )
     lines = [line.rstrip() for line in output.rstrip("\n").split("\n")] if output.strip() else []
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in lines)) is not None
 

@@ -47,7 +47,9 @@ def test_no_chunk_is_skipped_and_none_is_done_twice(demo: tuple[Project, str]) -
 def test_it_shows_the_kill_a_blocked_chunk_and_an_invalid_one(demo: tuple[Project, str]) -> None:
     assert re.search(r"\$ kill -9 \d+\n", demo[1])
     assert re.search(r"\$ dataflow why load 100\n.*?ready    no .*?next: RunJob", demo[1], flags=re.DOTALL)
-    assert re.search(r"INVALID.*still there, whole:\n   \$ cat \S+\n   42-1,42,run \d+", demo[1], flags=re.DOTALL)
+    assert re.search(
+        r"INVALID.*still there, whole:\n   \$ cat \S+\n   42-1,42,run \d+", demo[1], flags=re.DOTALL
+    )
 
 
 def test_the_runs_of_the_killed_process_are_lost_and_made_up_for(demo: tuple[Project, str]) -> None:
@@ -61,13 +63,18 @@ def test_the_runs_of_the_killed_process_are_lost_and_made_up_for(demo: tuple[Pro
 
 def test_what_it_offers_to_try_works(demo: tuple[Project, str]) -> None:
     project, output = demo
-    offered = re.findall(r"^   ((?:dataflow|RunJob) .*?)  ", output.partition("is yours now")[2], flags=re.MULTILINE)
+    offered = re.findall(
+        r"^   ((?:dataflow|RunJob) .*?)  ", output.partition("is yours now")[2], flags=re.MULTILINE
+    )
     assert len(offered) == 6
     for command in offered:
         project.run(*command.split())
-    chunks = {chunk["dataid"]: chunk for chunk in project.json("dataflow", "chunks", "loaded")}
-    assert (chunks["42"]["status"], chunks["42"]["version"]) == ("READY", 2)
-    assert chunks["7"]["status"] == "STALE"
+    loaded, extracted = (
+        {chunk["dataid"]: chunk for chunk in project.json("dataflow", "chunks", name)}
+        for name in ("loaded", "extracted")
+    )
+    assert (loaded["42"]["status"], loaded["42"]["version"]) == ("READY", 2)
+    assert extracted["7"]["status"] == "STALE"
 
 
 def test_it_does_not_delete_a_folder_that_it_did_not_make(tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ class Oracle:
         """The chunk that each input calls for; None where the first work needs none."""
         rule = self.jobs[job]
         return [
-            None if lag and dataid == rule.first else (dataset, str(int(dataid) - lag)) for dataset, lag in rule.inputs
+            None if lag and dataid == rule.first else (dataset, str(int(dataid) - lag))
+            for dataset, lag in rule.inputs
         ]
 
     def present(self, job: str, dataid: str) -> list[bool]:
@@ -169,7 +170,9 @@ class Oracle:
                 return None
             first = unfinished[0]
             before = self.works.get((job, str(int(first) - 1)))
-            in_turn = first == dataids[0] or (before is not None and before.ended == "DONE" and not before.running)
+            in_turn = first == dataids[0] or (
+                before is not None and before.ended == "DONE" and not before.running
+            )
             dataids = [first] if in_turn else []
         claimable = (
             dataid
@@ -203,7 +206,8 @@ class Oracle:
         self.runs[run_id] = run
         work = self.works.setdefault((job, dataid), Work())
         work.runs.append(run)
-        work.wait_until = None
+        work.resubmitted = work.resubmitted or bool(work.ended)
+        work.ended, work.wait_until = "", None
         output = self.chunks.get((self.jobs[job].output, dataid))
         if output is not None and self.jobs[job].output in self.in_place and output.dirty is None:
             output.dirty = run_id
@@ -285,7 +289,8 @@ class Oracle:
 
     def _finish_well(self, run: RunRule, work: Work) -> None:
         stale = any(
-            (chunk := self.chunks[key]).version != version or not chunk.ready for key, version in run.pins.items()
+            (chunk := self.chunks[key]).version != version or not chunk.ready
+            for key, version in run.pins.items()
         )
         work.ended, work.resubmitted = ("" if stale else "DONE"), False
         work.reset()

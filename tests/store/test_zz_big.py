@@ -81,7 +81,12 @@ class Handoff(RuleBasedStateMachine):
         self.oracle.register("to_clean", inputs)
         self._register("to_clean")
 
-    @rule(job=jobs, count=st.integers(1, 2), claimant=claimants, dead=st.sampled_from(((), ("first",), ("second",))))
+    @rule(
+        job=jobs,
+        count=st.integers(1, 2),
+        claimant=claimants,
+        dead=st.sampled_from(((), ("first",), ("second",))),
+    )
     def claim(self, job: str, count: int, claimant: str, dead: tuple[str, ...]) -> None:
         dead = tuple(name for name in dead if name != claimant)
         given = list(self.world.claim(job, count, claimant, lease_seconds=LEASE_SECONDS, dead=dead))
@@ -125,6 +130,16 @@ class Handoff(RuleBasedStateMachine):
             lambda: self.oracle.finish(run.run_id, outcome, delay, untouched),
             lambda: self.world.finish(run, RunOutcome(outcome), **how),
         )
+
+    @rule(job=jobs)
+    def do_all(self, job: str) -> None:
+        """What RunJob --drain does; without it few sequences get to the end of the chain."""
+        before = -1
+        while before != len(self.runs):
+            before = len(self.runs)
+            self.claim(job, 1, "first", ())
+            if before != len(self.runs):
+                self.finish(0, "DONE", False)
 
     @rule(ticks=st.integers(1, 3))
     def pass_time(self, ticks: int) -> None:
@@ -218,36 +233,33 @@ class Handoff(RuleBasedStateMachine):
 
     def _a_work_has_at_most_one_live_run_and_it_is_the_latest(self) -> None:
         live = self.world.select("SELECT work_id, run_id FROM run WHERE ended_at IS NULL")
-        assert sorted(live) == sorted(self.world.select("SELECT work_id, run_id FROM work WHERE state = 'RUNNING'"))
+        assert sorted(live) == sorted(
+            self.world.select("SELECT work_id, run_id FROM work WHERE state = 'RUNNING'")
+        )
         newest = self.world.select("SELECT max(run_id) FROM run")[0][0] or 0
         assert newest == max(self.oracle.runs, default=0)
 
     def _the_seeds_rule_gives_the_same_claimable_work(self) -> None:
         """All inputs READY, output absent or RESUBMIT or STALE, no lock, nothing to wait for."""
-        status = dict(
-            ((row[0], row[1]), row[2])
-            for row in self.world.select("SELECT datasetid, dataid, status FROM datastatus WHERE locktype = 'OUT'")
-        )
+        seen = self.world.select("SELECT datasetid, dataid, status FROM datastatus WHERE locktype = 'OUT'")
+        status = {(row[0], row[1]): row[2] for row in seen}
         by_rule = set()
         for (job, dataid), work in self.oracle.works.items():
-            output = self.oracle.chunks.get((self.oracle.jobs[job].output, dataid))
-            if work.wait_until is not None or (output is not None and output.withdrawn):
+            if work.wait_until is not None or self._is_output_withdrawn(job, dataid):
                 continue
             inputs = [need for need in self.oracle.needs(job, dataid) if need is not None]
-            if all(self.oracle.is_ready(*need) for need in inputs) and status[
-                self.oracle.jobs[job].output, dataid
-            ] in ("PENDING", "RESUBMIT", "STALE"):
+            output = status[self.oracle.jobs[job].output, dataid]
+            if all(self.oracle.is_ready(*need) for need in inputs) and output in (
+                "PENDING",
+                "RESUBMIT",
+                "STALE",
+            ):
                 by_rule.add((job, dataid))
         kept = self.world.select(
             "SELECT j.name, w.dataid FROM work w JOIN job j ON j.job_id = w.job_id "
             "WHERE w.state = 'CLAIMABLE' AND NOT w.hold AND NOT j.hold"
         )
-        usable = {
-            (job, dataid)
-            for job, dataid in kept
-            if not self.oracle.chunks.get((self.oracle.jobs[job].output, dataid), _NOTHING).withdrawn
-        }
-        assert usable == by_rule
+        assert {key for key in kept if not self._is_output_withdrawn(*key)} == by_rule
 
     def _every_line_of_the_journal_is_a_legal_move(self) -> None:
         rows = self.world.select("SELECT DISTINCT action, from_state, to_state, items FROM journal")
@@ -256,6 +268,11 @@ class Handoff(RuleBasedStateMachine):
                 assert action not in FOLLOWING
                 assert before in MOVES[action][0], (action, before)
                 assert after in MOVES[action][1], (action, after)
+
+    def _is_output_withdrawn(self, job: str, dataid: str) -> bool:
+        """Taken out of use by hand: the rule would have it made again, the store waits for a resubmit."""
+        output = self.oracle.chunks.get((self.oracle.jobs[job].output, dataid))
+        return output is not None and output.withdrawn
 
     def _register(self, job: str) -> None:
         rule = self.oracle.jobs[job]
@@ -293,13 +310,11 @@ class Handoff(RuleBasedStateMachine):
         assert got == expected, f"the store gave {got}, the oracle {expected}"
 
 
-_NOTHING = Oracle({}, set()).chunks.get(("", "")) or type("Nothing", (), {"withdrawn": False})()
-
 CALM = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
-    profile = settings(max_examples=800, stateful_step_count=50, **CALM)
+    profile = settings(max_examples=60, stateful_step_count=40, **CALM)
     run_state_machine_as_test(lambda: Handoff(lambda: open_sqlite(":memory:")), settings=profile)
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
+SHOWN_CHARACTERS = 200
+
 _KEY_OF = {field: key for key, (field, _) in JOB_KEYS.items()}
 
 
@@ -67,5 +69,6 @@ def _shown(field: str, value: object) -> str:
     if field.endswith("_seconds") and isinstance(value, int | float):
         return format_seconds(value)
     if isinstance(value, tuple):
-        return ", ".join(["=".join(item) if isinstance(item, tuple) else str(item) for item in value])
-    return str(value)
+        value = ", ".join(["=".join(item) if isinstance(item, tuple) else str(item) for item in value])
+    text = str(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

@@ -147,6 +147,7 @@ def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Datas
     used = [("--in", item.dataset) for item in inputs] + [("--out", name) for name in job.outputs]
     for option, name in used:
         if name not in known:
+            check_name("dataset", name)
             command = f"job add {name.removesuffix(CALENDAR_SUFFIX)} --schedule …"
             raise UnknownName(
                 f"Job {job.name}: there is no dataset {quoted(name)} for {option}."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def get_plan(store: Store, job: str) -> Plan:
     """A job with all that a run of it needs."""
-    found = store.find_plan(job)
+    found = store.find_plan(job) if _can_be_asked(job) else None
     if found is None:
         raise unknown("job", job, store.list_names("job"))
     return found
@@ -23,7 +23,7 @@ def get_plan(store: Store, job: str) -> Plan:
 
 def get_dataset(store: Store, name: str) -> tuple[int, Dataset]:
     """A dataset and its id."""
-    found = store.find_dataset(name)
+    found = store.find_dataset(name) if _can_be_asked(name) else None
     if found is None:
         raise unknown("dataset", name, store.list_names("dataset"))
     return found
@@ -41,3 +41,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """The error for a dataset or job that is not registered."""
     hint = did_you_mean(name, known)
     return UnknownName(f"There is no {kind} {quoted(name)}.{hint} List them: dataflow {kind} list")
+
+
+def _can_be_asked(name: str) -> bool:
+    """False for what no store can even be asked for: a NUL, or what was no UTF-8 on the command line."""
+    return name.isprintable()

@@ -16,9 +16,9 @@ def shell(*words: str) -> str:
     return " ".join(quote(word) for word in words)
 
 
-def run_command(plan: Plan, dataid: str | None = None) -> str:
-    """The RunJob that does a job's next work, or that of one dataid."""
-    words = ["RunJob"]
+def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) -> str:
+    """The RunJob that does a job's next work, or that of one dataid; `kill` if lost work must be ended."""
+    words = ["RunJob", *(["--kill-command", "COMMAND"] if kill else [])]
     if dataid is not None:
         words += ["--dataid", dataid]
     script = plan.script_path

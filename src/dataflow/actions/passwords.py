@@ -9,6 +9,8 @@ from dataflow.store.journal import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dataflow.store.store import Store
 
 STORE = "store"
@@ -27,13 +29,13 @@ def encrypt_password(store: Store, dataset: str, password: str, passphrase: str)
     return encrypt(password, passphrase, bound_to(dataset), salt)
 
 
-def decrypt_password(store: Store, dataset: str, passphrase: str) -> str:
+def decrypt_password(store: Store, dataset: str, get_passphrase: Callable[[], str]) -> str:
     """A dataset's password; that it was opened, and by whom, is journalled."""
     _, found = get_dataset(store, dataset)
     if not found.encryptedpass:
         raise UnknownName(
             f"Dataset {dataset} has no password. Give it one: dataflow dataset add {dataset} --password-stdin"
         )
-    password = decrypt(found.encryptedpass, passphrase, bound_to(dataset))
+    password = decrypt(found.encryptedpass, get_passphrase(), bound_to(dataset))
     store.journal(Entry("secret decrypt", store.actor, dataset=dataset))
     return password

@@ -57,8 +57,8 @@ def explain(case: WorkCase) -> Explanation:
     if work is None:
         return _explain_uncalled(case)
     run = case.store.find_run(work.run_id) if work.run_id else None
-    if work.state is WorkState.RUNNING and run is not None:
-        return Explanation(Status.RUNNING, (_running(case, run),), (), (), run)
+    if work.state is WorkState.RUNNING:
+        return Explanation(Status.RUNNING, (_running(case, work, run),), (), (), run)
     if work.state is WorkState.DONE:
         status, reason = _done(case, work, run)
         return Explanation(status, (reason,), (), (), run)
@@ -134,17 +134,26 @@ def _status(case: WorkCase, work: WorkRow) -> Status:
     return Status.STALE if any(chunk and chunk.stale for chunk in chunks) else Status.PENDING
 
 
-def _running(case: WorkCase, run: RunRow) -> Reason:
+def _running(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
+    if run is None or run.outcome is not RunOutcome.RUNNING:
+        found = "is not in the store" if run is None else f"has ended as {run.outcome}"
+        return Reason(f"under run {work.run_id}, but that {found}", "dataflow doctor")
     text = f"run {run.run_id} on {run.host} since {run.started_at}"
     if case.is_gone(run):
-        gone = f"{text}, but its process is gone: the next RunJob on {run.host} takes it over"
-        return Reason(gone, run_command(case.plan))
+        return _taken_over(case, run, f"{text}, but its process is gone", f" on {run.host}")
     if run.lease_left_seconds is None or run.lease_left_seconds <= 0:
-        return Reason(
-            f"{text}, but its lease has lapsed: the next RunJob takes it over", run_command(case.plan)
-        )
+        return _taken_over(case, run, f"{text}, but its lease has lapsed", "")
     left = f"{run.lease_left_seconds:.0f} s of its lease left"
     return Reason(f"{text}, attempt {run.attempt}, {left}", follow_command(run.run_id))
+
+
+def _taken_over(case: WorkCase, run: RunRow, text: str, where: str) -> Reason:
+    """What outlives its process is taken over only by those who can end it first."""
+    row = case.store.find("explain.has_kill_command", run_id=run.run_id)
+    if row is not None and row[0]:
+        text = f"{text}: the next RunJob with a --kill-command{where} takes it over"
+        return Reason(text, run_command(case.plan, kill=True))
+    return Reason(f"{text}: the next RunJob{where} takes it over", run_command(case.plan))
 
 
 def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Reason]:

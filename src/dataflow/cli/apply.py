@@ -11,7 +11,8 @@ from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
 from dataflow.cli.output import as_text
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
-from dataflow.errors import UsageError
+from dataflow.errors import ConfigError, UsageError
+from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ def add_parser(subparsers: Any) -> None:
 
 def apply(args: argparse.Namespace, context: Context) -> int:
     """Shows what would change, asks, and changes it."""
+    for path in args.files:
+        if not os.path.exists(path):
+            raise ConfigError(f"{quoted(path)} cannot be read: there is no such file. Name another.")
     declarations = read_declarations(args.files or [_project_file(context)])
     planned = plan_changes(context.store, declarations)
     show_changes(planned)

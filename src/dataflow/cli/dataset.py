@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import add_yes_option, may_go_on, read_secret, refuse_secret_argument
-from dataflow.cli.output import add_json_option, show_object, show_rows
+from dataflow.cli.output import add_json_option, as_text, show_object, show_rows
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
+from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def describe(dataset: Dataset) -> dict[str, Any]:
 
 def say_change(context: Context, change: Change) -> None:
     """Says what a registration did."""
-    fields = "".join([f"\n  {difference}" for difference in change.differences])
+    fields = "".join([f"\n  {as_text(str(difference))}" for difference in change.differences])
     context.say(f"{change.kind.capitalize()} {change.name} {change.what}.{fields}")
 
 
@@ -141,9 +142,9 @@ def split_pairs(option: str, texts: list[str]) -> tuple[tuple[str, str], ...]:
     for text in texts:
         name, found, value = text.partition("=")
         if not found or not name:
-            raise BadInput(f"{option} {text!r} has no name and value. Write {option} NAME=VALUE.")
+            raise BadInput(f"{option} {quoted(text)} has no name and value. Write {option} NAME=VALUE.")
         if name in pairs:
-            raise BadInput(f"{option} {name} is given twice. Give it once.")
+            raise BadInput(f"{option} {quoted(name)} is given twice. Give it once.")
         pairs[name] = value
     return tuple(pairs.items())
 

@@ -12,6 +12,7 @@ from dataflow.config.durations import parse_seconds
 from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput
 from dataflow.model.records import Job
+from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ ALL_COLUMNS = (
     ),
     *("retry_delay_seconds", "max_running", "lease_seconds", "grace_seconds", "priority", "grain", "hold"),
 )
+MOST_DIGITS = 18
 HOLD_COLUMN = 16  # of registration.find_job and list_jobs
 
 
@@ -106,7 +108,9 @@ def _add_add(words: Any) -> None:
     for name, meaning in FLAGS.items():
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None, help=meaning)
     for name, meaning in NUMBERS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", default=None, help=meaning)
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=_whole, metavar="N", default=None, help=meaning
+        )
     for name, meaning in SPANS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="SPAN", default=None, help=meaning)
     parser.set_defaults(call=add)
@@ -179,6 +183,13 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         # What is about the schedule goes with it, unless said otherwise.
         values = {"end": "", "catchup": False} | values
     return values
+
+
+def _whole(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
+    return int(text)
 
 
 def _span(name: str, text: str) -> float:

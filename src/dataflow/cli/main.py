@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one `dataflow` command and gives its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    _keep_output_printable()
+    _prepare_output()
     try:
         code = run_word(argv)
         sys.stdout.flush()
@@ -89,6 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"dataflow: {error}", file=sys.stderr)
         return INPUT_OUTPUT_EXIT
+    except Exception:
+        # Not swallowed: told in full, under a code that monitoring does not take for failed work.
+        import traceback
+
+        traceback.print_exc()
+        print("dataflow: this is an error in DataFlow itself; please report the lines above", file=sys.stderr)
+        return DataFlowError.exit_code
 
 
 def run_word(argv: list[str]) -> int:
@@ -226,8 +233,10 @@ def _add_store_option(parser: argparse.ArgumentParser) -> None:
         _add_store_option(command)
 
 
-def _keep_output_printable() -> None:
-    """A name that the terminal's encoding cannot show is escaped, instead of ending the command half-way."""
+def _prepare_output() -> None:
+    """What the terminal's encoding cannot show is escaped, instead of ending the command half-way."""
+    if sys.stdout is None:  # started with it closed
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

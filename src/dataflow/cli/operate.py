@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
+
 from dataflow.actions.cancel import cancel, parse_run_id
+from dataflow.actions.dataset_rules import check_text
 from dataflow.actions.hold import hold, release
 from dataflow.actions.mark import MARKS, mark
 from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.progress import Progress
-from dataflow.errors import UsageError
+from dataflow.errors import BadInput, UsageError
 from dataflow.model.status import WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from dataflow.cli.context import Context
@@ -42,12 +44,25 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataid", metavar="DATAID")
     parser.add_argument("status", metavar="STATUS", help=", ".join(MARKS))
-    parser.add_argument("--why", default="", help="kept in the journal")
+    add_why_option(parser)
     parser.set_defaults(call=mark_work)
     parser = subparsers.add_parser("cancel", description="Takes a run's work away; its process is ended.")
     parser.add_argument("run", metavar="RUN", help="its number, as `dataflow runs` shows it")
-    parser.add_argument("--why", default="", help="kept in the journal")
+    add_why_option(parser)
     parser.set_defaults(call=cancel_run)
+
+
+def add_why_option(parser: argparse.ArgumentParser) -> None:
+    """Gives a command its --why."""
+    parser.add_argument("--why", type=_plain_text, default="", metavar="TEXT", help="kept in the journal")
+
+
+def _plain_text(text: str) -> str:
+    try:
+        check_text("it", text)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def _add_work(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +70,7 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataids", nargs="*", metavar="DATAID")
     parser.add_argument("--from", dest="first", metavar="A", help="all work from this dataid")
     parser.add_argument("--to", dest="last", metavar="B", help="to this one, included")
-    parser.add_argument("--why", default="", help="kept in the journal")
+    add_why_option(parser)
 
 
 def resubmit_work(args: argparse.Namespace, context: Context) -> int:

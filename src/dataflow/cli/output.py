@@ -84,14 +84,15 @@ def show_values(records: Iterable[Record]) -> None:
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON that the terminal's encoding can carry; times and enums as their text."""
-    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    return json.dumps(value, ensure_ascii=plain, indent=indent, default=str)
+    return _encoder(indent).encode(value)
 
 
 def as_text(value: Any) -> str:
     """A value for people: nothing for None, lists joined, and nothing in it that moves the cursor."""
     if value is None:
         return ""
+    if type(value) is str and value.isprintable():  # nearly all are, and a million rows have many
+        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
@@ -116,11 +117,16 @@ def _escaped(found: re.Match[str]) -> str:
     return json.dumps(found[0])[1:-1] if found[0] < "\x7f" else f"\\u{ord(found[0]):04x}"
 
 
+def _encoder(indent: int | None) -> json.JSONEncoder:
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    return json.JSONEncoder(ensure_ascii=ascii_only, indent=indent, default=str)
+
+
 def _write_json_array(rows: Iterable[Record], columns: Sequence[str] | None) -> int:
-    count = 0
+    encode, count = _encoder(None).encode, 0
     for row in rows:
         sys.stdout.write("[\n" if count == 0 else ",\n")
-        sys.stdout.write(to_json(row if columns is None else {column: row.get(column) for column in columns}))
+        sys.stdout.write(encode(row if columns is None else {column: row.get(column) for column in columns}))
         count += 1
     sys.stdout.write("\n]\n" if count else "[]\n")
     return count

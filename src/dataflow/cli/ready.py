@@ -6,10 +6,12 @@ import sys
 
 from dataflow.actions.make_ready import make_ready
 from dataflow.actions.withdraw import withdraw
+from dataflow.cli.operate import add_why_option
 from dataflow.cli.progress import Progress
 from dataflow.errors import BadInput, UsageError
 from dataflow.model.dataid import dataid_range
 from dataflow.model.grain import Grain
+from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
     text = "Takes published chunks out of use: work that is not claimed yet waits until they are ready again."
     parser = subparsers.add_parser("withdraw", help="chunks are not to be used", description=text)
     _add_dataids(parser)
-    parser.add_argument("--why", default="", help="kept in the journal")
+    add_why_option(parser)
     parser.set_defaults(call=take_back)
 
 
@@ -117,5 +119,6 @@ def _open(path: str) -> TextIO:
             errors="surrogateescape",
             closefd=not is_stdin,
         )
-    except OSError as error:
-        raise BadInput(f"--file {path} cannot be read: {error.strerror}. Name another.") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(f"--file {quoted(path)} cannot be read: {reason}. Name another.") from error

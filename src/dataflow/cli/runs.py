@@ -106,7 +106,9 @@ def explain_silence(run: RunRow, path: str, host: str) -> str:
 
 
 def _is_running(context: Context, run_id: int) -> bool:
-    return context.get_run(run_id).outcome is RunOutcome.RUNNING
+    run = context.get_run(run_id)
+    # A run whose lease has lapsed writes no more, even if nobody has noticed yet that it is dead.
+    return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
 
 def _pieces(log: BinaryIO) -> Iterator[bytes]:

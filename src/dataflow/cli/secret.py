@@ -68,7 +68,7 @@ def decrypt_one(args: argparse.Namespace, context: Context) -> int:
             "a password is printed only to a terminal, and stdout is none. If that is meant: "
             f"dataflow secret decrypt --dataset {args.dataset} --yes"
         )
-    print(decrypt_password(context.store, args.dataset, context.passphrase()))
+    print(decrypt_password(context.store, args.dataset, context.passphrase))
     return 0
 
 

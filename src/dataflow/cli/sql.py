@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
 
 
+_PLAIN = (str, int, float, type(None), list, dict)
+
+
 def add_parser(subparsers: Any) -> None:
     """Adds `sql`."""
     epilog = 'The seeds\' table is a view here: dataflow sql "select * from datastatus"'
@@ -56,7 +59,7 @@ def unique_names(columns: Sequence[str]) -> list[str]:
 
 def plain(value: Any) -> Any:
     """A database's value as JSON and people take it: times as ISO text in UTC, bytes in hex."""
-    if value is None or isinstance(value, str | bool | int | float | list | dict):
+    if isinstance(value, _PLAIN):
         return value
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()

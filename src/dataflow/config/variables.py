@@ -25,6 +25,7 @@ SETTINGS = {
 
 VARIABLES = {
     "DATAFLOW_PROJECT": "the project's folder, instead of the one found upward from the working directory",
+    "DATAFLOW_DEBUG": "if not empty, errors are shown with their traceback",
     **{
         f"DATAFLOW_{name.upper()}": meaning
         for name, meaning in SETTINGS.items()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.prepare import Prepared
     from dataflow.model.answers import Answer
+    from dataflow.model.records import Run
     from dataflow.runjob.child import Child
 
 RETURN_DELAY_SECONDS = 5.0
@@ -46,6 +47,11 @@ def refused(prepared: Prepared) -> Ending | None:
         delay_seconds=RETURN_DELAY_SECONDS,
         untouched=True,
     )
+
+
+def not_begun(run: Run, why: str) -> Ending:
+    """The ending of a run that was claimed when there was no more time to start it."""
+    return Ending(run, RunOutcome.INTERRUPTED, reason=f"interrupted: {why}", untouched=True)
 
 
 def not_started(prepared: Prepared, reason: str) -> Ending:

@@ -14,7 +14,7 @@ from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import ending_of
+from dataflow.runjob.endings import ending_of, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
 from dataflow.runjob.processes import boottime, kill_orphans
@@ -115,7 +115,10 @@ class Worker:
             self._exhausted, self._look_for_dead = looked, True
         for run in result.runs:
             self.tally.started += 1
-            self._launched(*self._launcher.launch(self._store, self.plan, run, began_at))
+            if self.signal:  # It came while the claim was under way.
+                self._ended.append((not_begun(run, signal.Signals(self.signal).name), None))
+            else:
+                self._launched(*self._launcher.launch(self._store, self.plan, run, began_at))
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
         return True

@@ -101,8 +101,11 @@ WHERE j.job_id = :job_id AND j.revision = :revision
 RETURNING run_id
 
 -- name: take
--- Gives the work to the run, if it is still in the state it was found in and no later run has had it.
-UPDATE work SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', modified_at = $now_at
+-- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work
+-- that is forced counts as resubmitted: should the run come to nothing, the ordinary command does it again.
+UPDATE work
+SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', modified_at = $now_at,
+    resubmitted = resubmitted OR state IN ('DONE', 'FAILED', 'INVALID')
 WHERE work_id = :work_id AND state = :state AND run_id < :run_id
 RETURNING work_id
 

@@ -39,3 +39,7 @@ WHERE dataset_id = :dataset_id AND dataid = :dataid
 SELECT c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
 FROM calendar c JOIN dataset d ON d.dataset_id = c.dataset_id
 WHERE c.dataset_id = :dataset_id
+
+-- name: has_kill_command
+-- Whether the work of a run may outlive its process.
+SELECT has_kill_command FROM run WHERE run_id = :run_id

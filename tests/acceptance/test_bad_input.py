@@ -1,0 +1,348 @@
+"""Bad input gets an error that names the thing, the reason and the next command; nothing is changed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from dataflow.cli.dataset import FIELDS
+from tests.acceptance.commands import Commands, open_commands
+
+USAGE, BAD, UNKNOWN, DENIED, CONFLICT, MISMATCH, SECRET, CONFIG = 64, 65, 66, 77, 75, 76, 77, 78
+
+JOB_OPTIONS = ("in", "out", "env", "schedule", "lease", "grace", "retry-delay", "retries", "priority")
+SCHEDULE_OPTIONS = ("start", "end", "timezone")
+LONG = "x" * 10_000
+NASTY = [
+    *("", " ", "-", "-x", ".", "..", "../../etc/passwd", "a/b", "a,b", "'", '"', "; drop table chunk"),
+    *(
+        "$HOME",
+        "`id`",
+        "a\nb",
+        "a\0b",
+        "\x1b[31m",
+        "🦆",
+        "e\u0301",
+        "\u202e",
+        "\udcff",
+        "%s",
+        "{dataid}",
+        "a=b",
+    ),
+    *(LONG, "NULL", "2026-02-30", "2026-13-01", "0", "-1", "99999999999999999999", "1e309", "nan", "@daily"),
+]
+
+
+@pytest.fixture
+def dataflow(
+    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """A store with two chains, one of days and one of words, and a chunk of each."""
+    commands = open_commands(tmp_path, sqlite_url, monkeypatch, capsys)
+    for line in (
+        "dataset add bobin",
+        "dataset add bobout",
+        "job add loadbob --in bobin --out bobout",
+        "dataset add days --grain daily",
+        "dataset add sums --grain daily",
+        "job add sum --in days --out sums",
+        "ready bobin 1.0",
+        "ready days 2026-08-20",
+    ):
+        commands.say(line)
+    return commands
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        # names
+        (
+            "dataset show bobn",
+            UNKNOWN,
+            'no dataset "bobn". Did you mean "bobin"? List them: dataflow dataset list',
+        ),
+        ("dataset remove bobn", UNKNOWN, 'Did you mean "bobin"?'),
+        ("job show lodbob", UNKNOWN, 'no job "lodbob". Did you mean "loadbob"? List them: dataflow job list'),
+        ("job remove lodbob", UNKNOWN, 'Did you mean "loadbob"?'),
+        ("ready bobn 1", UNKNOWN, 'Did you mean "bobin"?'),
+        ("withdraw bobn 1", UNKNOWN, 'Did you mean "bobin"?'),
+        ("resubmit lodbob 1.0", UNKNOWN, 'Did you mean "loadbob"?'),
+        ("hold lodbob", UNKNOWN, 'Did you mean "loadbob"?'),
+        ("mark lodbob 1.0 READY", UNKNOWN, 'Did you mean "loadbob"?'),
+        ("cancel 4711", UNKNOWN, "no run 4711"),
+        ("cancel five", BAD, '"five" is not the number of a run. List them: dataflow runs'),
+        ("resubmit loadbob 9.9", UNKNOWN, "no work 9.9; nothing was changed. See: dataflow why loadbob 9.9"),
+        ("mark loadbob 1.0 DONE", BAD, "Known: READY, FAILED, INVALID, RESUBMIT, HOLD"),
+        ("secret decrypt --dataset bobin --yes", UNKNOWN, "dataflow dataset add bobin --password-stdin"),
+        # dates and ranges
+        ("ready days 2026-02-30", BAD, '"2026-02-30" is not a calendar date'),
+        ("ready days 2026-08-21 today", BAD, "It is number 2 of those given; nothing was changed"),
+        ("ready days --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
+        ("ready days --from 2026-08-22", USAGE, "--from A --to B"),
+        ("ready days", USAGE, "DATAID…, or --from A --to B, or --file F"),
+        ("ready days 2026-08-21 --file list", USAGE, "in one way"),
+        ("ready bobin --from a --to b", BAD, "List the dataids, or give them with --file"),
+        ("ready bobin --file nowhere", BAD, '"nowhere" cannot be read: No such file or directory'),
+        ("ready bobin --file .", BAD, "cannot be read: Is a directory"),
+        ("resubmit sum --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
+        ("resubmit sum --from 2026-08-22", USAGE, "--from A --to B"),
+        ("resubmit sum", USAGE, "say which work"),
+        ("resubmit sum 2026-08-20 --failed", USAGE, "in one way"),
+        ("job add sum --start 2026-02-30", BAD, "--start"),
+        # registration
+        ("job add x", BAD, "neither an input nor a schedule"),
+        (
+            "job add x --in bobn",
+            UNKNOWN,
+            'Did you mean "bobin"? Register it first: dataflow dataset add bobn',
+        ),
+        ("job add x --in bobin:befor", BAD, "Known mappings: same, previous"),
+        ("job add x --in bobin:", BAD, "must be a dataset, or a dataset and a mapping"),
+        ("job add x --in bobin --out bobout", CONFLICT, "already produced by job loadbob"),
+        ("job add x --in bobout --out bobin", CONFLICT, "x → loadbob → x"),
+        ("job add x --in bobin --in days", BAD, "share one grain. Change one: dataflow dataset add"),
+        ("job add x --in bobin --lease 15s", BAD, "lease 15s is too short for grace 10s"),
+        ("job add x --in bobin --lease 5mn", BAD, "--lease: span"),
+        ("job add x --in bobin --lease -5", BAD, "negative"),
+        ("job add x --in bobin --retries -1", BAD, "--retries is -1"),
+        ("job add x --in bobin --retries many", USAGE, "--retries"),
+        ("job add x --in bobin --env REGION", BAD, "Write --env NAME=VALUE"),
+        ("job add x --in bobin --env A=1 --env A=2", BAD, "given twice"),
+        ("job add x --schedule */61-*-*-*-*", BAD, "Use a preset such as @daily, or a cron expression"),
+        ("job add x --schedule @daily --timezone Europe/Londn", BAD, 'Did you mean "Europe/London"?'),
+        ("job add x --schedule @daily --start 2026-01-02 --end 2026-01-01", BAD, "Swap them"),
+        ("dataset add today", BAD, "keeps by the clock"),
+        ("dataset add x --grain dayly", BAD, 'Did you mean "daily"?'),
+        ("dataset add x --timezone Mars", BAD, "is not a time zone"),
+        ("dataset add x --mode half", BAD, "Known modes: partition, snapshot"),
+        ("dataset add x --location /data/{date}", BAD, "Known: {dataid}"),
+        ("dataset add bobin --grain daily", CONFLICT, "has chunks"),
+        ("dataset remove bobin", CONFLICT, "used by loadbob"),
+        ("dataset add", USAGE, "NAME"),
+        ("dataset", USAGE, "add|list|show|remove"),
+        ("dataset ad x", USAGE, "ad"),
+        ("dataset add x --hostnme y", USAGE, "--hostnme"),
+        ("purge --older-than soon", BAD, "--older-than: span"),
+        ("purge", USAGE, "--older-than"),
+        ("apply nowhere.toml", CONFIG, '"nowhere.toml" cannot be read'),
+        ("apply", USAGE, "dataflow init"),
+        ("db upgrade --print", USAGE, "PostgreSQL"),
+        ("dataset list --store mysql://x", USAGE, "sqlite:///path"),
+        (
+            "dataset list --store postgresql://etl:hunter2@db/x",
+            USAGE,
+            "everyone on this machine can read arguments",
+        ),
+        # secrets
+        (
+            "dataset add bobin --password hunter2hunter2",
+            USAGE,
+            "can be read by everyone on this machine with ps",
+        ),
+        ("dataset add bobin --password=hunter2hunter2", USAGE, "--password-stdin"),
+        ("secret encrypt hunter2hunter2", USAGE, "shell's history"),
+        ("secret rotate hunter2hunter2", USAGE, "shell's history"),
+        ("secret encrypt", SECRET, "Set PASSKEY"),
+    ],
+)
+def test_it_is_refused_with_the_reason_and_the_way_out(
+    dataflow: Commands, line: str, code: int, told: str
+) -> None:
+    before = dataflow.facts()
+    done = dataflow.say(line, code=code)
+    assert told in done.err
+    assert done.err.startswith("dataflow: ")
+    assert done.out == ""
+    assert "hunter2" not in done.err
+    assert dataflow.facts() == before
+
+
+@pytest.mark.parametrize("text", ["'", '"', "a,b", "a/b", "../x", "a\nb", "a\0b", "🦆", "\udcff", LONG, ""])
+def test_a_dataid_that_cannot_be_is_refused_wherever_it_is_given(dataflow: Commands, text: str) -> None:
+    before = dataflow.facts()
+    for words in (
+        ("ready", "bobin", text),
+        ("ready", "bobin", "--from", text, "--to", "9"),
+        ("withdraw", "bobin", text),
+        ("resubmit", "loadbob", text),
+        ("hold", "loadbob", text),
+        ("mark", "loadbob", text, "READY"),
+    ):
+        done = dataflow(*words, code=BAD)
+        assert len(done.err) < 1000
+        assert "\0" not in done.err
+    assert dataflow.facts() == before
+
+
+def test_a_bad_line_of_a_file_is_named_and_repeating_is_harmless(
+    dataflow: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = dataflow.facts()
+    done = dataflow("ready", "bobin", "--file", "-", stdin=b"2.0\n\n3.0\n\xff\n4.0\n", code=BAD)
+    assert "stdin, line 4: Dataid" in done.err
+    assert "INVALID UTF-8" in done.err
+    assert "nothing was changed" in done.err
+    assert dataflow.facts() == before
+    monkeypatch.setattr("dataflow.actions.make_ready.BULK_BATCH", 2)
+    (dataflow.path / "list").write_text("2.0\n3.0\n4.0\na/b\n5.0\n")
+    done = dataflow.say("ready bobin --file list", code=BAD)
+    assert "list, line 4" in done.err
+    assert "the 2 before it were made ready" in done.err
+    (dataflow.path / "list").write_text("2.0\n3.0\n4.0\n5.0\n")
+    assert "2 made ready, 2 ready already" in dataflow.say("ready bobin --file list").err
+
+
+@pytest.mark.parametrize("text", NASTY, ids=[ascii(text)[:20] for text in NASTY])
+def test_no_text_in_any_place_ends_in_a_traceback_or_half_a_change(dataflow: Commands, text: str) -> None:
+    for words in (
+        ("dataset", "add", text),
+        *(("dataset", "add", "new", f"--{field}={text}") for field in FIELDS),
+        ("dataset", "add", "new", f"--option=k={text}"),
+        ("dataset", "add", "new", f"--option={text}"),
+        ("dataset", "show", text),
+        ("dataset", "remove", text),
+        ("job", "add", text, "--in", "bobin"),
+        *(
+            ("job", "add", "new", "--in", "bobin", f"--{name}={text}")
+            for name in ("in", "out", "env", "schedule")
+        ),
+        *(
+            ("job", "add", "new", "--schedule", "@daily", f"--{name}={text}")
+            for name in ("start", "end", "timezone")
+        ),
+        *(
+            ("job", "add", "new", "--in", "bobin", f"--{name}={text}")
+            for name in ("lease", "grace", "retry-delay")
+        ),
+        *(("job", "add", "new", "--in", "bobin", f"--{name}={text}") for name in ("retries", "priority")),
+        ("job", "show", text),
+        ("ready", text, "1"),
+        ("ready", "days", text),
+        ("ready", "days", f"--from={text}", "--to=2026-08-20"),
+        ("ready", "bobin", f"--file={text}"),
+        ("withdraw", "days", text),
+        ("resubmit", text, "--failed"),
+        ("hold", "sum", text),
+        ("hold", "sum", f"--why={text}"),
+        ("mark", "sum", "2026-08-20", text),
+        ("cancel", text),
+        ("purge", f"--older-than={text}"),
+        ("secret", "decrypt", f"--dataset={text}", "--yes"),
+        ("apply", text),
+    ):
+        _is_whole(dataflow, words)
+
+
+def _is_whole(dataflow: Commands, words: tuple[str, ...]) -> None:
+    """The command did what it says or changed nothing, and said so on stderr in few words."""
+    before = dataflow.facts()
+    done = dataflow(*words, code=None)
+    assert done.code in (0, USAGE, BAD, UNKNOWN, CONFLICT, SECRET, CONFIG), (words, done)
+    assert len(done.err) < 4000
+    assert not re.search(r"[\x00-\x08\x1b]", done.err), (words, done)
+    if done.code:
+        assert dataflow.facts() == before, (words, done)
+
+
+def test_a_wrong_passphrase_a_tampered_and_a_swapped_record_are_told_apart(dataflow: Commands) -> None:
+    dataflow.environment.setenv("PASSKEY", "open sesame")
+    dataflow.say("dataset add bobin --password-stdin", stdin="correct horse")
+    dataflow.say("dataset add bobout --password-stdin", stdin="battery staple")
+    records = re.findall(r'encryptedpass = "(.*)"', dataflow.say("export --with-secrets").out)
+    ours, other = records
+    messages = []
+    for passkey, record in (
+        ("guess", ours),
+        ("open sesame", ours[:-2] + ("A" if ours[-2] != "A" else "B") + ours[-1]),
+        ("open sesame", other),
+    ):
+        (dataflow.path / "flow.toml").write_text(f'[dataset.bobin]\nencryptedpass = "{record}"\n')
+        dataflow.environment.setenv("PASSKEY", "open sesame")
+        dataflow.say("apply --yes flow.toml")
+        dataflow.environment.setenv("PASSKEY", passkey)
+        done = dataflow.say("secret decrypt --dataset bobin --yes", code=SECRET)
+        assert "dataflow dataset add bobin --password-stdin" in done.err
+        messages.append(done.err)
+        assert dataflow.json("dataset", "show", "bobin")["password"] is True
+    assert "passphrase does not open" in messages[0]
+    assert "modified, or copied" in messages[2]
+    dataflow.environment.setenv("PASSKEY", "open sesame")
+    dataflow.say("dataset add bobin --password-stdin", stdin="replaced it")
+    assert dataflow.say("secret decrypt --dataset bobin --yes").out == "replaced it\n"
+
+
+@pytest.mark.parametrize(
+    ("password", "reason"), [("short", "shorter than 8 bytes"), ("", "no password on stdin")]
+)
+def test_a_password_that_cannot_be_kept_is_refused(dataflow: Commands, password: str, reason: str) -> None:
+    dataflow.environment.setenv("PASSKEY", "open sesame")
+    before = dataflow.facts()
+    assert reason in dataflow.say("dataset add bobin --password-stdin", stdin=password, code=SECRET).err
+    assert dataflow.facts() == before
+
+
+def test_a_password_in_a_declaration_is_refused(dataflow: Commands) -> None:
+    (dataflow.path / "flow.toml").write_text('[dataset.bobin]\npassword = "hunter2hunter2"\n')
+    done = dataflow.say("apply --yes flow.toml", code=CONFIG)
+    assert "password in plain text" in done.err
+    (dataflow.path / "flow.toml").write_text('[dataset.bobin]\nencryptedpass = "hunter2hunter2"\n')
+    more = dataflow.say("apply --yes flow.toml", code=BAD)
+    assert "is not an encrypted record" in more.err
+    assert "hunter2" not in done.err + more.err
+
+
+def test_a_declaration_with_many_faults_names_them_all(dataflow: Commands) -> None:
+    before = dataflow.facts()
+    text = '[dataset.x]\ngrane = "daily"\n[job.y]\nin = "x"\nretries = -1\n'
+    (dataflow.path / "flow.toml").write_text(text)
+    done = dataflow.say("apply --yes flow.toml", code=CONFIG)
+    for told in ('grane: is unknown. Did you mean "grain"?', "job.y.in", "job.y.retries"):
+        assert told in done.err
+    assert dataflow.facts() == before
+
+
+def test_each_way_a_server_refuses_has_its_own_words(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataflow = open_commands(tmp_path, postgres_url, monkeypatch, capsys)
+    parts = urlsplit(postgres_url)
+    user, _, rest = parts.netloc.partition(":")
+    password, _, host = rest.rpartition("@")
+    wrong = {
+        "refused the user or password": parts._replace(netloc=f"{user}:not-the-password@{host}"),
+        "has no such database": parts._replace(path="/nowhere"),
+    }
+    for told, url in wrong.items():
+        monkeypatch.setenv("DATAFLOW_STORE", urlunsplit(url))
+        done = dataflow.say("dataset list", code=DENIED)
+        assert told in done.err
+        assert password not in done.err
+        assert "not-the-password" not in done.err
+    monkeypatch.setenv("DATAFLOW_STORE", postgres_url)
+    monkeypatch.setenv("DATAFLOW_SCHEMA", "elsewhere")
+    assert "no DataFlow tables in schema elsewhere" in dataflow.say("dataset list", code=MISMATCH).err
+    monkeypatch.delenv("DATAFLOW_SCHEMA")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("INSERT INTO dataflow.migration VALUES (999, 'from_the_future')")
+    for line in ("dataset list", "ready bobin 1", "db upgrade"):
+        assert "Upgrade DataFlow on this machine" in dataflow.say(line, code=MISMATCH).err
+
+
+def test_a_store_of_the_future_or_none_at_all_is_refused(dataflow: Commands, tmp_path: Path) -> None:
+    # user_version is the number SQLite keeps for us at byte 60 of the file.
+    future = tmp_path / "future.db"
+    dataflow.say(f"dataset list --store sqlite:///{future}")
+    content = bytearray(future.read_bytes())
+    content[60:64] = (999).to_bytes(4)
+    future.write_bytes(content)
+    assert "has schema 999" in dataflow.say(f"dataset list --store sqlite:///{future}", code=MISMATCH).err
+    (tmp_path / "text.db").write_text("This is no database. " * 100)
+    done = dataflow.say(f"dataset list --store sqlite:///{tmp_path / 'text.db'}", code=DENIED)
+    assert "is not a DataFlow store" in done.err
+    done = dataflow.say("dataset list --store sqlite:////proc/none/dataflow.db", code=69)
+    assert "Name another place with --store or DATAFLOW_STORE" in done.err

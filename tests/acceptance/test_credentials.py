@@ -1,0 +1,262 @@
+"""Passwords: kept encrypted, given to the runs they belong to, and seen nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from tests.acceptance.flow import Flow, family, find_guard, finish
+
+PASSPHRASE = "correct horse battery staple"
+SECRET = "p@ss/w0'rd \"$HOME\" é+%{x}\\"
+OTHER = "another-secret-of-mine"
+KEY = {"PASSKEY": PASSPHRASE}
+
+TWO_JOBS = """
+[dataset.bobin]
+[dataset.bobout]
+[dataset.private]
+[dataset.end]
+[job.loadbob]
+in = ["bobin"]
+out = ["bobout"]
+[job.other]
+in = ["private"]
+out = ["end"]
+"""
+
+FORMS = {
+    "literal": SECRET,
+    "base64": base64.b64encode(SECRET.encode()).decode(),
+    "URL": quote(SECRET, safe=""),
+    "form": quote_plus(SECRET),
+    "JSON": json.dumps(SECRET)[1:-1],
+    "JSON in UTF-8": json.dumps(SECRET, ensure_ascii=False)[1:-1],
+}
+
+
+@pytest.fixture
+def guarded(flow: Flow) -> Flow:
+    """A job whose input has a password, and a dataset of another job that has one too."""
+    flow.declare(TWO_JOBS)
+    for name, password in {"bobin": SECRET, "private": OTHER}.items():
+        flow.dataflow("dataset", "add", name, "--password-stdin", input=password + "\n", env=KEY)
+    flow.ready("bobin", "1", "2")
+    return flow
+
+
+def everything_kept(flow: Flow) -> str:
+    """All that is in the store and in the project's own files, as text."""
+    tables = ("dataset", "job", "job_environment", "chunk", "work", "run", "journal", "verb_token", "meta")
+    rows = [str(flow.select(f"SELECT * FROM {table}")) for table in tables]
+    kept = [path for path in flow.path.rglob("*") if path.is_file() and ".dataflow" in path.parts]
+    files = [path.read_bytes().decode(errors="surrogateescape") for path in kept]
+    return "\n".join([*rows, *files])
+
+
+def assert_hidden(text: str, *secrets: str) -> None:
+    for secret in secrets or (SECRET, OTHER, PASSPHRASE):
+        for name, form in _forms(secret).items():
+            assert form not in text, f"the {name} form is there"
+
+
+def _forms(secret: str) -> dict[str, str]:
+    encoded = base64.b64encode(secret.encode()).decode()
+    return {
+        "literal": secret,
+        "base64": encoded.rstrip("="),
+        "URL": quote(secret, safe=""),
+        "JSON": json.dumps(secret)[1:-1],
+    }
+
+
+def test_a_run_gets_the_passwords_of_its_own_datasets_and_no_others(guarded: Flow) -> None:
+    guarded.script("loadbob.sh", 'env -0 > all; printf %s "$bobin_password" > got')
+    guarded.runjob("loadbob.sh", env=KEY)
+    assert (guarded.path / "got").read_text() == SECRET
+    given = (guarded.path / "all").read_bytes().split(b"\0")
+    assert [item for item in given if b"_password=" in item] == [b"bobin_password=" + SECRET.encode()]
+    assert OTHER.encode() not in (guarded.path / "all").read_bytes()
+    assert PASSPHRASE.encode() not in (guarded.path / "all").read_bytes()
+
+
+def test_that_a_run_got_them_is_journalled(guarded: Flow) -> None:
+    guarded.script("loadbob.sh", "true")
+    guarded.runjob("loadbob.sh", env=KEY)
+    claimed = [row for row in guarded.json("journal") if row["action"] == "claim"]
+    assert [row["why"] for row in claimed] == ["given the credentials of bobin"]
+
+
+def test_a_job_without_passwords_needs_no_passphrase(guarded: Flow) -> None:
+    guarded.declare('[dataset.x]\n[dataset.y]\n[job.plain]\nin = ["x"]\nout = ["y"]\n')
+    guarded.ready("x", "1")
+    guarded.script("plain.sh")
+    guarded.runjob("plain.sh")
+    assert guarded.lines() == ["1"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_no_form_of_a_secret_is_shown_logged_or_repeated(guarded: Flow, form: str, stream: str) -> None:
+    (guarded.path / "form").write_text(FORMS[form])
+    guarded.script(
+        "loadbob.py",
+        f"import sys\nsys.{stream}.write('before ' + open('form').read() + ' after\\n')\nsys.exit(5)",
+        interpreter=sys.executable,
+    )
+    done = guarded.runjob("loadbob.py", code=5, env=KEY)
+    shown = done.stdout if stream == "stdout" else done.stderr
+    assert "before " in shown
+    assert " after" in shown
+    for text in (done.stdout, done.stderr, everything_kept(guarded)):
+        assert FORMS[form] not in text
+        assert_hidden(text)
+    [log] = (guarded.path / ".dataflow/logs").iterdir()
+    assert log.read_text().startswith("before ")
+    assert log.read_text().endswith(" after\n")
+
+
+@pytest.mark.parametrize("form", ["literal", "base64"])
+def test_a_secret_split_across_two_writes_is_hidden(guarded: Flow, form: str) -> None:
+    (guarded.path / "form").write_text(FORMS[form])
+    guarded.script(
+        "loadbob.py",
+        "import os, time\n"
+        "secret = open('form', 'rb').read()\n"
+        "for piece in (b'before ' + secret[:7], secret[7:11], secret[11:] + b' after\\n'):\n"
+        "    os.write(1, piece)\n"
+        "    time.sleep(0.3)\n",
+        interpreter=sys.executable,
+    )
+    done = guarded.runjob("loadbob.py", env=KEY)
+    [log] = (guarded.path / ".dataflow/logs").iterdir()
+    for text in (done.stdout, log.read_text()):
+        assert FORMS[form][:7] not in text
+        assert FORMS[form][11:] not in text
+        assert text.startswith("before ")
+        assert text.endswith(" after\n")
+
+
+def test_text_that_only_begins_like_a_secret_is_shown_whole(guarded: Flow) -> None:
+    guarded.script("loadbob.sh", "printf 'p@ss/w0 is not it, nor is p@ss'")
+    done = guarded.runjob("loadbob.sh", env=KEY)
+    assert done.stdout == "p@ss/w0 is not it, nor is p@ss"
+
+
+def test_a_check_is_redacted_too(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(
+        '[dataset.bobin]\n[dataset.bobout]\ncheck = ["./check.sh"]\n'
+        '[job.loadbob]\nin = ["bobin"]\nout = ["bobout"]\n',
+        keep=True,
+    )
+    flow.dataflow("dataset", "add", "bobout", "--password-stdin", input=SECRET, env=KEY)
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "true")
+    flow.script("check.sh", 'echo "connecting with $bobout_password"; exit 1')
+    done = flow.runjob("loadbob.sh", code=1, env=KEY)
+    assert "connecting with" in done.stdout
+    for text in (done.stdout, done.stderr, everything_kept(flow)):
+        assert_hidden(text)
+
+
+def test_secrets_are_in_no_context_file_and_in_no_argument_list(guarded: Flow) -> None:
+    guarded.script(
+        "loadbob.sh",
+        'cp "$DATAFLOW_CONTEXT" context; echo $$ > pid; until test -e go; do sleep 0.01; done',
+    )
+    running = guarded.start("loadbob.sh", env=KEY)
+    guarded.wait_for_pid("pid")
+    pids = [running.pid, find_guard(running.pid), *family(running.pid)]
+    lines = [Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace") for pid in set(pids) if _lives(pid)]
+    (guarded.path / "go").touch()
+    assert finish(running)[0] == 0
+    context = (guarded.path / "context").read_text()
+    assert "bobin_password" not in context
+    for text in [context, *lines]:
+        assert_hidden(text)
+
+
+def _lives(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}/cmdline")
+
+
+def test_nothing_readable_is_kept_anywhere(guarded: Flow) -> None:
+    guarded.script("loadbob.sh", 'echo "$bobin_password" >&2; exit 1')
+    guarded.runjob("--drain", "loadbob.sh", code=1, env=KEY)
+    assert_hidden(everything_kept(guarded))
+    for words in (["dataset", "show", "bobin"], ["dataset", "list", "--json"], ["export"], ["journal"], ["runs"]):
+        done = guarded.dataflow(*words)
+        assert_hidden(done.stdout + done.stderr)
+
+
+def test_dry_run_masks_passwords(guarded: Flow) -> None:
+    guarded.script("loadbob.sh")
+    done = guarded.runjob("--dry-run", "loadbob.sh")
+    assert "bobin_password=********" in done.stdout
+    assert_hidden(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("trouble", ["wrong", "none", "tampered", "swapped"])
+def test_a_password_that_does_not_open_stops_before_anything_is_claimed(guarded: Flow, trouble: str) -> None:
+    guarded.script("loadbob.sh")
+    env = {"wrong": {"PASSKEY": "a wrong passphrase"}, "none": {}}.get(trouble, KEY)
+    if trouble in ("tampered", "swapped"):
+        [(record,)] = guarded.select("SELECT encryptedpass FROM dataset WHERE name = 'private'")
+        if trouble == "tampered":
+            [(record,)] = guarded.select("SELECT encryptedpass FROM dataset WHERE name = 'bobin'")
+            record = record[:-1] + ("A" if record[-1] != "A" else "Q")
+        _set_record(guarded, "bobin", record)
+    done = guarded.runjob("loadbob.sh", code=77, env=env)
+    assert "Traceback" not in done.stderr
+    assert_hidden(done.stderr)
+    assert guarded.runs() == []
+    assert set(guarded.states().values()) == {"CLAIMABLE"}
+    # It can still be listed and replaced.
+    guarded.dataflow("dataset", "list")
+    guarded.dataflow("dataset", "add", "bobin", "--password-stdin", input=SECRET, env=KEY)
+    guarded.runjob("--drain", "loadbob.sh", env=KEY)
+    assert guarded.lines() == ["1", "2"]
+
+
+def _set_record(flow: Flow, dataset: str, record: str) -> None:
+    from dataflow.actions.register import add_dataset
+    from dataflow.model.records import Dataset
+
+    with flow.store() as store:
+        add_dataset(store, Dataset(dataset, encryptedpass=record), ["encryptedpass"])
+
+
+def test_the_passphrase_may_come_from_a_private_file(guarded: Flow) -> None:
+    guarded.script("loadbob.sh", 'printf %s "$bobin_password" > got')
+    key = guarded.path / "key"
+    key.write_text(PASSPHRASE + "\n")
+    key.chmod(0o644)
+    refused = guarded.runjob("loadbob.sh", code=77, env={"DATAFLOW_PASSKEY_FILE": str(key)})
+    assert "chmod 600" in refused.stderr
+    key.chmod(0o600)
+    guarded.runjob("loadbob.sh", env={"DATAFLOW_PASSKEY_FILE": str(key)})
+    assert (guarded.path / "got").read_text() == SECRET
+
+
+def test_a_secret_on_the_command_line_is_refused(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    for words in (["--password", "hunter2hunter2"], ["--password=hunter2hunter2"]):
+        done = sqlite_flow.dataflow("dataset", "add", "bobin", *words, check=False)
+        assert done.returncode == 64
+        assert "hunter2hunter2" not in done.stderr
+        assert "--password-stdin" in done.stderr
+
+
+def test_a_secret_too_short_to_be_hidden_is_refused(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    done = sqlite_flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="1234567", env=KEY, check=False)
+    assert done.returncode == 77
+    assert "shorter than 8 bytes" in done.stderr
+    assert "1234567" not in done.stderr

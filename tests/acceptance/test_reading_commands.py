@@ -1,0 +1,452 @@
+"""The reading commands and the frame around them: words, exit codes, JSON, streams, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from dataflow.cli.main import COMMANDS, FIRST, main
+from tests.acceptance.commands import Commands, open_commands
+from tests.acceptance.flow import Flow
+from tests.project import Project
+
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+@pytest.fixture
+def dataflow(
+    tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """The command on a store in which loadbob reads bobin and second reads what loadbob makes."""
+    return with_two_jobs(open_commands(tmp_path, store_url, monkeypatch, capsys))
+
+
+@pytest.fixture
+def embedded(
+    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """The same on the embedded store only."""
+    return with_two_jobs(open_commands(tmp_path, sqlite_url, monkeypatch, capsys))
+
+
+def with_two_jobs(commands: Commands) -> Commands:
+    for name in ("bobin", "bobout", "end"):
+        commands("dataset", "add", name)
+    commands.say("job add loadbob --in bobin --out bobout")
+    commands.say("job add second --in bobout --out end")
+    return commands
+
+
+@pytest.fixture
+def worked(flow: Flow) -> Flow:
+    """A project in which 1.0 went well, 2.0 failed and 3.0 is to be done."""
+    flow.declare()
+    flow.ready("bobin", "1.0", "2.0", "3.0")
+    flow.script("loadbob.sh", 'echo "got $dataid"; [ "$dataid" != 2.0 ] || exit 3')
+    flow.runjob("./loadbob.sh")
+    flow.runjob("./loadbob.sh", code=3)
+    return flow
+
+
+# the frame
+
+
+def test_without_a_word_the_commands_are_listed_those_to_learn_first_on_top(embedded: Commands) -> None:
+    out = embedded(code=0).out
+    first, others = out.split("The others:")
+    assert re.findall(r"^  ([a-z]+) ", first, re.MULTILINE) == list(FIRST)
+    assert sorted(re.findall(r"^  ([a-z]+) ", others, re.MULTILINE)) == sorted(set(COMMANDS) - set(FIRST))
+    assert out == embedded("--help").out == embedded("help").out
+
+
+@pytest.mark.parametrize("word", [word for word in COMMANDS if word not in ("run", "force")])
+def test_every_word_has_help_and_takes_a_store(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([word, "--help"])
+    assert not ended.value.code
+    assert f"usage: dataflow {word}" in capsys.readouterr().out
+
+
+def test_the_version_is_told(embedded: Commands) -> None:
+    assert re.fullmatch(r"dataflow \d.*\n", embedded("--version").out)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("stauts", 'Did you mean "status"?'),
+        ("chunks bobin --jsn", 'Did you mean "--json"?'),
+        ("chunks", "DATASET"),
+        ("chunks bobin --limit 0", "1 or more"),
+        ("chunks bobin --limit many", "1 or more"),
+        ("chunks bobin --status READYISH", "READY"),
+        ("runs --outcome LATE", "DONE"),
+        ("status --fail-if failed,stuck", "'stuck' is none of failed, late"),
+        ("status --late-after soon", "write it like"),
+        ("logs one", "not a number"),
+        ("completion tcsh", "bash"),
+        ("--store sqlite:///x.db", "no command"),
+        ("why loadbob 1.0 2.0", "unknown arguments: 2.0"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_exits_64_with_a_hint(
+    embedded: Commands, line: str, hint: str
+) -> None:
+    done = embedded(*line.split(), code=64)
+    assert done.err.startswith("dataflow: ")
+    assert hint in done.err
+    assert not done.out
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("why nosuch", 66),
+        ("chunks bobn", 66),
+        ("runs --job nosuch", 66),
+        ("logs 99", 66),
+        ("chunks bobin --from 2.0 --to 1.0", 65),
+        ("sql selekt", 65),
+        ("why loadbob ..", 65),
+    ],
+)
+def test_an_error_is_one_sentence_on_stderr_with_its_exit_code(
+    dataflow: Commands, line: str, code: int
+) -> None:
+    done = dataflow(*line.split(), code=code)
+    assert done.err.startswith("dataflow: ")
+    assert not done.out
+
+
+def test_the_nearest_name_is_offered(dataflow: Commands) -> None:
+    assert 'Did you mean "bobin"?' in dataflow("chunks", "bobn", code=66).err
+    assert 'Did you mean "loadbob"?' in dataflow("why", "loadbb", code=66).err
+
+
+def test_a_traceback_is_shown_to_those_who_ask(project: Project) -> None:
+    done = project.run("dataflow", "why", "nosuch", env={"DATAFLOW_DEBUG": "1"}, check=False)
+    assert done.returncode == 66
+    assert "Traceback" in done.stderr
+    assert "Traceback" not in project.run("dataflow", "why", "nosuch", check=False).stderr
+
+
+def test_a_store_may_be_named_before_or_after_the_word(embedded: Commands, tmp_path: Path) -> None:
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    embedded("--store", other, "dataset", "add", "elsewhere")
+    assert embedded("chunks", "elsewhere", "--store", other, "--json").out == "[]\n"
+    assert embedded("--store", other, "chunks", "elsewhere", "--json").out == "[]\n"
+    embedded("chunks", "elsewhere", code=66)
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    sqlite_flow.ready("bobin", *(f"{number}" for number in range(20_000)))
+    process = sqlite_flow.project.start(
+        "dataflow", "chunks", "bobin", env=sqlite_flow.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout and process.stderr
+    assert process.stdout.readline().startswith("dataset")
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(30) == 141
+
+
+def test_a_full_disk_behind_stdout_is_told(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    with open("/dev/full", "w") as full:
+        process = sqlite_flow.project.start(
+            "dataflow", "status", env=sqlite_flow.env, stdout=full, stderr=subprocess.PIPE
+        )
+        assert "No space left" in process.communicate(timeout=30)[1]
+    assert process.returncode == 74
+
+
+def test_control_c_ends_with_130_and_without_a_traceback(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    sqlite_flow.ready("bobin", "1.0")
+    sqlite_flow.script("loadbob.sh", "echo begun; sleep 60")
+    sqlite_flow.start("./loadbob.sh")
+    run = wait_for_run(sqlite_flow, "loadbob")
+    process = sqlite_flow.project.start(
+        *("dataflow", "logs", str(run), "-f"),
+        env=sqlite_flow.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == "dataflow: interrupted\n"
+    assert process.returncode == 130
+
+
+# what they tell
+
+
+def test_chunks_have_a_status_a_version_a_time_and_readers(worked: Flow) -> None:
+    found = worked.json("chunks", "bobout")
+    assert [(row["dataid"], row["status"], row["version"]) for row in found] == [
+        ("1.0", "READY", 1),
+        ("2.0", "FAILED", 0),
+        ("3.0", "PENDING", 0),
+    ]
+    assert list(found[0]) == ["dataset", "dataid", "status", "version", "modified_at", "readers"]
+    assert all(ISO.fullmatch(row["modified_at"]) and row["readers"] == [] for row in found)
+
+
+def test_chunks_can_be_chosen_by_status_range_and_number(dataflow: Commands) -> None:
+    dataflow("ready", "bobin", "--from", "1", "--to", "12")
+    listed = dataflow.json("chunks", "bobin", "--from", "9", "--to", "11")
+    assert [row["dataid"] for row in listed] == ["9", "10", "11"]
+    assert [row["dataid"] for row in dataflow.json("chunks", "bobin", "--limit", "2")] == ["1", "2"]
+    assert len(dataflow.json("chunks", "bobout", "--status", "pending")) == 12
+    assert dataflow.json("chunks", "bobin", "--status", "STALE") == []
+
+
+def test_a_chunk_that_is_being_consumed_says_by_whom(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1.0")
+    flow.script("loadbob.sh", "while [ ! -e go ]; do sleep 0.05; done")
+    flow.start("./loadbob.sh")
+    run = wait_for_run(flow, "loadbob")
+    assert flow.json("chunks", "bobin")[0]["readers"] == [run]
+    assert f"being consumed by run {run}" in flow.dataflow("chunks", "bobin").stdout
+    assert flow.json("chunks", "bobout")[0]["status"] == "RUNNING"
+    assert ("bobin", "loadbob", "1.0", "IN", "RUNNING") in [
+        tuple(row.values())[:5] for row in flow.json("sql", "select * from datastatus")
+    ]
+    found = flow.json("why", "loadbob", "1.0")
+    assert found["verdict"].startswith(f"RUNNING: run {run} on {os.uname().nodename} since ")
+    assert found["next"] == f"dataflow logs {run} -f"
+    (flow.path / "go").touch()
+
+
+def test_runs_come_newest_first_with_their_outcome(worked: Flow) -> None:
+    newest, oldest = worked.json("runs")
+    assert list(newest)[:9] == [
+        *("run_id", "job", "dataid", "attempt", "outcome", "exit_code", "host", "started_at", "ended_at")
+    ]
+    assert (newest["dataid"], newest["outcome"], newest["exit_code"]) == ("2.0", "FAILED", 3)
+    assert (oldest["dataid"], oldest["outcome"], oldest["exit_code"]) == ("1.0", "DONE", 0)
+    assert [run["dataid"] for run in worked.json("runs", "--outcome", "done")] == ["1.0"]
+    assert [run["outcome"] for run in worked.json("runs", "--job", "loadbob", "--dataid", "2.0")] == [
+        "FAILED"
+    ]
+    assert len(worked.json("runs", "--limit", "1")) == 1
+    assert "exited with 3" in worked.dataflow("runs").stdout
+
+
+def test_a_log_is_shown_byte_for_byte(worked: Flow) -> None:
+    assert worked.dataflow("logs", "1").stdout == "got 1.0\n"
+    path = worked.path / ".dataflow" / "logs" / "1.log"
+    path.write_bytes(b"\xff\x00 no text\r\n")
+    done = subprocess.run(
+        worked.project.command("dataflow", "logs", "1"),
+        cwd=worked.path,
+        env=worked.project.environment(worked.env),
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == b"\xff\x00 no text\r\n"
+
+
+def test_a_run_without_output_and_one_elsewhere_are_explained(worked: Flow) -> None:
+    log = worked.path / ".dataflow" / "logs" / "1.log"
+    log.unlink()
+    assert "wrote nothing, or its log was deleted" in worked.dataflow("logs", "1").stderr
+    poke(worked, "UPDATE run SET host = 'etl7' WHERE run_id = 1")
+    assert f"Run 1 was on etl7, and its log is there: {log}" in worked.dataflow("logs", "1").stderr
+
+
+def test_following_a_log_goes_on_until_the_run_ends(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1.0")
+    flow.script("loadbob.sh", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended")
+    flow.start("./loadbob.sh")
+    run = wait_for_run(flow, "loadbob")
+    follower = flow.project.start("dataflow", "logs", str(run), "-f", env=flow.env, stdout=subprocess.PIPE)
+    assert follower.stdout
+    assert follower.stdout.readline() == "begun\n"
+    (flow.path / "go").touch()
+    assert follower.stdout.read() == "ended\n"
+    follower.stdout.close()
+    assert follower.wait(30) == 0
+
+
+def test_the_journal_tells_who_moved_what_from_where_to_where(worked: Flow) -> None:
+    newest = worked.json("journal", "--job", "loadbob", "--limit", "1")[0]
+    assert (newest["action"], newest["from_state"], newest["to_state"]) == ("finish", "RUNNING", "FAILED")
+    assert ISO.fullmatch(newest["at"])
+    assert {row["run_id"] for row in worked.json("journal", "--run", "1")} == {1}
+    assert worked.json("journal", "--dataset", "bobin")[0]["action"] == "ready"
+    assert {row["dataid"] for row in worked.json("journal", "--dataid", "2.0")} == {"2.0"}
+    assert "claim" in worked.dataflow("journal").stdout
+
+
+def test_sql_reads_the_seeds_table(worked: Flow) -> None:
+    rows = worked.json(
+        "sql", "select datasetid, dataid, status from datastatus where datasetid = 'bobout' order by dataid"
+    )
+    assert [row["status"] for row in rows] == ["READY", "FAILED", "PENDING"]
+    assert worked.dataflow("sql", "select 1 as one").stdout == "one\n1\n"
+
+
+def test_sql_takes_a_statement_from_stdin_and_names_columns_once(dataflow: Commands) -> None:
+    assert dataflow("sql", "-", stdin="select 1 as a, 2 as a;\n").out == "a  a_2\n1  2\n"
+    assert dataflow("sql", "select 1 where 1 = 0").err == "No rows.\n"
+    assert "only reads" in dataflow("sql", "delete from job", code=65).err
+    assert ISO.fullmatch(dataflow.json("sql", "select modified_at from dataset")[0]["modified_at"])
+
+
+def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -> None:
+    found = worked.json("why", "loadbob", "2.0")
+    assert list(found) == ["job", "dataid", "verdict", "answers", "next"]
+    assert [answer["question"] for answer in found["answers"]] == [
+        "ready",
+        "right",
+        "located",
+        "valid",
+        "safe",
+    ]
+    assert {answer["answer"] for answer in found["answers"]} <= {"yes", "no", "not checked"}
+    assert found["verdict"].startswith("FAILED: run 2 on ")
+    assert found["next"] == "dataflow resubmit loadbob 2.0"
+    text = worked.dataflow("why", "loadbob").stdout
+    assert text.startswith("loadbob 3.0\nPENDING: nothing is in its way: the next RunJob takes it\n")
+    assert text.endswith(f"next: RunJob {worked.path / 'loadbob.sh'}\n")
+
+
+def test_the_next_command_of_why_can_be_typed(worked: Flow) -> None:
+    words = worked.json("why", "loadbob", "2.0")["next"].split()
+    worked.dataflow(*words[1:])
+    assert worked.json("why", "loadbob", "2.0")["verdict"].startswith("RESUBMIT: ")
+
+
+def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
+    found = worked.json("status")
+    assert found["jobs"][0] | {"oldest": None} == {
+        **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
+        **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False},
+    }
+    assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
+    assert {row["dataset"]: row["chunks"] for row in found["datasets"]}["bobout"] == 1
+    assert found["failures"][0]["next"] == "dataflow resubmit loadbob 2.0"
+    assert worked.dataflow("status", "--fail-if", "late").returncode == 0
+    failed = worked.dataflow("status", "--fail-if", "failed,late", check=False)
+    assert (failed.returncode, failed.stderr) == (1, "dataflow: failed: 1 failed or invalid\n")
+    late = worked.dataflow("status", "--fail-if", "late", "--late-after", "0", check=False)
+    assert (late.returncode, late.stderr) == (1, "dataflow: late: loadbob\n")
+    assert "exited with 3" in failed.stdout
+
+
+def test_doctor_is_content_with_a_project_in_use(worked: Flow) -> None:
+    found = worked.json("doctor")
+    assert {row["level"] for row in found} <= {"ok", "warning"}
+    assert {"permissions", "locks", "store", "clock", "leases", "readiness"} <= {
+        row["check"] for row in found
+    }
+    assert list(found[0]) == ["check", "level", "text", "next"]
+
+
+def test_doctor_finds_a_wrong_count_and_repairs_it(worked: Flow) -> None:
+    poke(worked, "UPDATE work SET missing = 1, state = 'WAITING' WHERE dataid = '3.0'")
+    done = worked.dataflow("doctor", check=False)
+    assert done.returncode == 1
+    assert "loadbob/3.0 counts 1 missing inputs, 0 are missing" in done.stdout
+    assert "Counted anew: loadbob" in worked.dataflow("doctor", "--repair").stderr
+    assert worked.states()["3.0"] == "CLAIMABLE"
+
+
+def test_doctor_reports_a_store_that_does_not_answer(embedded: Commands) -> None:
+    done = embedded("doctor", "--json", "--store", "sqlite:////proc/nowhere/x.db", code=1)
+    assert [row["level"] for row in json.loads(done.out) if row["check"] == "store"] == ["problem"]
+
+
+# completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script(embedded: Commands, shell: str) -> None:
+    assert "dataflow completion words" in embedded("completion", shell).out
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["dataflow", "stat"], ["status"]),
+        (["dataflow", "--v"], ["--version"]),
+        (["dataflow", "chunks", ""], ["bobin", "bobout", "end"]),
+        (["dataflow", "chunks", "bobo"], ["bobout"]),
+        (["dataflow", "chunks", "bobin", "--st"], ["--status", "--store"]),
+        (["dataflow", "chunks", "--status", "F"], ["FAILED"]),
+        (["dataflow", "chunks", "--limit", "5", "e"], ["end"]),
+        (["dataflow", "why", ""], ["loadbob", "second"]),
+        (["dataflow", "why", "loadbob", ""], []),
+        (["dataflow", "runs", "--job", "s"], ["second"]),
+        (["dataflow", "job", "re"], ["remove"]),
+        (["dataflow", "job", "show", "l"], ["loadbob"]),
+        (["dataflow", "job", "add", "new", "--in", "e"], ["end"]),
+        (["dataflow", "force", "l"], ["loadbob"]),
+        (["dataflow", "run", "--dra"], ["--drain"]),
+        (["RunJob", "--job", "l"], ["loadbob"]),
+        (["/usr/bin/RunJob", "--dra"], ["--drain"]),
+        (["dataflow", "nosuch", ""], []),
+    ],
+)
+def test_what_may_come_next_is_offered(embedded: Commands, words: list[str], wanted: list[str]) -> None:
+    assert embedded("completion", "words", *words).out.split() == wanted
+
+
+def test_completing_makes_no_store_and_says_nothing_without_one(project: Project) -> None:
+    done = project.run("dataflow", "completion", "words", "dataflow", "chunks", "")
+    assert (done.stdout, done.stderr) == ("", "")
+    assert not list(project.path.iterdir())
+    done = project.run(
+        *("dataflow", "completion", "words", "dataflow", "why", ""),
+        env={"DATAFLOW_STORE": "postgresql://nobody@127.0.0.1:9/none"},
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_bash_completes_with_the_script(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    bin_folder = sqlite_flow.path / "bin"
+    bin_folder.mkdir()
+    words = " ".join(sqlite_flow.project.command("dataflow"))
+    sqlite_flow.project.script("bin/dataflow", f'exec {words} "$@"')
+    typed = 'source <(dataflow completion bash); COMP_WORDS=(dataflow why ""); COMP_CWORD=2; '
+    done = sqlite_flow.project.run(
+        *("bash", "-c", typed + '_dataflow_complete; echo "${COMPREPLY[@]}"'),
+        env=sqlite_flow.env | {"PATH": f"{bin_folder}:{os.environ['PATH']}"},
+    )
+    assert done.stdout == "loadbob\n"
+
+
+def wait_for_run(flow: Flow, job: str) -> int:
+    """The id of the job's run, once it has one that goes on."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        running = [run.run_id for run in flow.runs(job) if run.outcome == "RUNNING"]
+        if running:
+            return running[0]
+        time.sleep(0.05)
+    raise AssertionError(f"{job} did not start")
+
+
+def poke(flow: Flow, sql: str) -> None:
+    """Runs any statement on a flow's store, for states that no command makes."""
+    if flow.is_postgres:
+        with psycopg.connect(flow.url, options="-c search_path=dataflow") as connection:
+            connection.execute(sql.encode())
+    else:
+        apsw.Connection(flow.url.removeprefix("sqlite:///")).execute(sql)

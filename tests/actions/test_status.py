@@ -1,0 +1,177 @@
+"""`status` counts jobs and datasets, finds gaps by counting, and says what waits, fails and is late."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataflow.actions.gaps import find_span, first_missing
+from dataflow.actions.register import add_dataset, add_job
+from dataflow.actions.status import DatasetStatus, JobStatus, get_status
+from dataflow.model.dataid import dataid_range, sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.records import Dataset, Job
+from dataflow.model.status import RunOutcome
+from tests.store.world import World
+
+NONE = {"WAITING": 0, "CLAIMABLE": 0, "RUNNING": 0, "DONE": 0, "FAILED": 0, "INVALID": 0, "HOLD": 0}
+
+
+def job(world: World, name: str) -> JobStatus:
+    return next(found for found in get_status(world.store).jobs if found.job == name)
+
+
+def dataset(world: World, name: str) -> DatasetStatus:
+    return next(found for found in get_status(world.store).datasets if found.dataset == name)
+
+
+def test_an_empty_store_has_nothing_to_tell(world: World) -> None:
+    found = get_status(world.store)
+    assert (found.jobs, found.failures, found.count_failed(), found.list_late(0)) == ((), (), 0, [])
+
+
+def test_every_state_is_counted_and_held_work_counts_as_hold_only(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", *"123456789")
+    world.do("to_clean", "1")
+    world.do("to_clean", "2", RunOutcome.FAILED, reason="x")
+    world.do("to_clean", "3", RunOutcome.INVALID, reason="y")
+    world.take("to_clean", "4")
+    world.withdraw("raw", "5")
+    world.hold("to_clean", "6", "7")
+    counted = {"WAITING": 1, "CLAIMABLE": 2, "RUNNING": 1, "DONE": 1, "FAILED": 1, "INVALID": 1, "HOLD": 2}
+    assert job(world, "to_clean").counts == counted
+    world.hold("to_clean")
+    counts = job(world, "to_clean").counts
+    assert counts == counted | {"WAITING": 0, "CLAIMABLE": 0, "HOLD": 5}
+    assert sum(counts.values()) == 9
+
+
+def test_a_job_without_work_is_listed(world: World) -> None:
+    world.chain("raw", "clean")
+    assert (job(world, "to_clean").counts, job(world, "to_clean").oldest) == (NONE, None)
+
+
+def test_the_oldest_open_work_is_named_with_its_age(sqlite_world: World) -> None:
+    world = sqlite_world
+    world.chain("raw", "clean")
+    world.ready("raw", "5")
+    world.advance(100)
+    world.ready("raw", "1")
+    world.advance(50)
+    oldest = job(world, "to_clean").oldest
+    assert oldest is not None
+    assert (oldest.dataid, oldest.state, round(oldest.age_seconds)) == ("5", "CLAIMABLE", 150)
+
+
+def test_work_is_late_after_a_while_unless_it_is_on_hold(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    assert [found.job for found in get_status(world.store).list_late(-1)] == ["to_clean"]
+    assert get_status(world.store).list_late(3600) == []
+    world.hold("to_clean")
+    assert get_status(world.store).list_late(-1) == []
+
+
+def test_failures_come_with_their_reason_and_the_way_on(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "a b")
+    run = world.do("to_clean", "1", RunOutcome.FAILED, reason="exited with 3")
+    world.do("to_clean", "a b", RunOutcome.INVALID, reason="the check said no")
+    failed, invalid = get_status(world.store).failures
+    assert (failed.job, failed.dataid, failed.state, failed.run_id) == ("to_clean", "1", "FAILED", run.run_id)
+    assert (failed.reason, failed.next) == ("exited with 3", "dataflow resubmit to_clean 1")
+    assert (invalid.state, invalid.next) == ("INVALID", "dataflow resubmit to_clean 'a b'")
+    assert get_status(world.store).count_failed() == 2
+
+
+def test_a_dataset_counts_chunks_and_those_that_are_not_ready(world: World) -> None:
+    world.dataset("raw")
+    world.ready("raw", "1.0", "2.0", "10.0")
+    world.withdraw("raw", "2.0")
+    found = dataset(world, "raw")
+    assert (found.chunks, found.not_ready, found.first, found.last) == (3, 1, "1.0", "10.0")
+    assert (found.gaps, found.missing) == (None, ())
+
+
+def test_gaps_lie_between_the_first_and_the_last(world: World) -> None:
+    world.dataset("raw", grain="sequence")
+    world.ready("raw", "8", "9", "10", "12", "15", "100")
+    found = dataset(world, "raw")
+    assert (found.first, found.last, found.gaps) == ("8", "100", 87)
+    assert found.missing == ("11", "13", "14", "16", "17")
+
+
+def test_gaps_of_dates_follow_the_calendar(world: World) -> None:
+    world.dataset("raw", grain="daily")
+    world.ready("raw", "2024-02-28", "2024-03-02")
+    assert dataset(world, "raw").missing == ("2024-02-29", "2024-03-01")
+
+
+def test_a_whole_dataset_has_no_gaps(world: World) -> None:
+    world.dataset("raw", grain="monthly")
+    world.ready("raw", "2025-12", "2026-01", "2026-02")
+    assert (dataset(world, "raw").gaps, dataset(world, "raw").missing) == (0, ())
+
+
+def test_a_dataset_without_chunks_has_no_gaps_to_look_for(world: World) -> None:
+    world.dataset("raw", grain="daily")
+    assert (dataset(world, "raw").chunks, dataset(world, "raw").gaps) == (0, None)
+
+
+def test_what_a_calendar_did_not_give_is_not_a_gap(world: World) -> None:
+    add_dataset(world.store, Dataset("out", grain="daily"))
+    add_job(world.store, Job("nightly", (), ("out",), schedule="@daily"))
+    world.ready("nightly.calendar", "2026-01-01", "2026-02-01")
+    assert dataset(world, "nightly.calendar").gaps is None
+
+
+@pytest.mark.parametrize(
+    ("grain", "first", "last", "timezone"),
+    [
+        (Grain.SEQUENCE, "7", "131", "UTC"),
+        (Grain.DAILY, "2023-12-20", "2024-03-10", "UTC"),
+        (Grain.WEEKLY, "2024-01-07", "2025-01-05", "UTC"),
+        (Grain.MONTHLY, "2019-11", "2024-03", "UTC"),
+        (Grain.YEARLY, "1999", "2031", "UTC"),
+        (Grain.HOURLY, "2024-10-26T22+01:00", "2024-10-28T03+00:00", "Europe/London"),
+        (Grain.HOURLY, "2024-04-06T20+11:00", "2024-04-07T20+10:30", "Australia/Lord_Howe"),
+    ],
+)
+@given(data=st.data())
+def test_counting_finds_the_same_gaps_as_listing(
+    grain: Grain, first: str, last: str, timezone: str, data: st.DataObject
+) -> None:
+    everything = list(dataid_range(first, last, grain, timezone))
+    inner = everything[1:-1]
+    absent = set(data.draw(st.lists(st.sampled_from(inner), unique=True)))
+    keys = sorted(sort_key(dataid, grain) for dataid in everything if dataid not in absent)
+    span = find_span(first, last, grain, timezone)
+    assert span is not None
+    assert span.size == len(everything)
+
+    def count_between(low: str, high: str) -> int:
+        return sum(1 for key in keys if low <= key <= high)
+
+    found = first_missing(span, len(keys), 5, count_between)
+    assert list(found) == [dataid for dataid in inner if dataid in absent][:5]
+
+
+def test_free_text_and_centuries_of_hours_are_not_counted() -> None:
+    assert find_span("a", "b", Grain.TEXT, "UTC") is None
+    assert find_span("1900-01-01T00+00:00", "2024-01-01T00+00:00", Grain.HOURLY, "UTC") is None
+
+
+def test_a_gap_far_away_is_found_with_few_counts() -> None:
+    span = find_span("0", "999999", Grain.SEQUENCE, "UTC")
+    assert span is not None
+    asked = []
+
+    def count_between(low: str, high: str) -> int:
+        first, last = int(low[len(low) - int(low[0]) :]), int(high[len(high) - int(high[0]) :])
+        asked.append(last - first)
+        return last - first + 1 - (first <= 999_900 <= last)
+
+    assert list(first_missing(span, 999_999, 5, count_between)) == ["999900"]
+    assert len(asked) < 50
