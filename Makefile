@@ -53,5 +53,5 @@ bench: setup ## measure, one JSON object a line
 	@$(BIN)/dataflow bench
 
 clean: ## remove .venv and every cache
-	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) demo-project build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

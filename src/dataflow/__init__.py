@@ -1,11 +1,11 @@
 """DataFlow hands partitioned data from one batch job to the next the way a database commits a transaction.
 
-    import dataflow
+import dataflow
 
-    with dataflow.open() as flow:
-        flow.make_ready("bobin", ["1.0"])
-        with flow.claim("loadbob") as run:
-            print(run.dataid if run else flow.why("loadbob").verdict)
+with dataflow.open() as flow:
+    flow.make_ready("bobin", ["1.0"])
+    with flow.claim("loadbob") as run:
+        print(run.dataid if run else flow.why("loadbob").verdict)
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ class ClaimedRun:
     def password(self, dataset: str) -> str:
         """The password of one of the run's own datasets."""
         if dataset not in self._passwords:
-            raise errors.UnknownName(f"No password is kept for {dataset} among the datasets of {self.run.job}.")
+            raise errors.UnknownName(
+                f"No password is kept for {dataset} among the datasets of {self.run.job}."
+            )
         return self._passwords[dataset]
 
     def record_rows(self, dataset: str, rows: int) -> None:
@@ -151,7 +153,9 @@ class Flow:
         answers = answers_text(claimed.answers)
         self._store.finish(plan, Ending(claimed.run, RunOutcome.DONE, 0, "", answers, claimed.publications()))
 
-    def _take(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> tuple[ClaimedRun | None, Plan]:
+    def _take(
+        self, plan: Plan, dataid: str | None, passwords: dict[str, str]
+    ) -> tuple[ClaimedRun | None, Plan]:
         """The first work whose five answers let it start; work that must wait is handed back on the way."""
         while True:
             request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)

@@ -51,6 +51,20 @@ def test_without_a_start_somebody_must_give_the_first_previous_chunk(world: Worl
     world.take("cumulate", DAYS[1])
 
 
+def test_what_comes_before_the_start_needs_no_chunk_before_it_either(world: World) -> None:
+    cumulate(world, start=DAYS[2])
+    world.ready("days", *DAYS[:2])
+    assert world.drain("cumulate") == DAYS[:2]
+
+
+def test_number_zero_has_nothing_before_it(world: World) -> None:
+    world.dataset("parts", grain="sequence")
+    world.dataset("sum", grain="sequence")
+    world.job("add", ["parts", "sum:previous"], ["sum"])
+    world.ready("parts", "0", "1")
+    assert world.drain("add") == ["0", "1"]
+
+
 def test_a_start_that_is_set_later_frees_the_work_that_waits(world: World) -> None:
     cumulate(world, start="")
     world.ready("days", *DAYS[:2])

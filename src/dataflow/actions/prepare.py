@@ -81,7 +81,9 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
     found = []
     for source in plan.inputs:
         grain = Grain(plan.grain)
-        for dataid in needed_dataids(source.mapping, run.dataid, grain, plan.timezone, plan.job.start or None):
+        for dataid in needed_dataids(
+            source.mapping, run.dataid, grain, plan.timezone, plan.job.start or None
+        ):
             pin = pinned.get((source.position, dataid))
             location = pin.location if pin and pin.location else ""
             if not location:
@@ -95,7 +97,9 @@ def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:
     parts = []
     for item in inputs:
         name = f"{item.source.dataset.name}/{item.dataid}"
-        parts.append((YES, f"{name} version {item.pin.version}") if item.pin else (NO, f"{name} is not ready"))
+        parts.append(
+            (YES, f"{name} version {item.pin.version}") if item.pin else (NO, f"{name} is not ready")
+        )
     return combine(Question.READY, parts or [(YES, "it needs no input")], "")
 
 
@@ -113,7 +117,9 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
             if found == item.pin.size:
                 parts.append((YES, f"{name} has the {found} bytes recorded"))
             elif found is not None:
-                parts.append((NO, f"{name} has {found} bytes, {item.pin.size} were recorded when it was published"))
+                parts.append(
+                    (NO, f"{name} has {found} bytes, {item.pin.size} were recorded when it was published")
+                )
     return combine(Question.RIGHT, parts, "")
 
 
@@ -189,7 +195,9 @@ def _may_race(plan: Plan, run: Run) -> bool:
 
 
 def _place(template: str, project_dir: str, dataset: str, dataid: str, fields: dict[str, object]) -> str:
-    return resolve_location(template, project_dir, dataset=dataset, dataid=dataid, **fields) if template else ""
+    return (
+        resolve_location(template, project_dir, dataset=dataset, dataid=dataid, **fields) if template else ""
+    )
 
 
 def _can_stage(name: str, place: str) -> tuple[Verdict, str]:

@@ -132,7 +132,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
     parser = Parser(
         prog=prog,
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=100),  # start-up: it need not ask the terminal
+        formatter_class=lambda prog: argparse.HelpFormatter(
+            prog, width=100
+        ),  # start-up: it need not ask the terminal
         usage=f"{prog} [options] script [args…]",
         description="Claims the next chunk whose inputs are ready, runs the script on it, and records the outcome.",
     )

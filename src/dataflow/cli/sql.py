@@ -22,7 +22,7 @@ _PLAIN = (str, int, float, type(None), list, dict)
 
 def add_parser(subparsers: Any) -> None:
     """Adds `sql`."""
-    epilog = 'The seeds\' table is a view here: dataflow sql "select * from datastatus"'
+    epilog = 'What every chunk looks like now: dataflow sql "select * from datastatus"'
     parser = subparsers.add_parser("sql", help="one reading statement", description=__doc__, epilog=epilog)
     parser.add_argument(
         "statement", metavar="STATEMENT", help='such as "select * from datastatus"; - for stdin'

@@ -34,7 +34,12 @@ def refused(prepared: Prepared) -> Ending | None:
     answers = answers_text(prepared.answers)
     if prepared.superseded:
         return Ending(
-            prepared.run, RunOutcome.FAILED, reason=prepared.superseded, answers=answers, untouched=True, final=True
+            prepared.run,
+            RunOutcome.FAILED,
+            reason=prepared.superseded,
+            answers=answers,
+            untouched=True,
+            final=True,
         )
     answer = prepared.refusal
     if answer is None:
@@ -76,7 +81,9 @@ def not_executed(prepared: Prepared, reason: str) -> Ending:
 def check_not_executed(child: Child, reason: str) -> Ending:
     """The script ran but its check cannot: nobody knows whether the output is good."""
     answers = answers_text(child.prepared.answers)
-    return Ending(child.run, RunOutcome.INVALID, child.script_code, f"its check cannot run: {reason}", answers)
+    return Ending(
+        child.run, RunOutcome.INVALID, child.script_code, f"its check cannot run: {reason}", answers
+    )
 
 
 def ending_of(child: Child, code: int) -> Ending | None:
@@ -89,7 +96,15 @@ def ending_of(child: Child, code: int) -> Ending | None:
         return Ending(run, RunOutcome.INTERRUPTED, None, f"interrupted: {child.ending}", answers)
     if step.before and code:
         reason = f"valid? no: the check of input {step.dataset} exited with {code}"
-        return Ending(run, RunOutcome.RETURNED, None, reason, answers, delay_seconds=RETURN_DELAY_SECONDS, untouched=True)
+        return Ending(
+            run,
+            RunOutcome.RETURNED,
+            None,
+            reason,
+            answers,
+            delay_seconds=RETURN_DELAY_SECONDS,
+            untouched=True,
+        )
     if not step.before and not step.dataset:
         child.script_code = code
         if code:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dataflow.model.records import Dataset
 
 
-
-
 def inherited_environment(environ: Mapping[str, str], clean: bool, store_password: bool) -> dict[str, str]:
     """The part of our own environment that a child is given."""
     if clean:
@@ -75,7 +73,9 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
             }
             for item in prepared.inputs
         ],
-        "outputs": [{"dataset": name, "dataid": run.dataid, "location": place} for name, place in prepared.outputs],
+        "outputs": [
+            {"dataset": name, "dataid": run.dataid, "location": place} for name, place in prepared.outputs
+        ],
         "answers": [answer.as_dict() for answer in prepared.answers],
         "environment": told,
     }

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         def renewed(self, at: float) -> None:
             """Its lease counts from this moment on."""
 
+
 LOOK_SECONDS = 3.0
 """How often a run asks whether an operator has taken it away, between renewals."""
 
@@ -90,7 +91,11 @@ class Heartbeat:
         began_at = boottime()
         due = any(began_at - child.renewed_at >= self._third_seconds / 2 for child in kept.values())
         try:
-            held = store.renew(self._claimant, list(kept)) if due else store.list_held(self._claimant, list(kept))
+            held = (
+                store.renew(self._claimant, list(kept))
+                if due
+                else store.list_held(self._claimant, list(kept))
+            )
         except DataFlowError:
             return  # the guard's deadline stands: without a renewal the children are ended in time
         if due:

@@ -48,7 +48,9 @@ class Launcher:
         self._contexts: list[str] = []
         self._made = 0
 
-    def launch(self, store: Store, plan: Plan, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
+    def launch(
+        self, store: Store, plan: Plan, run: Run, began_at: float
+    ) -> tuple[Child | None, Ending | None]:
         """The child under way, or the ending of a run that must not start."""
         config = self._request.config
         prepared = prepare(store, plan, run, config.project_dir, config.environment)

@@ -52,7 +52,9 @@ def run_job(request: JobRequest, open_store: Callable[[], Store], passphrase: Ca
 def claimant_of(request: JobRequest, token: str) -> Claimant:
     """Who asks: host, user, environment, script and its hash."""
     config = request.config
-    path = os.path.abspath(find_command(request.argv[0], request.environ.get("PATH", os.defpath), os.getcwd()))
+    path = os.path.abspath(
+        find_command(request.argv[0], request.environ.get("PATH", os.defpath), os.getcwd())
+    )
     identity = (token, config.host, boot_id(), os.getpid(), config.user, config.environment)
     return Claimant(*identity, path, script_hash(path) or "")
 
@@ -92,7 +94,9 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
     """A lease given for this call must still leave time to renew it and to end the children."""
     if request.lease_seconds is None and request.grace_seconds is None:
         return
-    from dataflow.actions.job_rules import check_lease  # start-up: the job's own were checked when it was registered
+    from dataflow.actions.job_rules import (
+        check_lease,
+    )  # start-up: the job's own were checked when it was registered
 
     job = plan.job
     check_lease(

@@ -23,9 +23,15 @@ class Step:
     before: bool = False
 
 
-def list_steps(plan: Plan, argv: tuple[str, ...], checks: Mapping[str, tuple[str, ...]], checked: set[str]) -> list[Step]:
+def list_steps(
+    plan: Plan, argv: tuple[str, ...], checks: Mapping[str, tuple[str, ...]], checked: set[str]
+) -> list[Step]:
     """Input checks (of what no producer has checked), the script, output checks."""
     inputs = [item.dataset.name for item in plan.inputs]
     before = [Step(checks[name], name, True) for name in inputs if name in checks and name not in checked]
-    after = [Step(checks[item.dataset.name], item.dataset.name) for item in plan.outputs if item.dataset.name in checks]
+    after = [
+        Step(checks[item.dataset.name], item.dataset.name)
+        for item in plan.outputs
+        if item.dataset.name in checks
+    ]
     return [*before, Step(argv), *after]

@@ -49,7 +49,13 @@ class Worker:
     """One process's runs of one job."""
 
     def __init__(
-        self, request: JobRequest, store: Store, plan: Plan, claimant: Claimant, guard: Guard, launcher: Launcher
+        self,
+        request: JobRequest,
+        store: Store,
+        plan: Plan,
+        claimant: Claimant,
+        guard: Guard,
+        launcher: Launcher,
     ) -> None:
         self.plan = plan
         self.tally = Tally()
@@ -186,7 +192,11 @@ class Worker:
         if not self._request.kill_command:
             return request
         lapsed = self._store.list_lapsed(self.plan.job_id, request.dead)
-        killed = [run.run_id for run in lapsed if run.has_kill_command and self._kill_remains(run.run_id, run.dataid)]
+        killed = [
+            run.run_id
+            for run in lapsed
+            if run.has_kill_command and self._kill_remains(run.run_id, run.dataid)
+        ]
         return replace(request, killed=tuple(killed))
 
     def _forget_dead(self, request: ClaimRequest | None) -> None:
@@ -315,7 +325,9 @@ class Worker:
             terminal.flush(0)
         if not self._guard.alive() and not self.signal:
             self._signals.first = signal.SIGTERM
-            self._report.warn("the guard process is gone: ending the children, for nobody else would do it in time")
+            self._report.warn(
+                "the guard process is gone: ending the children, for nobody else would do it in time"
+            )
         if self._signals.take():
             for child in self._children.values():
                 child.stop(signal.Signals(self.signal).name, hurry=self._signals.count > 1)

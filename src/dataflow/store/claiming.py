@@ -191,8 +191,8 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     )
     if row is not None:
         tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
-        if dataid == plan.job.start:
-            publishing.waive_first(tx, plan.job_id, dataid)
+        order = (plan.grain, plan.timezone, plan.job.start)
+        publishing.waive_inputs(tx, plan.job_id, order, [dataid])
 
 
 def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:

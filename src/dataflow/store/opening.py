@@ -25,7 +25,9 @@ def open_database(url: str, schema: str = "dataflow", password: str | None = Non
                 "A PostgreSQL store needs the postgres extra: pip install 'dataflow-runjob[postgres]'"
             ) from error
         return PostgresDatabase(url, schema, password)
-    raise errors.ConfigError(f"Unknown store {scheme}://. Known: sqlite:///path and postgresql://user@host/database")
+    raise errors.ConfigError(
+        f"Unknown store {scheme}://. Known: sqlite:///path and postgresql://user@host/database"
+    )
 
 
 def open_store(url: str, actor: str, schema: str = "dataflow", password: str | None = None) -> Store:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import consumers_of
+from dataflow.model.mapping import PREVIOUS, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dataflow.model.records import Publication
     from dataflow.store.database import Transaction
@@ -35,6 +35,12 @@ class Consumer:
     grain: str
     timezone: str
     inputs: int
+    lagging: int
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """What says which dataid of the job comes before which."""
+        return self.grain, self.timezone, self.first
 
 
 @record
@@ -64,7 +70,8 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
         ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)}
     else:
         tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
-    changed: dict[str, int] = dict(tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch))  # type: ignore[arg-type]
+    rows = tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch)
+    changed: dict[str, int] = {row[0]: row[1] for row in rows}
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
@@ -162,21 +169,29 @@ def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
         ids = tx.ids([row[0] for row in new])
         tx.run("publish.insert_work_input", job_id=consumer.job_id, position=consumer.position, **ids)
     made = {row[1] for row in new}
-    if consumer.first in made:
-        waive_first(tx, consumer.job_id, consumer.first)
+    if consumer.lagging and made:
+        waive_inputs(tx, consumer.job_id, consumer.order, made)
     known = [pair for pair in pairs if pair[0] not in made] if len(new) < len(pairs) else []
     if known:
         _count(tx, consumer, known, 1)
         tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(known))
 
 
-def waive_first(tx: Transaction, job_id: int, dataid: str) -> None:
-    """The first work of a job with a `previous` input needs no chunk before it."""
-    batch = tx.batch([(dataid, "")])
-    for position in [row[0] for row in tx.rows("registration.lagging_inputs", job_id=job_id)]:
-        tx.run("publish.waive_input", job_id=job_id, dataid=dataid, position=position)
-    tx.run("publish.count_missing", job_id=job_id, **batch)
-    tx.run("publish.arrive", job_id=job_id, **batch)
+def waive_inputs(
+    tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]
+) -> None:
+    """Work with nothing before it needs no chunk of its `previous` inputs.
+
+    `order` is the job's grain, time zone and first dataid, which together say what comes before what.
+    """
+    grain, timezone, first = order
+    facts = (Grain(grain), timezone, first or None)
+    waived = [dataid for dataid in dataids if not needed_dataids(PREVIOUS, dataid, *facts)]
+    if waived:
+        batch = tx.batch([(dataid, "") for dataid in waived])
+        tx.run("publish.waive_inputs", job_id=job_id, **batch)
+        tx.run("publish.count_missing", job_id=job_id, **batch)
+        tx.run("publish.arrive", job_id=job_id, **batch)
 
 
 def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:

@@ -132,7 +132,7 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
 def remove_job(tx: Transaction, plan: Plan) -> None:
     """Removes a job with its work; its runs and journal stay as history."""
     job_id = plan.job_id
-    used = {item.dataset_id for item in (*plan.inputs, *plan.outputs)}
+    used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
     tx.lock("registration.lock_work", job_id=job_id)
     row = tx.find("registration.count_running", job_id=job_id)
@@ -156,11 +156,12 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         "registration.reset_work", job_id=job_id, inputs=len(inputs), priority=job.priority, ordered=job.ordered
     )
     tx.run("registration.insert_work_inputs", job_id=job_id)
-    if job.start:
-        publishing.waive_first(tx, job_id, job.start)
     for dataset_id in {row[1] for row in inputs}:
         for consumer in publishing.list_consumers(tx, dataset_id):
             if consumer.job_id == job_id:
+                if consumer.lagging:
+                    known = tx.rows("registration.work_dataids", job_id=job_id)
+                    publishing.waive_inputs(tx, job_id, consumer.order, [row[0] for row in known])
                 _arrive_all(tx, consumer, dataset_id)
     tx.run("registration.delete_uncalled_inputs", job_id=job_id)
     tx.run("registration.delete_uncalled", job_id=job_id)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
         ClaimRequest,
         Dataset,
         Ending,
-        Job,
-        JobInput,
         LapsedRun,
         Plan,
         Run,

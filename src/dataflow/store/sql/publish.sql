@@ -5,7 +5,8 @@ SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id F
 -- name: consumers
 -- The job inputs that read a dataset. A later statement than the lock, so that a job registered meanwhile is seen.
 SELECT i.job_id, i.position, i.mapping, j.name, j.priority, j.ordered, j.start_at, j.grain, j.grain_timezone,
-       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id)
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous')
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
 WHERE i.dataset_id = :dataset_id
@@ -98,11 +99,11 @@ SELECT ids.id, i.position, 1, CASE WHEN i.position = :position THEN 1 ELSE 0 END
 FROM $ids
 JOIN job_input i ON i.job_id = :job_id
 
--- name: waive_input
--- The first work of a job needs no previous chunk.
+-- name: waive_inputs
+-- Work with nothing before it needs no previous chunk.
 UPDATE work_input SET needed = 0
-WHERE position = :position
-  AND work_id IN (SELECT work_id FROM work WHERE job_id = :job_id AND dataid = :dataid)
+WHERE position IN (SELECT position FROM job_input WHERE job_id = :job_id AND mapping = 'previous')
+  AND work_id IN (SELECT w.work_id FROM $batch JOIN work w ON w.job_id = :job_id AND w.dataid = batch.dataid)
 
 -- name: lock_work
 -- Lock first, read in a later statement: two inputs that arrive at once must each see the other (PostgreSQL only).

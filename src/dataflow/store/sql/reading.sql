@@ -7,12 +7,13 @@ WHERE s.dataset_id = :dataset_id AND s.sort_key >= :first AND s.sort_key <= :las
 ORDER BY s.sort_key LIMIT :most
 
 -- name: live_pins
--- Which live runs read which chunks of a dataset.
+-- Which live runs read which chunks of a dataset. CROSS JOIN keeps SQLite from reading every run there ever was.
 SELECT i.chunk_id, r.run_id
-FROM run r
-JOIN run_input i ON i.run_id = r.run_id
+FROM job j
+CROSS JOIN run r
+CROSS JOIN run_input i
 JOIN chunk c ON c.chunk_id = i.chunk_id
-WHERE r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id AND c.dataset_id = :dataset_id
+WHERE r.job_id = j.job_id AND i.run_id = r.run_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id AND c.dataset_id = :dataset_id
 ORDER BY r.run_id
 
 -- name: runs

@@ -133,9 +133,9 @@ WHERE o.job_id = :job_id ORDER BY o.position
 -- name: job_environment
 SELECT name, value FROM job_environment WHERE job_id = :job_id ORDER BY name
 
--- name: lagging_inputs
--- Inputs that read another dataid than the work's own.
-SELECT position FROM job_input WHERE job_id = :job_id AND mapping = 'previous'
+-- name: work_dataids
+-- All work of a job.
+SELECT dataid FROM work WHERE job_id = :job_id
 
 -- name: producer_of
 SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id

@@ -176,7 +176,6 @@ CREATE TABLE run (
 );
 -- Two live runs of one work cannot exist, whatever the code above does.
 CREATE UNIQUE INDEX run_live ON run (job_id, work_id) WHERE ended_at IS NULL;
-CREATE INDEX run_work ON run (work_id, run_id);
 
 -- The versions a run read.
 CREATE TABLE run_input (
@@ -186,7 +185,6 @@ CREATE TABLE run_input (
     version integer NOT NULL,
     PRIMARY KEY (run_id, position, chunk_id)
 ) $clustered;
-CREATE INDEX run_input_chunk ON run_input (chunk_id, run_id);
 
 -- Every move: when, who, from, to, why. One row for a work's move, one for a bulk batch.
 CREATE TABLE journal (
