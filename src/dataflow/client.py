@@ -10,13 +10,14 @@ from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import prepare
 from dataflow.config.settings import load_config
-from dataflow.model.records import Claimant, ClaimRequest, Ending, Publication
+from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import answers_text, publications_for, refused
+from dataflow.runjob.endings import answers_text, missing_outputs, publications_for, refused
 from dataflow.runjob.heartbeat import Heartbeat
 from dataflow.runjob.lock import ClaimantLock, is_dead
-from dataflow.runjob.processes import boottime
+from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
+from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
 from dataflow.store.opening import open_store
 
@@ -36,9 +37,10 @@ class ClaimedRun:
 
     def __init__(self, prepared: Prepared, passwords: dict[str, str], began_at: float) -> None:
         self.renewed_at = began_at
-        self.lost = False
         self._prepared = prepared
         self._passwords = passwords
+        self._heartbeat: Heartbeat | None = None
+        self._lost = False
         self._rows: dict[str, int] = {}
 
     @property
@@ -83,13 +85,30 @@ class ClaimedRun:
         """How many rows an output has, to be published with it."""
         self._rows[dataset] = rows
 
+    @property
+    def lost(self) -> bool:
+        """True once the lease is known to be lost: stop then, for nothing will be accepted any more."""
+        if self._heartbeat is not None and self.run_id in self._heartbeat.take_lost():
+            self._lost = True
+        return self._lost
+
     def renewed(self, at: float) -> None:
         """Its lease counts from this moment on."""
         self.renewed_at = at
 
-    def publications(self) -> tuple[Publication, ...]:
-        """What the run gives out."""
-        return publications_for(self._prepared, (), self._rows)
+    def kept_by(self, heartbeat: Heartbeat | None) -> None:
+        """Who renews its lease; None when nobody does any more."""
+        self._lost = self.lost
+        self._heartbeat = heartbeat
+
+    def ending(self) -> Ending:
+        """How the run ends when its body has ended well: with its outputs, or without them if one is not there."""
+        answers = answers_text(self.answers)
+        missing = missing_outputs(self._prepared)
+        if missing:
+            return Ending(self.run, RunOutcome.INVALID, 0, missing, answers)
+        given = publications_for(self._prepared, (), self._rows)
+        return Ending(self.run, RunOutcome.DONE, 0, "", answers, given)
 
 
 class Flow:
@@ -130,7 +149,7 @@ class Flow:
     def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
         """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
 
-        The outputs are published when the body ends well, and the work has FAILED when it raises. The lease is
+        Outputs are published when the body ends well, and the work has FAILED when it raises. The lease is
         renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is published.
         """
         plan = get_plan(self._store, job)
@@ -139,19 +158,30 @@ class Flow:
         if claimed is None:
             yield None
             return
+        try:
+            with self._kept(claimed):
+                yield claimed
+        except BaseException as error:
+            text = Redactor(passwords.values()).redact_text(f"{type(error).__name__}: {error}")
+            outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
+            self._store.finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
+            raise
+        ending = claimed.ending()
+        self._store.finish(plan, ending)
+        if ending.outcome is RunOutcome.INVALID:
+            raise errors.Conflict(f"{job} {claimed.dataid} is INVALID: {ending.reason}. Nothing was published.")
+
+    @contextmanager
+    def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
+        """Renews the run's lease meanwhile; no renewal is under way afterwards."""
         heartbeat = Heartbeat(self._store, self._token, claimed.run.lease_seconds)
         heartbeat.keep([claimed])
+        claimed.kept_by(heartbeat)
         try:
-            yield claimed
-        except BaseException as error:
+            yield
+        finally:
+            claimed.kept_by(None)
             heartbeat.stop()
-            reason = f"{type(error).__name__}: {error}"
-            outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
-            self._store.finish(plan, Ending(claimed.run, outcome, 1, reason, answers_text(claimed.answers)))
-            raise
-        heartbeat.stop()
-        answers = answers_text(claimed.answers)
-        self._store.finish(plan, Ending(claimed.run, RunOutcome.DONE, 0, "", answers, claimed.publications()))
 
     def _take(
         self, plan: Plan, dataid: str | None, passwords: dict[str, str]
@@ -159,6 +189,8 @@ class Flow:
         """The first work whose five answers let it start; work that must wait is handed back on the way."""
         while True:
             request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
+            for name in request.dead:
+                kill_orphans(name)
             began_at = boottime()
             _, result, plan = finish_and_claim(self._store, plan, (), request)
             if not result.runs:

@@ -70,7 +70,7 @@ def test_a_store_newer_than_the_code_is_refused(world: World, tmp_path: Path) ->
 
 
 def test_both_databases_have_the_same_tables_and_columns(sqlite_world: World, postgres_world: World) -> None:
-    ours = sqlite_world.poke(
+    ours = sqlite_world.select(
         "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c "
         "WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite%' ORDER BY 1, c.cid"
     )

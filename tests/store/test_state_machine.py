@@ -314,7 +314,7 @@ CALM = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
-    profile = settings(max_examples=200, stateful_step_count=40, **CALM)
+    profile = settings(max_examples=150, stateful_step_count=40, **CALM)
     run_state_machine_as_test(lambda: Handoff(lambda: open_sqlite(":memory:")), settings=profile)
 
 

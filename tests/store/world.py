@@ -249,10 +249,13 @@ class World:
         return found.outcome.value
 
     def select(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement that only reads."""
-        if self.clock is not None:  # in memory there is no second connection to read with
-            return self.poke(sql)
-        return [tuple(row) for row in self.store.database.select(sql)[1]]
+        """The rows of a statement of the test's own."""
+        database = self.store.database
+        if isinstance(database, SqliteDatabase):
+            return [tuple(row) for row in database._connection.execute(sql)]
+        assert isinstance(database, PostgresDatabase)
+        cursor = database._connected().execute(sql.encode())
+        return [tuple(row) for row in cursor] if cursor.description else []
 
     def present(self, job: str, dataid: str) -> list[tuple[int, int]]:
         """(needed, present) of each input of a work."""
@@ -282,11 +285,6 @@ class World:
         self.poke(f"UPDATE run SET lease_until = lease_until - {seconds}")
         self.poke(f"UPDATE work SET not_before = not_before - {seconds} WHERE not_before IS NOT NULL")
 
-    def poke(self, sql: str) -> list[tuple[Any, ...]]:
+    def poke(self, sql: str) -> None:
         """Runs any statement, for states that no verb makes."""
-        database = self.store.database
-        if isinstance(database, SqliteDatabase):
-            return [tuple(row) for row in database._connection.execute(sql)]
-        assert isinstance(database, PostgresDatabase)
-        cursor = database._connected().execute(sql.encode())
-        return [tuple(row) for row in cursor] if cursor.description else []
+        self.select(sql)

@@ -21,8 +21,8 @@ def finish_and_claim(
 ) -> tuple[States, ClaimResult, Plan]:
     """Finishes runs and claims the next in one transaction; gives the plan too, which may have been renewed.
 
-    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler. `repeat` says
-    that an earlier call with the same arguments got no answer.
+    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler.
+    `repeat` says that an earlier call with the same arguments got no answer.
     """
     states, result = store.finish_and_claim(plan, endings, request, repeat)
     while result.again:

@@ -136,7 +136,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
             prog, width=100
         ),  # start-up: it need not ask the terminal
         usage=f"{prog} [options] script [args…]",
-        description="Claims the next chunk whose inputs are ready, runs the script on it, and records the outcome.",
+        description="Claims the next chunk whose inputs are ready, runs the script, and records the outcome.",
     )
     parser.add_argument(
         "--job", metavar="NAME", help="the job (default: the script's name without extension)"

@@ -26,7 +26,7 @@ def record(kind: Kind) -> Kind:
 
     Field names that begin a secret (`_hidden` lists them) are left out of its text.
     """
-    names = tuple(kind.__dict__.get("__annotations__", ()))
+    names = tuple(kind.__annotations__)
     body = {key: value for key, value in kind.__dict__.items() if key not in ("__dict__", "__weakref__")}
     body["_defaults"] = {name: body.pop(name) for name in names if name in body}
     body["_names"] = body["__match_args__"] = body["__slots__"] = names
@@ -51,7 +51,7 @@ def replace(instance: Instance, /, **changes: Any) -> Instance:
 
 
 def _first_init(self: Any, /, *values: Any, **named: Any) -> None:
-    """Writes the class's own __init__ when its first instance is made: most classes of a command never have one."""
+    """Writes the class's own __init__ with its first instance: most classes of a command never have one."""
     kind = type(self)
     scope = {"_set": _set, **{f"_default_{name}": value for name, value in kind._defaults.items()}}
     arguments = [f"{name}=_default_{name}" if name in kind._defaults else name for name in kind._names]

@@ -159,9 +159,9 @@ class Run:
 class ClaimRequest:
     """What a process asks for: as many runs as it gives tokens.
 
-    A token is made anew for each run wanted; a repeat of the same token after a lost answer gets the same run.
-    `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command has
-    run, and `credentials` the datasets whose passwords the runs will be given.
+    Each run wanted has a new token; a repeat of the same token after a lost answer gets the same run.
+    `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command
+    has run, and `credentials` the datasets whose passwords the runs will be given.
     """
 
     claimant: Claimant
@@ -213,7 +213,7 @@ class Publication:
 class Ending:
     """How a run ended, and what it gives out.
 
-    `delay_seconds` is for work that is handed back: 0 means at once. `untouched` says that the command never ran.
+    `delay_seconds` is for work that is handed back: 0 means at once. `untouched`: the command never ran.
     """
 
     run: Run

@@ -67,7 +67,7 @@ MOVES: dict[str, tuple[frozenset[WorkState], frozenset[WorkState]]] = {
     "renew": (FINAL, UNFINISHED),
     "promote": (frozenset({WorkState.WAITING}), frozenset({WorkState.CLAIMABLE})),
 }
-"""The legal moves of work: from which states to which. Those named first are the journal's actions, one line each."""
+"""The legal moves of work, from which states to which. The names are the journal's actions, a line each."""
 
 FOLLOWING = frozenset({"arrive", "depart", "renew", "promote"})
-"""Moves that follow from what happened to the inputs, to the job or to the clock; the line of that cause tells them."""
+"""Moves that follow from a change of the inputs, the job or the clock; the line of that cause tells them."""

@@ -111,7 +111,7 @@ class Child:
         return self._reap()
 
     def stop(self, why: str, hurry: bool = False) -> None:
-        """Tells the processes to go; those that do not are killed when the grace is over, at once in a hurry."""
+        """Tells the processes to go; those that stay are killed after the grace, at once in a hurry."""
         if self.ending:
             if hurry and self._kill_at is not None:
                 self._kill_at = boottime()
@@ -142,7 +142,7 @@ class Child:
             self.stop("timeout")
 
     def _reap(self) -> int:
-        """Collects the ended command; the order matters: nothing may be signalled after the pid is free again."""
+        """Collects the ended command; nothing may be signalled any more once its pid is free again."""
         if not self.ending and boottime() >= self.kill_at:
             # The guard has told it to go: however it ended, it was not by itself.
             self.ending = "its lease could not be renewed"

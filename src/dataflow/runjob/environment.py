@@ -9,6 +9,7 @@ import json
 import os
 
 from dataflow.actions.shell_names import shell_name
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 
     from dataflow.actions.prepare import Prepared
     from dataflow.model.records import Dataset
+    from dataflow.secrets.redaction import Redactor
+
+
+@record
+class Given:
+    """What every child of this process is given, and what hides its secrets again."""
+
+    inherited: dict[str, str]
+    passwords: dict[str, str]
+    redactor: Redactor
+
+    _hidden = ("inherited", "passwords")
 
 
 def inherited_environment(environ: Mapping[str, str], clean: bool, store_password: bool) -> dict[str, str]:
@@ -44,12 +57,10 @@ def describe(prepared: Prepared) -> dict[str, str]:
     return told
 
 
-def child_environment(
-    inherited: dict[str, str], told: dict[str, str], passwords: dict[str, str], context: str
-) -> dict[str, str]:
+def child_environment(given: Given, told: dict[str, str], context: str) -> dict[str, str]:
     """The whole environment of a child."""
-    environment = inherited | told
-    for name, password in passwords.items():
+    environment = given.inherited | told
+    for name, password in given.passwords.items():
         environment[shell_name(name) + "_password"] = password
     environment["DATAFLOW_CONTEXT"] = context
     return environment

@@ -37,7 +37,7 @@ LOOK_SECONDS = 3.0
 
 
 class Heartbeat:
-    """Renews each third of the lease and looks for revoked runs in between; tells the main loop what is lost."""
+    """Renews each third of the lease, looks for revoked runs in between, and tells the main loop."""
 
     def __init__(self, store: Store, claimant: str, lease_seconds: float) -> None:
         self._store = store

@@ -19,10 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.actions.prepare import Prepared
     from dataflow.model.records import Ending, Plan, Run
+    from dataflow.runjob.environment import Given
     from dataflow.runjob.guard import Guard
     from dataflow.runjob.request import JobRequest
     from dataflow.runjob.terminal import Terminal
-    from dataflow.secrets.redaction import Redactor
     from dataflow.store.store import Store
 
 
@@ -34,16 +34,12 @@ class Launcher:
         request: JobRequest,
         guard: Guard,
         terminals: tuple[Terminal, Terminal],
-        inherited: dict[str, str],
-        passwords: dict[str, str],
-        redactor: Redactor,
+        given: Given,
     ) -> None:
-        self.inherited = inherited
-        self.passwords = passwords
+        self.given = given
+        self.guard = guard
         self._request = request
-        self._guard = guard
         self._terminals = terminals
-        self._redactor = redactor
         self._context_dir = os.path.join(os.path.dirname(request.config.log_dir), "context")
         self._contexts: list[str] = []
         self._made = 0
@@ -68,7 +64,7 @@ class Launcher:
         """Starts the next command of a run; its ending if that cannot be executed."""
         failpoints.reach("before_spawn")
         try:
-            child.start(self._terminals, self._redactor, self.inherited.get("PATH", os.defpath))
+            child.start(self._terminals, self.given.redactor, self.given.inherited.get("PATH", os.defpath))
         except (CannotExecute, BadInput) as error:
             child.broken = error
             if child.script_code is not None:
@@ -97,11 +93,11 @@ class Launcher:
         request, run = self._request, prepared.run
         checked = {item.source.dataset.name for item in prepared.inputs if item.pin and item.pin.checked}
         steps = list_steps(prepared.plan, request.argv, request.config.checks, checked)
-        child = Child(prepared, steps, self._guard, began_at, RunLog(request.config.log_dir, run.run_id))
+        child = Child(prepared, steps, self.guard, began_at, RunLog(request.config.log_dir, run.run_id))
         told = describe(prepared)
         context = self._contexts.pop() if self._contexts else self._new_context()
         write_context(context, prepared, told)
-        child.give(child_environment(self.inherited, told, self.passwords, context), context)
+        child.give(child_environment(self.given, told, context), context)
         if request.timeout_seconds:
             child.timeout_at = boottime() + request.timeout_seconds
         if request.kill_command:

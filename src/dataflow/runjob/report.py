@@ -30,7 +30,7 @@ class Report:
     def ended(self, ending: Ending, state: str, seconds: float) -> None:
         """One line when a run has ended."""
         run = ending.run
-        line = f"{run.job} {run.dataid}: {str(ending.outcome)}"
+        line = f"{run.job} {run.dataid}: {ending.outcome!s}"
         if ending.reason:
             line += f", {ending.reason}"
         if state and state not in (ending.outcome, "CLAIMABLE"):

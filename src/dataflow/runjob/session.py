@@ -7,7 +7,7 @@ import os
 from dataflow.actions.names import get_plan
 from dataflow.model.records import Claimant
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.environment import inherited_environment
+from dataflow.runjob.environment import Given, inherited_environment
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
@@ -81,8 +81,8 @@ def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], toke
     config = request.config
     inherited = inherited_environment(request.environ, request.clean_env, config.store_password is not None)
     secrets = [*passwords.values(), *filter(None, (config.passkey, config.store_password))]
-    launcher = Launcher(request, guard, terminals, inherited, passwords, Redactor(secrets))
-    worker = Worker(request, store, plan, claimant, guard, launcher)
+    launcher = Launcher(request, guard, terminals, Given(inherited, passwords, Redactor(secrets)))
+    worker = Worker(request, store, plan, claimant, launcher)
     worker.run(terminals, report)
     code = _exit_code(request, store, worker, report)
     for terminal in terminals:
@@ -108,7 +108,8 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
 def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
     if plan.script_path and plan.script_path != claimant.script_path:
         report.warn(
-            f"warning: job {plan.job.name} was first run from {plan.script_path}, now from {claimant.script_path}"
+            f"warning: job {plan.job.name} was first run from {plan.script_path}, "
+            f"now from {claimant.script_path}"
         )
 
 

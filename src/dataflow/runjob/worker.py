@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Claimant, ClaimResult, Ending, Plan
     from dataflow.runjob.child import Child
-    from dataflow.runjob.guard import Guard
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.launch import Launcher
     from dataflow.runjob.report import Report
@@ -49,20 +48,13 @@ class Worker:
     """One process's runs of one job."""
 
     def __init__(
-        self,
-        request: JobRequest,
-        store: Store,
-        plan: Plan,
-        claimant: Claimant,
-        guard: Guard,
-        launcher: Launcher,
+        self, request: JobRequest, store: Store, plan: Plan, claimant: Claimant, launcher: Launcher
     ) -> None:
         self.plan = plan
         self.tally = Tally()
         self._request = request
         self._store = store
         self._claimant = claimant
-        self._guard = guard
         self._launcher = launcher
         self._signals = Signals()
         self._children: dict[int, Child] = {}
@@ -161,7 +153,7 @@ class Worker:
             asked.dataid,
             asked.force,
             bool(asked.kill_command),
-            credentials=tuple(sorted(self._launcher.passwords)),
+            credentials=tuple(sorted(self._launcher.given.passwords)),
         )
 
     def _count_wanted(self) -> int:
@@ -208,7 +200,7 @@ class Worker:
     def _kill_remains(self, run_id: int, dataid: str) -> bool:
         """Runs the kill command for a dead run whose work may have outlived its process."""
         told = {"dataid": dataid, "jobid": self.plan.job.name, "DATAFLOW_RUN_ID": str(run_id)}
-        code = KillCommand(list(self._request.kill_command), self._launcher.inherited | told).run()
+        code = KillCommand(list(self._request.kill_command), self._launcher.given.inherited | told).run()
         if code != 0:
             self._report.warn(f"the kill command for dead run {run_id} failed ({code}); its work has to wait")
         return code == 0
@@ -259,7 +251,8 @@ class Worker:
         self._store.acknowledge(run.run_id, run.claimant)
         self._launcher.release(child)
         self._report.warn(
-            f"{run.job} {run.dataid}: run {run.run_id} was taken away or lost its lease; its processes were ended. "
+            f"{run.job} {run.dataid}: run {run.run_id} was taken away or lost its lease, "
+            "and its processes were ended. "
             f"See: dataflow journal --run {run.run_id}"
         )
 
@@ -274,7 +267,7 @@ class Worker:
                 owners[fd] = child
                 poller.register(fd, select.POLLIN)
         poller.register(self._signals.fileno(), select.POLLIN)
-        poller.register(self._guard.fileno(), 0)
+        poller.register(self._launcher.guard.fileno(), 0)
         if self._heartbeat is not None:
             poller.register(self._heartbeat.fileno(), select.POLLIN)
         events = poller.poll(self._patience())
@@ -323,7 +316,7 @@ class Worker:
             child.look(now)
         for terminal in self._terminals:
             terminal.flush(0)
-        if not self._guard.alive() and not self.signal:
+        if not self._launcher.guard.alive() and not self.signal:
             self._signals.first = signal.SIGTERM
             self._report.warn(
                 "the guard process is gone: ending the children, for nobody else would do it in time"

@@ -204,11 +204,16 @@ class SqliteDatabase:
         with _translated(self.path):
             connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000")
-        connection.create_scalar_function("now_at", lambda *_: now_text(self._clock()), 0)
-        connection.create_scalar_function("now_seconds", lambda *_: self._clock(), 0)
-        connection.create_scalar_function("boot_seconds", lambda *_: self._boot_clock(), 0)
         boot = boot_id()
-        connection.create_scalar_function("boot_id", lambda *_: boot, 0)
+        functions: dict[str, Callable[..., float | str]] = {
+            "now_at": lambda: now_text(self._clock()),
+            "now_seconds": lambda: self._clock(),
+            "boot_seconds": lambda: self._boot_clock(),
+            "boot_id": lambda: boot,
+        }
+        for name, function in functions.items():
+            # Called deterministic, it is called once for a statement instead of once for each row.
+            connection.create_scalar_function(name, function, 0, deterministic=True)
         return connection
 
     def _check_schema(self) -> None:

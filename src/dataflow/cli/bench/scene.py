@@ -48,6 +48,7 @@ def fill(store: Store, plan: Plan, chunks: int, done: int = 0, backed_off: int =
         tx.run("bench.fill_work_inputs", job_id=plan.job_id)
         if done:
             tx.run("bench.fill_runs", job_id=plan.job_id)
+            tx.run("bench.fill_journal", job_id=plan.job_id)
             tx.run("bench.fill_pins", **where)
             tx.run("bench.fill_outputs", job_id=plan.job_id, dataset_id=plan.outputs[0].dataset_id)
 

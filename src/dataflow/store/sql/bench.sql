@@ -28,6 +28,15 @@ SELECT work_id, job_id, dataid, 1, 'done ' || dataid, 'bench', 'bench', 'bench',
        300, 10, 0, $clock_id, $now_at, 'DONE', 0
 FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY work_id
 
+-- name: fill_journal
+-- The moves of these runs.
+INSERT INTO journal (at, actor, action, job, dataid, run_id, from_state, to_state)
+SELECT r.started_at, 'bench@bench', move.action, 'bench', r.dataid, r.run_id, move.from_state, move.to_state
+FROM run r
+CROSS JOIN (SELECT 'claim' AS action, 'CLAIMABLE' AS from_state, 'RUNNING' AS to_state
+            UNION ALL SELECT 'finish', 'RUNNING', 'DONE') AS move
+WHERE r.job_id = :job_id ORDER BY r.run_id
+
 -- name: fill_pins
 INSERT INTO run_input (run_id, position, chunk_id, version)
 SELECT r.run_id, 0, c.chunk_id, 1

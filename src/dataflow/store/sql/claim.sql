@@ -152,9 +152,13 @@ WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.lease_until > $lease_now 
 ORDER BY r.run_id
 
 -- name: find_by_token
--- The run an earlier call with this token made, so that a repeat after a lost answer is the same claim.
-SELECT run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, ended_at IS NOT NULL FROM run
-WHERE token = :token
+-- The run an earlier call with this token made, so that a repeat after a lost answer is the same claim. One that has
+-- ended since is looked for among the newest: a repeat comes within a minute.
+SELECT run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, FALSE FROM run
+WHERE token = :token AND ended_at IS NULL
+UNION ALL
+SELECT run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, TRUE FROM run
+WHERE run_id > (SELECT max(run_id) FROM run) - 100000 AND token = :token AND ended_at IS NOT NULL
 
 -- name: pins_of
 -- What a run reads, with the chunks as they are now.

@@ -152,7 +152,7 @@ CREATE TABLE run (
     job_id bigint NOT NULL,
     dataid $sort NOT NULL,
     attempt integer NOT NULL,
-    token text NOT NULL UNIQUE,
+    token text NOT NULL,
     claimant text NOT NULL,
     host text NOT NULL,
     boot_id text NOT NULL,
@@ -176,6 +176,8 @@ CREATE TABLE run (
 );
 -- Two live runs of one work cannot exist, whatever the code above does.
 CREATE UNIQUE INDEX run_live ON run (job_id, work_id) WHERE ended_at IS NULL;
+-- Nor two live runs of one claim's token. Only the live: among all runs ever made each claim would read a cold page.
+CREATE UNIQUE INDEX run_token ON run (token) WHERE ended_at IS NULL;
 
 -- The versions a run read.
 CREATE TABLE run_input (
