@@ -102,7 +102,7 @@ class ClaimedRun:
         self._heartbeat = heartbeat
 
     def ending(self) -> Ending:
-        """How the run ends when its body has ended well: with its outputs, or without them if one is not there."""
+        """How the run ends when its body has ended well: with its outputs, or INVALID if one is not there."""
         answers = answers_text(self.answers)
         missing = missing_outputs(self._prepared)
         if missing:
@@ -169,7 +169,8 @@ class Flow:
         ending = claimed.ending()
         self._store.finish(plan, ending)
         if ending.outcome is RunOutcome.INVALID:
-            raise errors.Conflict(f"{job} {claimed.dataid} is INVALID: {ending.reason}. Nothing was published.")
+            reason = f"{job} {claimed.dataid} is INVALID: {ending.reason}. Nothing was published."
+            raise errors.Conflict(f"{reason} See: dataflow why {job} {claimed.dataid}")
 
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:

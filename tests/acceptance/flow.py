@@ -246,6 +246,8 @@ def signal_all(pids: Iterable[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def once_each(dataids: Iterable[str]) -> list[str]:
-    """The same dataids sorted; to compare with what the children recorded, so that skips and repeats both show."""
-    return sorted(dataids)
+def kill_together(*pids: int) -> None:
+    """Kill processes with SIGKILL so that none of them can react to the death of another."""
+    signal_all(pids, signal.SIGSTOP)
+    wait_until(lambda: all(state_of(pid) in ("T", "Z", "") for pid in pids))
+    signal_all(pids, signal.SIGKILL)

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from dataflow.failpoints import PLACES
-from tests.acceptance.flow import RECORDS, Flow, find_guard, finish, is_running, signal_all, wait_until
+from tests.acceptance.flow import RECORDS, Flow, find_guard, finish, is_running, kill_together, signal_all, wait_until
 
 CHUNKS = ("1", "2", "3")
 
@@ -84,7 +84,7 @@ def test_kill_9_in_the_middle_ends_everything_before_a_successor_starts(
     wait_until(lambda: (flow.path / "writing.1").exists() and (flow.path / "writing.2").exists())
     guard = find_guard(running.pid)
     (flow.path / "long").unlink()
-    signal_all([guard, running.pid] if "guard" in victims else [running.pid], signal.SIGKILL)
+    kill_together(*([guard, running.pid] if "guard" in victims else [running.pid]))
     running.wait()
     flow.repeat_until_done("--drain", "--quiet", "loadbob.sh")
     assert_nobody_wrote_after_a_successor_had_started(flow)

@@ -11,7 +11,7 @@ import textwrap
 import pytest
 
 import dataflow
-from tests.acceptance.flow import Flow, find_guard, finish, is_running, signal_all, state_of, wait_until
+from tests.acceptance.flow import Flow, find_guard, finish, is_running, kill_together, state_of, wait_until
 
 STAGED = """
 [dataset.bobin]
@@ -171,17 +171,19 @@ def test_a_claim_ends_what_a_dead_runjob_left_behind(flow: Flow) -> None:
     flow.script("loadbob.sh", "echo $$ > pid; exec sleep 60")
     running = flow.start("loadbob.sh")
     child = flow.wait_for_pid("pid")
-    signal_all([find_guard(running.pid), running.pid], signal.SIGKILL)
+    kill_together(find_guard(running.pid), running.pid)
     running.wait()
     assert is_running(child)
     done = python(
         flow,
         f"""
         with dataflow.open() as flow, flow.claim("loadbob") as run:
-            print(run.dataid, os.path.exists("/proc/{child}"))
+            path = "/proc/{child}/stat"
+            state = open(path).read().rpartition(")")[2].split()[0] if os.path.exists(path) else "Z"
+            print(run.dataid, state)
         """,
     )
-    assert done.stdout == "1 False\n", done.stderr
+    assert done.stdout == "1 Z\n", done.stderr
 
 
 def test_the_lease_is_renewed_while_the_body_runs(sqlite_flow: Flow) -> None:

@@ -16,7 +16,7 @@ from tests.acceptance.flow import (
     find_guard,
     finish,
     is_running,
-    signal_all,
+    kill_together,
     state_of,
     wait_until,
 )
@@ -291,7 +291,7 @@ def test_the_kill_command_runs_before_the_work_is_given_to_another(flow: Flow, d
         assert finish(first)[0] == 128 + signal.SIGTERM
     else:
         guard = find_guard(first.pid)
-        signal_all([guard, first.pid] if "guard" in died else [first.pid], signal.SIGKILL)
+        kill_together(*([guard, first.pid] if "guard" in died else [first.pid]))
         first.wait()
     flow.script("loadbob.sh", 'echo "start $DATAFLOW_RUN_ID" >> events')
     flow.repeat_until_done("--kill-command", str(kill), "loadbob.sh")
@@ -308,7 +308,7 @@ def test_a_kill_command_that_fails_keeps_the_work_waiting(flow: Flow) -> None:
     bad = flow.script("kill.sh", "exit 3")
     first = flow.start("--kill-command", str(bad), "loadbob.sh")
     wait_until(flow.lines)
-    signal_all([find_guard(first.pid), first.pid], signal.SIGKILL)
+    kill_together(find_guard(first.pid), first.pid)
     first.wait()
     warned = flow.runjob("--kill-command", str(bad), "loadbob.sh")
     assert "kill command" in warned.stderr

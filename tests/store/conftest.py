@@ -1,4 +1,4 @@
-"""A fresh world on each kind of store. On PostgreSQL that is a schema of its own, which is quicker than a database."""
+"""A fresh world on each kind of store; on PostgreSQL a schema of its own, quicker than a database."""
 
 from __future__ import annotations
 

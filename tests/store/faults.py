@@ -1,4 +1,4 @@
-"""Databases that behave as real ones do at bad moments: an answer is lost, a transaction stays open for a while."""
+"""Databases that behave as real ones do at bad moments: an answer is lost, a transaction stays open."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ class Delegate:
 
     def separate(self, patience_seconds: float) -> Database:
         return self.inner.separate(patience_seconds)
+
+    def count_pages(self) -> int:
+        return self.inner.count_pages()
 
     def close(self) -> None:
         self.inner.close()
@@ -86,16 +89,23 @@ class PausingTransaction:
         self._after = after
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
-        return self._passing(name, self._inner.rows(name, **parameters))
+        result = self._inner.rows(name, **parameters)
+        self._passed(name)
+        return result
 
     def find(self, name: str, /, **parameters: Any) -> Row | None:
-        return self._passing(name, self._inner.find(name, **parameters))
+        result = self._inner.find(name, **parameters)
+        self._passed(name)
+        return result
 
     def run(self, name: str, /, **parameters: Any) -> int:
-        return self._passing(name, self._inner.run(name, **parameters))
+        result = self._inner.run(name, **parameters)
+        self._passed(name)
+        return result
 
     def lock(self, name: str, /, **parameters: Any) -> None:
-        self._passing(name, self._inner.lock(name, **parameters))
+        self._inner.lock(name, **parameters)
+        self._passed(name)
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         return self._inner.batch(pairs)
@@ -106,11 +116,10 @@ class PausingTransaction:
     def names(self, names: Sequence[str]) -> dict[str, Any]:
         return self._inner.names(names)
 
-    def _passing(self, name: str, result: Any) -> Any:
+    def _passed(self, name: str) -> None:
         if name == self._after:
             self._after = ""
             self._pause.stop()
-        return result
 
 
 class Pausing(Delegate):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataflow.model.records import Publication
@@ -9,7 +11,7 @@ from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import World
 
 
-def prepared(world: World, **fields: object) -> None:
+def prepared(world: World, **fields: Any) -> None:
     world.chain("raw", "clean", **fields)
     world.ready("raw", "1")
 

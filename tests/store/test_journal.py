@@ -92,7 +92,7 @@ def test_a_refused_move_leaves_no_line(world: World) -> None:
     run = world.take("to_clean")
     before = len(world.journal())
     for refused in (lambda: world.resubmit("to_clean", "1"), lambda: world.store.cancel(run.run_id + 1, "")):
-        with pytest.raises(Exception, match="Wait for it|No run"):
+        with pytest.raises(Exception, match=r"Wait for it|No run"):
             refused()
     assert len(world.journal()) == before
 

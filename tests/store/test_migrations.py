@@ -1,4 +1,4 @@
-"""The schema: made by itself on SQLite, by `upgrade` on PostgreSQL, the same on both, and refused when it is not ours."""
+"""The schema: made by itself on SQLite, by `upgrade` on PostgreSQL, the same on both, refused if not ours."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_printed_schema_is_the_one_that_upgrade_makes(
     upgraded.close()
 
 
-def test_a_store_newer_than_the_code_is_refused(world: World, tmp_path: Path) -> None:
+def test_a_store_newer_than_the_code_is_refused(world: World) -> None:
     newer = SCHEMA_VERSION + 1
     if isinstance(world.store.database, SqliteDatabase):
         world.poke(f"PRAGMA user_version = {newer}")
@@ -94,7 +94,8 @@ def queries_of(database: object) -> Queries:
 def describe(database: Database) -> list[tuple[object, ...]]:
     """Every column of every table and view."""
     _, rows = database.select(
-        "SELECT table_name::text, column_name::text, data_type::text, is_nullable::text, column_default::text "
-        "FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position"
+        "SELECT table_name::text, column_name::text, data_type, is_nullable, column_default "
+        "FROM information_schema.columns WHERE table_schema = current_schema() "
+        "ORDER BY table_name, ordinal_position"
     )
     return [tuple(row) for row in rows]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import World
 
 DAYS = [f"2026-08-{day:02d}" for day in range(1, 7)]
 
 
-def cumulate(world: World, **fields: object) -> None:
+def cumulate(world: World, **fields: Any) -> None:
     """A job that adds each day to yesterday's own output."""
     world.dataset("days", grain="daily")
     world.dataset("total", grain="daily")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataflow import errors
@@ -25,7 +27,7 @@ def test_a_dataset_is_kept_as_it_was_given(world: World) -> None:
 def test_a_job_is_kept_as_it_was_given(world: World) -> None:
     for name in ("left", "right", "both"):
         world.dataset(name, grain="daily")
-    fields = {
+    fields: dict[str, Any] = {
         "environment": (("LANG", "C"), ("MODE", "a'b\n$c")),
         "schedule": "@daily",
         "start": "2026-08-01",

@@ -1,4 +1,4 @@
-"""A verb repeated after a lost answer is the same verb: it gives the first answer and changes nothing more."""
+"""A verb repeated after a lost answer is the same verb: it gives the first answer and changes nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def test_a_claim_that_was_given_nothing_may_be_given_something_when_repeated(wor
 def test_a_repeated_claim_does_not_give_a_run_that_was_cancelled_meanwhile(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
-    cancel = lambda: world.store.cancel(world.store.list_runs()[0].run_id, "")  # noqa: E731
+
+    def cancel() -> None:
+        world.store.cancel(world.store.list_runs()[0].run_id, "")
+
     deaf = world.beside(LostAnswer(world.store.database, meanwhile=cancel))
     assert deaf.claim("to_clean") == ()
     assert world.states("to_clean") == {"1": "FAILED", "2": "CLAIMABLE"}

@@ -72,8 +72,8 @@ def make_claimant(token: str = "first", host: str = "etl1") -> Claimant:
 def make_request(count: int = 1, claimant: str = "first", **fields: Any) -> ClaimRequest:
     """A request for some runs, with tokens never used before."""
     tokens = tuple(f"token-{next(_numbers)}" for _ in range(count))
-    lease = {"lease_seconds": LEASE_SECONDS, "grace_seconds": 10.0}
-    return ClaimRequest(**{"claimant": make_claimant(claimant), "tokens": tokens} | lease | fields)
+    lease_seconds = fields.pop("lease_seconds", LEASE_SECONDS)
+    return ClaimRequest(make_claimant(claimant), tokens, lease_seconds, 10.0, **fields)
 
 
 class World:
@@ -268,7 +268,10 @@ class World:
     def journal(self, action: str = "") -> list[dict[str, Any]]:
         """The journal, oldest first."""
         where = {"job": "", "dataset": "", "dataid": "", "run_id": 0, "most": 10_000}
-        names = "journal_id at actor action job dataset dataid run_id from_state to_state items why".split()
+        names = (
+            *("journal_id", "at", "actor", "action", "job", "dataset", "dataid", "run_id"),
+            *("from_state", "to_state", "items", "why"),
+        )
         rows = [dict(zip(names, row, strict=True)) for row in self.store.rows("reading.journal", **where)]
         return [row for row in reversed(rows) if action in ("", row["action"])]
 

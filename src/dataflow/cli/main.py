@@ -15,7 +15,7 @@ from dataflow.errors import DataFlowError, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
 """The words to learn first: six verbs, `dataset add` and `job add` being one of them."""
@@ -61,7 +61,26 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: object, **options: object) -> None:
         options.setdefault("allow_abbrev", False)
+        self._is_mixing = False
         super().__init__(*args, **options)  # type: ignore[arg-type]
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Lets options stand between the arguments, as in `ready bobin --again 1.0`."""
+        positionals = self._get_positional_actions()
+        takes_all = any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in positionals)
+        if self._is_mixing or takes_all:
+            return super().parse_known_args(args, namespace)
+        self._is_mixing = True  # the next call asks this very method
+        try:
+            found, rest = self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
+        for action in self._actions:
+            value = getattr(found, action.dest, None)
+            # An empty list is what argparse makes of a value that is `--`.
+            if action.nargs is None and (value == [] or (isinstance(value, list) and [] in value)):
+                self.error(f"a value is missing: {'/'.join(action.option_strings) or action.metavar}")
+        return found, rest
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}\nMore: {self.prog} --help")
@@ -127,9 +146,12 @@ def parse(word: str, argv: list[str]) -> argparse.Namespace:
     if unknown:
         from dataflow.model.wording import did_you_mean
 
-        options = [option for option in unknown if option.startswith("-")]
-        hint = did_you_mean(options[0], list_options(command)) if options else ""
-        command.error(f"unknown arguments: {' '.join(unknown)}.{hint}")
+        # Only names are shown: what follows a misspelt option may be a secret.
+        options = [item.partition("=")[0] for item in unknown if item.startswith("-")]
+        if not options:
+            command.error("there are more arguments than this command takes.")
+        hint = did_you_mean(options[0], list_options(command))
+        command.error(f"unknown options: {' '.join(options)}.{hint}")
     return args
 
 

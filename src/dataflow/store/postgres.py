@@ -40,6 +40,7 @@ WORDS = {
     "lease_now": "extract(epoch from clock_timestamp())::double precision",
     "clock_id": "'postgres'",
     "least": "least",
+    "random_id": "md5(random()::text || clock_timestamp()::text || pg_backend_pid())",
     "for_update": "FOR UPDATE",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
     "batch": "unnest(:dataids::text[], :sort_keys::text[]) AS batch (dataid, sort_key)",
@@ -288,6 +289,8 @@ class PostgresDatabase:
                 keepalives_count=3,
                 tcp_user_timeout=20000,
                 options=f'{SETTINGS} -c search_path="{quoted}"',
+                # Had psycopg statements of its own, it would deallocate ours with them on every rollback.
+                prepare_threshold=None,
                 **extra,
             )
         except psycopg.Error as error:

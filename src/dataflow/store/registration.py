@@ -123,10 +123,20 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
     # The inputs it has had too: one that arrives now must not be counted at the place of another.
     former = [row[0] for row in tx.rows("registration.inputs_of", name=job.name)]
     tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
+    before = find_plan(tx, job.name)
     job_id = _upsert_job_row(tx, job, grain, grain_timezone)
     _replace_parts(tx, job_id, job, inputs, ids)
-    rebuild_work(tx, job_id, job)
+    after = find_plan(tx, job.name)
+    assert after is not None
+    if before is None or _shape_of_work(before) != _shape_of_work(after):
+        rebuild_work(tx, job_id, job)
     return job_id
+
+
+def _shape_of_work(plan: Plan) -> tuple[object, ...]:
+    """What a job's work is made from: as long as it is the same, its million works can stay as they are."""
+    inputs = tuple((item.position, item.dataset_id, item.mapping) for item in plan.inputs)
+    return inputs, plan.grain, plan.timezone, plan.job.start, plan.job.ordered, plan.job.priority
 
 
 def remove_job(tx: Transaction, plan: Plan) -> None:

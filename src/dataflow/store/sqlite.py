@@ -34,6 +34,7 @@ WORDS = {
     "lease_now": "boot_seconds()",
     "clock_id": "boot_id()",
     "least": "min",
+    "random_id": "lower(hex(randomblob(16)))",
     "for_update": "",
     "skip_locked": "",
     "batch": "(SELECT value ->> 0 AS dataid, value ->> 1 AS sort_key FROM json_each(:batch)) AS batch",

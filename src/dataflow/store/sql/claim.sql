@@ -65,7 +65,7 @@ WHERE work_id IN (SELECT work_id FROM work
 -- name: next_work
 -- The first claimable work in order.
 SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state FROM work
-WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE'
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY priority DESC, sort_key LIMIT 1 $skip_locked
 
 -- name: next_ordered

@@ -14,6 +14,6 @@ ORDER BY w.work_id LIMIT :most
 -- name: orphaned_running
 -- Work that says it is running although its run has ended, or never was.
 SELECT j.name, w.dataid, w.run_id FROM work w JOIN job j ON j.job_id = w.job_id
-WHERE w.state = 'RUNNING' AND w.state <> 'DONE'
+WHERE w.state = 'RUNNING'
   AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = w.run_id AND r.ended_at IS NULL)
 ORDER BY w.work_id LIMIT :most

@@ -9,7 +9,7 @@ SELECT hold FROM job WHERE job_id = :job_id
 -- name: first_claimable
 -- The work that the next claim of an unordered job takes; it locks nothing.
 SELECT dataid FROM work
-WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE'
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: first_unfinished

@@ -44,9 +44,15 @@ WHERE w.job_id = :job_id AND w.dataid = :dataid
 
 -- name: first_open
 -- The first work of a job in a given state, in claim order.
-SELECT dataid FROM work
-WHERE job_id = :job_id AND state = :state AND state <> 'DONE'
-ORDER BY hold, priority DESC, sort_key LIMIT 1
+SELECT dataid FROM (
+    SELECT dataid FROM work
+    WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING'
+    ORDER BY hold, priority DESC, sort_key LIMIT 1) AS open
+UNION ALL
+SELECT dataid FROM (
+    SELECT w.dataid FROM run r JOIN work w ON w.work_id = r.work_id
+    WHERE r.job_id = :job_id AND r.ended_at IS NULL AND w.state = 'RUNNING' AND w.state = :state
+    ORDER BY w.hold, w.priority DESC, w.sort_key LIMIT 1) AS running
 
 -- name: last_done
 -- The last work of a job that is done.
@@ -75,7 +81,13 @@ WHERE i.run_id = :run_id ORDER BY i.position
 -- Work that is not done, counted from the claim's own index.
 SELECT j.name, w.state, w.hold OR j.hold, count(*)
 FROM work w JOIN job j ON j.job_id = w.job_id
-WHERE w.state <> 'DONE'
+WHERE w.state <> 'DONE' AND w.state <> 'RUNNING'
+GROUP BY j.name, w.state, w.hold OR j.hold
+UNION ALL
+SELECT j.name, w.state, w.hold OR j.hold, count(*)
+FROM job j
+JOIN run r ON r.job_id = j.job_id AND r.ended_at IS NULL
+JOIN work w ON w.work_id = r.work_id AND w.state = 'RUNNING'
 GROUP BY j.name, w.state, w.hold OR j.hold
 
 -- name: work_counts
@@ -102,14 +114,14 @@ SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND version > 0 ORDER BY
 -- name: oldest_open
 -- The first unfinished work of a job and how long it has been in its state.
 SELECT w.dataid, w.state, w.modified_at, w.reason FROM work w
-WHERE w.job_id = :job_id AND w.state = :state AND w.hold = FALSE AND w.state <> 'DONE'
+WHERE w.job_id = :job_id AND w.state = :state AND w.hold = FALSE AND w.state <> 'DONE' AND w.state <> 'RUNNING'
 ORDER BY w.priority DESC, w.sort_key LIMIT 1
 
 -- name: failures
 -- Failed and invalid work.
 SELECT j.name, w.dataid, w.state, w.reason, w.run_id, w.modified_at
 FROM work w JOIN job j ON j.job_id = w.job_id
-WHERE w.state IN ('FAILED', 'INVALID') AND w.state <> 'DONE'
+WHERE w.state IN ('FAILED', 'INVALID') AND w.state <> 'DONE' AND w.state <> 'RUNNING'
 ORDER BY w.modified_at DESC LIMIT :most
 
 -- name: journal

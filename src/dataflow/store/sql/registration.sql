@@ -18,9 +18,6 @@ SELECT i.dataset_id FROM job_input i JOIN job j ON j.job_id = i.job_id WHERE j.n
 -- The name this store was given when it was made.
 SELECT value FROM meta WHERE key = 'store_id'
 
--- name: set_store_id
-INSERT INTO meta (key, value) VALUES ('store_id', :store_id) ON CONFLICT (key) DO NOTHING
-
 -- name: upsert_dataset
 -- Registers a dataset or changes its fields.
 INSERT INTO dataset (name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,

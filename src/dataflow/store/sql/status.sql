@@ -8,25 +8,29 @@ SELECT job_id, count(*) FROM work GROUP BY job_id
 -- name: open_work
 -- A job's unfinished work by state and hold, and since when the oldest is in its state.
 SELECT state, hold, count(*), min(modified_at) FROM work
-WHERE job_id = :job_id AND state <> 'DONE'
+WHERE job_id = :job_id AND state <> 'DONE' AND state <> 'RUNNING'
 GROUP BY state, hold
+UNION ALL
+SELECT w.state, w.hold, count(*), min(w.modified_at) FROM run r JOIN work w ON w.work_id = r.work_id
+WHERE r.job_id = :job_id AND r.ended_at IS NULL AND w.state = 'RUNNING'
+GROUP BY w.state, w.hold
 
 -- name: first_in_state
 -- The first work in order in a state; most often it is also the oldest.
 SELECT dataid, reason, modified_at FROM work
-WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND hold = FALSE
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING' AND hold = FALSE
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: work_since
 -- The first work, in order, that has been in a state since a moment.
 SELECT dataid, reason FROM work
-WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND hold = FALSE AND modified_at = :modified_at
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING' AND hold = FALSE AND modified_at = :modified_at
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
 SELECT dataid, reason, run_id, modified_at FROM work
-WHERE job_id = :job_id AND state = :state AND state <> 'DONE'
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING'
 ORDER BY hold, priority DESC, sort_key LIMIT :most
 
 -- name: datasets

@@ -6,6 +6,9 @@ CREATE TABLE meta (
     value text NOT NULL
 );
 
+-- The store's own name; its row is also what registrations lock, one at a time.
+INSERT INTO meta (key, value) VALUES ('store_id', $random_id);
+
 CREATE TABLE dataset (
     dataset_id $id,
     name text NOT NULL UNIQUE,
@@ -128,8 +131,10 @@ CREATE TABLE work (
     CHECK (not_before IS NULL OR state = 'WAITING')
 );
 CREATE UNIQUE INDEX work_dataid ON work (job_id, dataid);
--- The claim's own order, so that a claim reads one entry however many chunks are done, waiting or held.
-CREATE INDEX work_open ON work (job_id, state, hold, priority DESC, sort_key) WHERE state <> 'DONE';
+-- The claim's own order, so that a claim reads one entry however many chunks are done, waiting or held. What is
+-- running is found through run_live; to enter it here and take it out again would cost every claim and finish a page.
+CREATE INDEX work_open ON work (job_id, state, hold, priority DESC, sort_key)
+WHERE state <> 'DONE' AND state <> 'RUNNING';
 CREATE INDEX work_due ON work (job_id, not_before) WHERE not_before IS NOT NULL;
 CREATE INDEX work_ordered ON work (job_id, sort_key) WHERE ordered AND state <> 'DONE';
 

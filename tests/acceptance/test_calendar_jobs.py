@@ -1,0 +1,158 @@
+"""Jobs driven by a clock: exactly the right dataids, in order, by the same command as any other job."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from tests.acceptance.flow import Flow, finish, wait_until
+
+
+def days(first: str, last: str) -> list[str]:
+    """All dates from one to the other, both included."""
+    start, end = date.fromisoformat(first), date.fromisoformat(last)
+    return [(start + timedelta(number)).isoformat() for number in range((end - start).days + 1)]
+
+
+def add_job(flow: Flow, *words: str, grain: str = "daily") -> None:
+    flow.dataflow("dataset", "add", "bobout", "--grain", grain)
+    flow.dataflow("job", "add", "loadbob", "--out", "bobout", *words)
+    flow.script("loadbob.sh")
+
+
+def test_catch_up_gives_every_day_from_start_to_end_in_order(flow: Flow) -> None:
+    add_job(flow, "--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03", "--catchup")
+    wanted = days("2024-02-26", "2024-03-03")
+    assert "2024-02-29" in wanted
+    flow.runjob("loadbob.sh")
+    assert flow.lines() == wanted[:1]
+    flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == wanted
+    done = flow.runjob("loadbob.sh")
+    assert "READY" in done.stderr
+    assert flow.lines() == wanted
+    assert set(flow.status("bobout")) == set(wanted)
+
+
+def test_without_catch_up_only_the_last_interval_is_given(flow: Flow) -> None:
+    add_job(flow, "--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03")
+    flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == ["2024-03-03"]
+
+
+def test_an_interval_that_has_not_ended_is_not_given_and_why_says_when(flow: Flow) -> None:
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    add_job(flow, "--schedule", "@daily", "--start", tomorrow, "--catchup")
+    done = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
+    after = (date.fromisoformat(tomorrow) + timedelta(days=1)).isoformat()
+    assert after in done.stderr
+    assert flow.lines() == []
+
+
+def test_today_is_given_once(flow: Flow) -> None:
+    before = datetime.now(UTC).date().isoformat()
+    add_job(flow, "--in", "today")
+    flow.runjob("--drain", "loadbob.sh")
+    flow.runjob("--drain", "loadbob.sh")
+    after = datetime.now(UTC).date().isoformat()
+    assert flow.lines() in ([before], [after], [before, after])
+
+
+def test_the_hours_of_a_day_on_which_the_clocks_change_are_all_given(flow: Flow) -> None:
+    words = ("--schedule", "@hourly", "--timezone", "Europe/Rome", "--catchup")
+    flow.dataflow("dataset", "add", "bobout", "--grain", "hourly", "--timezone", "Europe/Rome")
+    flow.dataflow(
+        *("job", "add", "loadbob", "--out", "bobout", *words),
+        *("--start", "2025-10-26T00+02:00", "--end", "2025-10-26T23+01:00"),
+    )
+    flow.script("loadbob.sh")
+    flow.runjob("--drain", "-j", "2", "loadbob.sh")
+    assert len(flow.lines()) == len(set(flow.lines())) == 25
+    assert {"2025-10-26T02+02:00", "2025-10-26T02+01:00"} <= set(flow.lines())
+
+
+def test_a_scheduled_job_with_another_input_needs_both(flow: Flow) -> None:
+    flow.dataflow("dataset", "add", "bobin", "--grain", "daily")
+    words = ("--schedule", "@daily", "--start", "2024-03-01", "--end", "2024-03-03", "--catchup")
+    add_job(flow, "--in", "bobin", *words)
+    flow.ready("bobin", "2024-03-02", "2024-02-01")
+    flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == ["2024-03-02"]
+    assert "bobin/2024-03-01" in flow.json("why", "loadbob", "2024-03-01")["verdict"]
+    flow.ready("bobin", "2024-03-01", "2024-03-03")
+    flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == ["2024-03-02", "2024-03-01", "2024-03-03"]
+
+
+def test_an_ordered_job_is_never_overtaken(flow: Flow) -> None:
+    words = ("--schedule", "@daily", "--start", "2024-03-01", "--end", "2024-03-04", "--catchup", "--ordered")
+    add_job(flow, *words)
+    flow.script("loadbob.sh", 'echo "$dataid" >> ran; until test -e go; do sleep 0.01; done')
+    first = flow.start("loadbob.sh")
+    wait_until(flow.lines)
+    flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
+    assert flow.lines() == ["2024-03-01"]
+    (flow.path / "go").touch()
+    assert finish(first)[0] == 0
+    flow.script("loadbob.sh", 'echo "$dataid" >> ran; test "$dataid" != 2024-03-02')
+    flow.runjob("--drain", "-j", "2", "loadbob.sh", code=1)
+    assert flow.lines() == days("2024-03-01", "2024-03-02")
+    flow.script("loadbob.sh")
+    flow.dataflow("resubmit", "loadbob", "2024-03-02")
+    flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == [*days("2024-03-01", "2024-03-02"), *days("2024-03-02", "2024-03-04")]
+
+
+def test_a_job_may_read_its_own_output_of_the_day_before(flow: Flow) -> None:
+    flow.dataflow("dataset", "add", "balance", "--grain", "daily", "--location", "balance/{dataid}.{run_id}")
+    flow.dataflow("dataset", "add", "moves", "--grain", "daily")
+    flow.dataflow(
+        *("job", "add", "carry", "--in", "moves", "--in", "balance:previous", "--out", "balance"),
+        *("--start", "2024-03-01"),
+    )
+    flow.script(
+        "carry.sh",
+        'old=0; test -z "$balance_previous_location" || test ! -e "$balance_previous_location" '
+        '|| old=$(cat "$balance_previous_location"); echo $((old + 1)) > "$balance_location"; echo "$dataid" >> ran',
+    )
+    flow.ready("moves", *reversed(days("2024-03-01", "2024-03-05")))
+    flow.runjob("--drain", "-j", "3", "carry.sh")
+    assert flow.lines() == days("2024-03-01", "2024-03-05")
+    [(location,)] = flow.select("SELECT location FROM chunk WHERE dataid = '2024-03-05' AND run_id IS NOT NULL")
+    assert open(location).read() == "5\n"
+
+
+def test_once_is_given_once(sqlite_flow: Flow) -> None:
+    add_job(sqlite_flow, "--schedule", "@once", "--start", "2024-03-01", grain="text")
+    sqlite_flow.runjob("--drain", "loadbob.sh")
+    sqlite_flow.runjob("--drain", "loadbob.sh")
+    assert sqlite_flow.lines() == ["once"]
+
+
+def test_cron_expressions_give_the_starts_of_their_intervals(sqlite_flow: Flow) -> None:
+    words = ("--schedule", "30 6 * * 1", "--start", "2024-03-04", "--end", "2024-03-20", "--catchup")
+    add_job(sqlite_flow, *words, grain="text")
+    sqlite_flow.runjob("--drain", "loadbob.sh")
+    assert [line[:16].replace(" ", "T") for line in sqlite_flow.lines()] == [
+        "2024-03-04T06:30",
+        "2024-03-11T06:30",
+        "2024-03-18T06:30",
+    ]
+
+
+@pytest.mark.timeout(180)
+def test_more_intervals_than_one_claim_adds_are_all_given(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    words = ("--schedule", "@hourly", "--start", "2024-03-01T00Z", "--end", "2024-04-12T23Z", "--catchup")
+    add_job(flow, *words, grain="hourly")
+    flow.runjob("--drain", "-j", "2", "--quiet", "loadbob.sh", timeout=150)
+    assert len(flow.lines()) == len(set(flow.lines())) == 43 * 24
+
+
+def test_several_processes_that_find_the_same_calendar_due_add_each_interval_once(flow: Flow) -> None:
+    add_job(flow, "--schedule", "@daily", "--start", "2024-01-01", "--end", "2024-01-31", "--catchup")
+    streams = [flow.start("--drain", "--quiet", "loadbob.sh") for _ in range(4)]
+    assert [finish(stream)[0] for stream in streams] == [0] * 4
+    assert Counter(flow.lines()) == Counter(days("2024-01-01", "2024-01-31"))
