@@ -164,10 +164,10 @@ class Flow:
         except BaseException as error:
             text = Redactor(passwords.values()).redact_text(f"{type(error).__name__}: {error}")
             outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
-            self._store.finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
+            self._finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
             raise
         ending = claimed.ending()
-        self._store.finish(plan, ending)
+        self._finish(plan, ending)
         if ending.outcome is RunOutcome.INVALID:
             reason = f"{job} {claimed.dataid} is INVALID: {ending.reason}. Nothing was published."
             raise errors.Conflict(f"{reason} See: dataflow why {job} {claimed.dataid}")
@@ -202,7 +202,16 @@ class Flow:
             refusal = refused(prepared)
             if refusal is None:
                 return ClaimedRun(prepared, passwords, began_at), plan
-            self._store.finish(plan, refusal)
+            self._finish(plan, refusal)
+
+    def _finish(self, plan: Plan, ending: Ending) -> None:
+        try:
+            self._store.finish(plan, ending)
+        except errors.StoreError:
+            # The store still takes the run for ours; others are to see at once that we are gone.
+            if self._lock is not None:
+                self._lock.leave_file()
+            raise
 
     def _request(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> ClaimRequest:
         config = self._config

@@ -63,14 +63,16 @@ class Flow:
         return done
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """Start `RunJob …` in a process group of its own; what still runs at the end of the test is killed."""
+        """Start `RunJob …` in a session of its own; what still runs at the end of the test is killed."""
         options.setdefault("stderr", subprocess.PIPE)
         options.setdefault("stdout", subprocess.PIPE)
         process = self.project.start("RunJob", *words, start_new_session=True, **self._with_store(options))
         self.started.append(process)
         return process
 
-    def repeat_until_done(self, *words: str, job: str = "loadbob", limit_seconds: float = 30, **options: Any) -> None:
+    def repeat_until_done(
+        self, *words: str, job: str = "loadbob", limit_seconds: float = 30, **options: Any
+    ) -> None:
         """Run the same `RunJob …` again and again, as cron does, until all of the job's work is DONE."""
         until = time.monotonic() + limit_seconds
         while set(self.states(job).values()) != {"DONE"}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -114,14 +115,16 @@ def test_a_job_may_read_its_own_output_of_the_day_before(flow: Flow) -> None:
     )
     flow.script(
         "carry.sh",
-        'old=0; test -z "$balance_previous_location" || test ! -e "$balance_previous_location" '
-        '|| old=$(cat "$balance_previous_location"); echo $((old + 1)) > "$balance_location"; echo "$dataid" >> ran',
+        'before="$balance_previous_location"; old=0; test ! -f "$before" || old=$(cat "$before"); '
+        'echo $((old + 1)) > "$balance_location"; echo "$dataid" >> ran',
     )
     flow.ready("moves", *reversed(days("2024-03-01", "2024-03-05")))
     flow.runjob("--drain", "-j", "3", "carry.sh")
     assert flow.lines() == days("2024-03-01", "2024-03-05")
-    [(location,)] = flow.select("SELECT location FROM chunk WHERE dataid = '2024-03-05' AND run_id IS NOT NULL")
-    assert open(location).read() == "5\n"
+    [(location,)] = flow.select(
+        "SELECT location FROM chunk WHERE dataid = '2024-03-05' AND run_id IS NOT NULL"
+    )
+    assert Path(location).read_text() == "5\n"
 
 
 def test_once_is_given_once(sqlite_flow: Flow) -> None:

@@ -10,12 +10,24 @@ from collections import Counter
 import pytest
 
 from dataflow.failpoints import PLACES
-from tests.acceptance.flow import RECORDS, Flow, find_guard, finish, is_running, kill_together, signal_all, wait_until
+from tests.acceptance.flow import (
+    RECORDS,
+    Flow,
+    find_guard,
+    finish,
+    is_running,
+    kill_together,
+    signal_all,
+    wait_until,
+)
 
 CHUNKS = ("1", "2", "3")
 
 # A script whose own child keeps writing: in its group, or as a daemon in a session of its own.
-WRITER = "sh -c 'echo $$ >> writers; while :; do echo \"$DATAFLOW_RUN_ID $(date +%s%N)\" >> growth; sleep 0.01; done'"
+WRITER = """sh -c '
+    echo $$ >> writers
+    while :; do echo "$DATAFLOW_RUN_ID $(date +%s%N)" >> growth; sleep 0.01; done
+'"""
 BODY = """
 echo "$DATAFLOW_RUN_ID $(date +%s%N)" >> starts
 {daemon} {writer} &
@@ -127,7 +139,9 @@ def test_losing_runs_again_and_again_backs_off(sqlite_flow: Flow) -> None:
 def test_kill_9_of_the_child_alone_is_a_failed_run_and_the_rest_goes_on(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", *CHUNKS)
-    flow.script("loadbob.sh", 'echo started; test "$dataid" != 2 || { echo $$ > pid; exec sleep 60; }; ' + RECORDS)
+    flow.script(
+        "loadbob.sh", 'echo started; test "$dataid" != 2 || { echo $$ > pid; exec sleep 60; }; ' + RECORDS
+    )
     running = flow.start("--drain", "loadbob.sh")
     os.kill(flow.wait_for_pid("pid"), signal.SIGKILL)
     code, _, error = finish(running)

@@ -18,7 +18,7 @@ from dataflow.secrets.cipher import encrypt
 from tests.acceptance.flow import Flow, family, find_guard, finish
 
 PASSPHRASE = "correct horse battery staple"
-SECRET = "p@ss/w0'rd \"$HOME\" é+%{x}\\"
+SECRET = 'p@ss/w0\'rd "$HOME" é+%{x}\\'
 OTHER = "another-secret-of-mine"
 KEY = {"PASSKEY": PASSPHRASE}
 
@@ -47,7 +47,7 @@ FORMS = {
 
 @functools.cache
 def make_records() -> dict[str, str]:
-    """The encrypted passwords of the two datasets, under one salt; made once, for a key is costly to derive."""
+    """The encrypted passwords of the two datasets; made once, because a key is costly to derive."""
     salt = bytes(range(16))
     passwords = {"bobin": SECRET, "private": OTHER}
     return {name: encrypt(text, PASSPHRASE, f"dataset:{name}", salt) for name, text in passwords.items()}
@@ -195,7 +195,9 @@ def test_secrets_are_in_no_context_file_and_in_no_argument_list(guarded: Flow) -
     running = guarded.start("loadbob.sh", env=KEY)
     guarded.wait_for_pid("pid")
     pids = [running.pid, find_guard(running.pid), *family(running.pid)]
-    lines = [Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace") for pid in set(pids) if _lives(pid)]
+    lines = [
+        Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace") for pid in set(pids) if _lives(pid)
+    ]
     (guarded.path / "go").touch()
     assert finish(running)[0] == 0
     context = (guarded.path / "context").read_text()
@@ -212,7 +214,13 @@ def test_nothing_readable_is_kept_anywhere(guarded: Flow) -> None:
     guarded.script("loadbob.sh", 'echo "$bobin_password" >&2; exit 1')
     guarded.runjob("--drain", "loadbob.sh", code=1, env=KEY)
     assert_hidden(everything_kept(guarded))
-    for words in (["dataset", "show", "bobin"], ["dataset", "list", "--json"], ["export"], ["journal"], ["runs"]):
+    for words in (
+        ["dataset", "show", "bobin"],
+        ["dataset", "list", "--json"],
+        ["export"],
+        ["journal"],
+        ["runs"],
+    ):
         done = guarded.dataflow(*words)
         assert_hidden(done.stdout + done.stderr)
 
@@ -269,7 +277,9 @@ def test_a_secret_on_the_command_line_is_refused(sqlite_flow: Flow) -> None:
 
 def test_a_secret_too_short_to_be_hidden_is_refused(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
-    done = sqlite_flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="1234567", env=KEY, check=False)
+    done = sqlite_flow.dataflow(
+        "dataset", "add", "bobin", "--password-stdin", input="1234567", env=KEY, check=False
+    )
     assert done.returncode == 77
     assert "shorter than 8 bytes" in done.stderr
     assert "1234567" not in done.stderr

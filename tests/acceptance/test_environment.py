@@ -123,18 +123,35 @@ def test_the_context_file_says_the_same_is_private_and_is_gone_afterwards(flow: 
     assert [item["dataset"] for item in context["inputs"]] == ["bobin"]
     assert context["inputs"][0]["version"] == 1
     assert [item["dataset"] for item in context["outputs"]] == ["bobout"]
-    assert [answer["question"] for answer in context["answers"]] == ["ready", "right", "located", "valid", "safe"]
+    assert [answer["question"] for answer in context["answers"]] == [
+        "ready",
+        "right",
+        "located",
+        "valid",
+        "safe",
+    ]
     for name, value in context["environment"].items():
         assert given[name].decode() == value
 
 
-def test_a_script_may_remove_its_context_file_itself(sqlite_flow: Flow) -> None:
+@pytest.mark.parametrize("what", ["rm", "chmod 666", "truncate -s 100000", "true"])
+def test_whatever_a_script_does_to_its_context_file_the_next_run_has_its_own(
+    sqlite_flow: Flow, what: str
+) -> None:
     sqlite_flow.declare()
     sqlite_flow.ready("bobin", "1", "2")
-    sqlite_flow.script("loadbob.sh", 'echo "$dataid" >> ran; rm "$DATAFLOW_CONTEXT"')
+    facts = """stat -c %a "$DATAFLOW_CONTEXT" >> modes
+        grep -c "\\"dataid\\": \\"$dataid\\"" "$DATAFLOW_CONTEXT" >> found"""
+    sqlite_flow.script(
+        "loadbob.sh", f'{facts}; tail -c 1 "$DATAFLOW_CONTEXT" >> ends; {what} "$DATAFLOW_CONTEXT"'
+    )
     done = sqlite_flow.runjob("--drain", "loadbob.sh", code=0)
     assert "Traceback" not in done.stderr
     assert sqlite_flow.outcomes() == ["DONE", "DONE"]
+    assert sqlite_flow.lines("modes") == ["600", "600"]
+    assert sqlite_flow.lines("found") == ["1", "1"]
+    assert (sqlite_flow.path / "ends").read_text() == "}}"
+    assert list((sqlite_flow.path / ".dataflow/context").iterdir()) == []
 
 
 def test_values_reach_the_child_byte_for_byte(flow: Flow) -> None:
@@ -183,7 +200,8 @@ def test_arguments_reach_the_script_as_they_were_given(sqlite_flow: Flow) -> Non
 def test_names_that_are_no_shell_identifiers_are_mapped(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(
-        '[dataset."raw-orders.v2"]\n[dataset."2024"]\n[job."load-orders"]\nin = ["raw-orders.v2"]\nout = ["2024"]\n'
+        '[dataset."raw-orders.v2"]\n[dataset."2024"]\n'
+        '[job."load-orders"]\nin = ["raw-orders.v2"]\nout = ["2024"]\n'
     )
     flow.ready("raw-orders.v2", "1")
     flow.script("load-orders.sh", DUMP)
@@ -206,7 +224,15 @@ def test_clean_env_gives_only_what_dataflow_tells(sqlite_flow: Flow) -> None:
     rest = set(given) - {"PWD", "OLDPWD", "SHLVL", "_"}
     assert "MINE" not in rest
     assert "HOME" not in rest
-    told = ("dataid", "jobid", "bobin_", "bobout_", "DATAFLOW_RUN_ID", "DATAFLOW_CONTEXT", "DATAFLOW_GUARD_TOKEN")
+    told = (
+        "dataid",
+        "jobid",
+        "bobin_",
+        "bobout_",
+        "DATAFLOW_RUN_ID",
+        "DATAFLOW_CONTEXT",
+        "DATAFLOW_GUARD_TOKEN",
+    )
     assert not [name for name in rest if not name.startswith(told)]
 
 
@@ -238,8 +264,8 @@ def test_no_descriptor_of_ours_leaks_into_the_child(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     # Not a shell, which opens some of its own; the highest is the listing itself.
-    look = "import os\nfds = sorted(map(int, os.listdir('/proc/self/fd')))\nopen('fds', 'w').write(repr(fds[:-1]))"
-    flow.script("loadbob.py", look, interpreter=sys.executable)
+    look = "import os\nfds = sorted(map(int, os.listdir('/proc/self/fd')))[:-1]\n"
+    flow.script("loadbob.py", look + "open('fds', 'w').write(repr(fds))", interpreter=sys.executable)
     flow.runjob("loadbob.py")
     assert (flow.path / "fds").read_text() == "[0, 1, 2]"
 
@@ -254,7 +280,9 @@ def test_host_user_environment_name_script_and_hash_are_recorded(flow: Flow) -> 
     [run] = flow.runs()
     assert run.environment == "prod"
     assert run.host == os.uname().nodename
-    assert run.user == subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+    assert (
+        run.user == subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+    )
     assert run.script_path == str(script)
     assert run.script_hash == hashlib.sha256(script.read_bytes()).hexdigest()
 

@@ -36,7 +36,16 @@ def test_sixteen_processes_on_a_barrier_run_each_of_a_thousand_chunks_exactly_on
     (flow.path / "launcher.py").write_text(LAUNCHER)
     # O_APPEND and one short line: no shell, for the sake of speed.
     recorder = _make_recorder(flow)
-    command = (sys.executable, "launcher.py", str(barrier), "--drain", "--quiet", "--job", "loadbob", str(recorder))
+    command = (
+        sys.executable,
+        "launcher.py",
+        str(barrier),
+        "--drain",
+        "--quiet",
+        "--job",
+        "loadbob",
+        str(recorder),
+    )
     herd = [flow.project.start(*command, env=flow.env, start_new_session=True) for _ in range(PROCESSES)]
     flow.started.extend(herd)
     wait_until(lambda: len(list(barrier.iterdir())) == PROCESSES, limit_seconds=60)

@@ -1,4 +1,4 @@
-"""A RunJob that is paused for longer than its lease has lost its work, whatever it believes when it wakes up."""
+"""A RunJob paused for longer than its lease has lost its work, whatever it believes when it wakes up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import subprocess
 
 import pytest
 
-from tests.acceptance.flow import Flow, family, find_guard, finish, is_running, signal_all, state_of, wait_until
+from tests.acceptance.flow import (
+    Flow,
+    family,
+    find_guard,
+    finish,
+    is_running,
+    signal_all,
+    state_of,
+    wait_until,
+)
 
 STAGED = """
 [dataset.bobin]
@@ -43,7 +52,9 @@ def start_paused(flow: Flow, place: str) -> tuple[subprocess.Popen[str], list[in
         child = flow.wait_for_pid("pid.1")
         os.kill(paused.pid, signal.SIGSTOP)
         # The guard comes last when they go on, so that it does not end the child before RunJob has looked.
-        processes = sorted([paused.pid, *family(paused.pid)], key=lambda pid: (pid != child, pid != paused.pid))
+        processes = sorted(
+            [paused.pid, *family(paused.pid)], key=lambda pid: (pid != child, pid != paused.pid)
+        )
         signal_all(processes, signal.SIGSTOP)
         if place == "its child ends at once":
             (flow.path / "go.1").touch()

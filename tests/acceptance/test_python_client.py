@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,9 @@ out = ["bobout"]
 lease = "3.2s"
 grace = "0.1s"
 """
-PLAIN = STAGED.replace('location = "in/{dataid}.csv"\n', "").replace('location = "out/{dataid}/{run_id}.csv"\n', "")
+PLAIN = STAGED.replace('location = "in/{dataid}.csv"\n', "").replace(
+    'location = "out/{dataid}/{run_id}.csv"\n', ""
+)
 
 
 def python(flow: Flow, code: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -88,9 +91,11 @@ def test_inputs_and_staged_outputs_have_their_places(flow: Flow) -> None:
     assert done.returncode == 0, done.stderr
     # Chunk 1 has no file: it was handed back on the way, and did not stop the other.
     assert flow.states() == {"1": "WAITING", "2": "DONE"}
-    [(location, rows, size)] = flow.select("SELECT location, row_count, size FROM chunk WHERE run_id IS NOT NULL")
+    [(location, rows, size)] = flow.select(
+        "SELECT location, row_count, size FROM chunk WHERE run_id IS NOT NULL"
+    )
     assert (rows, size) == (7, 8)
-    assert open(location).read() == "datadata"
+    assert Path(location).read_text() == "datadata"
 
 
 def test_a_body_that_raises_has_failed_and_the_error_goes_on(flow: Flow) -> None:

@@ -39,7 +39,8 @@ def test_drain_with_streams_runs_that_many_side_by_side(flow: Flow) -> None:
     # Each child waits until four are there at once: with fewer streams none would ever go on.
     flow.script(
         "loadbob.sh",
-        RECORDS + '; touch "here.$dataid"; n=0; until test "$n" -ge 4; do n=$(ls here.* | wc -l); sleep 0.01; done',
+        RECORDS
+        + '; touch "here.$dataid"; n=0; until test "$n" -ge 4; do n=$(ls here.* | wc -l); sleep 0.01; done',
     )
     flow.runjob("--drain", "-j", "4", "loadbob.sh")
     assert sorted(flow.lines()) == sorted(map(str, range(1, 9)))
@@ -172,7 +173,9 @@ def test_force_runs_whatever_the_state_is(flow: Flow) -> None:
     flow.dataflow("force", "loadbob", "1", *command)
     assert flow.lines() == ["1", "forced 1", "forced 7", "forced 1"]
     assert flow.version("bobout", "1") == 3
-    assert [row[0] for row in flow.select("SELECT action FROM journal WHERE action = 'force'")] == ["force"] * 3
+    assert [row[0] for row in flow.select("SELECT action FROM journal WHERE action = 'force'")] == [
+        "force"
+    ] * 3
 
 
 def test_force_does_not_take_work_from_a_live_run(flow: Flow) -> None:
@@ -214,7 +217,10 @@ def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
     """`RunJob | less`, left standing for longer than the lease."""
     flow.declare()
     flow.ready("bobin", "1")
-    flow.script("loadbob.sh", "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done; yes | head -c 300000; echo end")
+    flow.script(
+        "loadbob.sh",
+        "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done; yes | head -c 300000; echo end",
+    )
     reader, writer = os.pipe()
     running = flow.start("--lease", "4s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
     os.close(writer)
@@ -278,7 +284,9 @@ def test_what_a_script_leaves_in_the_background_ends_with_it(flow: Flow) -> None
     assert not is_running(flow.wait_for_pid("pid"))
 
 
-@pytest.mark.parametrize("died", ["after kill -9 of RunJob", "after kill -9 of RunJob and its guard", "after SIGTERM"])
+@pytest.mark.parametrize(
+    "died", ["after kill -9 of RunJob", "after kill -9 of RunJob and its guard", "after SIGTERM"]
+)
 def test_the_kill_command_runs_before_the_work_is_given_to_another(flow: Flow, died: str) -> None:
     flow.declare()
     flow.ready("bobin", "1")

@@ -60,7 +60,7 @@ def test_catching_up_after_an_outage_is_the_same_command_repeated(flow: Flow) ->
 
     flow.runjob("report.sh")
     assert flow.lines("reported") == []
-    for done, day in enumerate(days, start=1):
+    for done in range(1, len(days) + 1):
         flow.runjob(*COMMAND)
         assert flow.lines() == days[:done]
         if done % 2:

@@ -84,7 +84,10 @@ def test_a_first_run_that_is_invalid_publishes_nothing(flow: Flow) -> None:
 def test_checks_run_after_the_script_in_its_environment_and_their_output_is_logged(flow: Flow) -> None:
     flow.declare(CHECKED, keep=True)
     flow.ready("bobin", "1")
-    flow.script("check.sh", 'echo "checking $bobout_location for $dataid"; ' + 'env > check.env; test -s "$bobout_location"')
+    flow.script(
+        "check.sh",
+        'echo "checking $bobout_location for $dataid"; ' + 'env > check.env; test -s "$bobout_location"',
+    )
     flow.script("loadbob.sh", WRITES + "; env > script.env")
     flow.runjob("loadbob.sh")
     [run] = flow.runs()
@@ -209,7 +212,10 @@ def test_a_reader_does_not_start_while_an_in_place_producer_reruns(flow: Flow) -
     flow.script("after.sh", READS)
     flow.runjob("loadbob.sh")
     flow.dataflow("resubmit", "loadbob", "1")
-    flow.script("loadbob.sh", "echo half > $bobout_location; touch half; until test -e go; do sleep 0.01; done; " + WRITES)
+    flow.script(
+        "loadbob.sh",
+        "echo half > $bobout_location; touch half; until test -e go; do sleep 0.01; done; " + WRITES,
+    )
     producer = flow.start("loadbob.sh")
     wait_until((flow.path / "half").exists)
     flow.runjob("--waiting-exit-code", "99", "after.sh", code=99)
@@ -271,7 +277,9 @@ def test_an_input_check_that_says_no_makes_that_chunk_wait_and_the_others_go_on(
 
 
 @pytest.mark.parametrize("words", [(), ("--drain",)])
-def test_a_missing_input_file_on_the_oldest_chunk_does_not_stop_the_others(flow: Flow, words: tuple[str, ...]) -> None:
+def test_a_missing_input_file_on_the_oldest_chunk_does_not_stop_the_others(
+    flow: Flow, words: tuple[str, ...]
+) -> None:
     flow.declare(EXTERNAL.replace('check = ["./input.sh"]\n', ""))
     flow.ready("bobin", "1", "2", "3")
     (flow.path / "in").mkdir()

@@ -1,21 +1,22 @@
-"""A fresh world on each kind of store; on PostgreSQL a schema of its own, quicker than a database."""
+"""A fresh world on each kind of store."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dataflow.store.postgres import PostgresDatabase
 from tests.postgres import DatabaseServer, create_database, drop_database
-from tests.store.world import World, open_postgres, open_sqlite
+from tests.store.world import SCHEMA, World, open_postgres, open_sqlite
 
 
 @pytest.fixture(scope="session")
 def shared_database_url(postgres_server: DatabaseServer) -> Iterator[str]:
     """One PostgreSQL database for all tests of the store that this process runs."""
     dbname = create_database(postgres_server)
+    PostgresDatabase(postgres_server.url(dbname), SCHEMA).upgrade()
     yield postgres_server.url(dbname)
     drop_database(postgres_server, dbname)
 
@@ -30,8 +31,8 @@ def sqlite_world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def postgres_world(shared_database_url: str) -> Iterator[World]:
-    """An empty store in a PostgreSQL schema."""
-    world = open_postgres(shared_database_url, f"test_{secrets.token_hex(6)}")
+    """An empty store in PostgreSQL."""
+    world = open_postgres(shared_database_url)
     yield world
     world.close()
 

@@ -148,6 +148,8 @@ class Oracle:
         return changes
 
     def register(self, job: str, inputs: list[tuple[str, int]]) -> None:
+        if self.jobs[job].inputs == inputs:
+            return
         self.jobs[job].inputs = inputs
         for dataid in self.dataids_of(job):
             work = self.works[job, dataid]

@@ -180,6 +180,21 @@ def test_forced_work_runs_whatever_its_state(world: World) -> None:
     assert world.journal("force")[-1]["from_state"] == "DONE"
 
 
+def test_a_forced_run_is_not_given_what_was_withdrawn(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "7")
+    world.withdraw("raw", "7")
+    assert world.force("to_clean", "7").pins == ()
+
+
+def test_a_forced_run_that_came_to_nothing_is_done_again_by_the_ordinary_command(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "7")
+    world.do("to_clean")
+    world.finish(world.force("to_clean", "7"), RunOutcome.INTERRUPTED)
+    assert (world.state("to_clean", "7"), world.status("clean", "7")) == ("CLAIMABLE", "RESUBMIT")
+
+
 def test_forced_work_that_fails_waits_for_its_inputs_like_any_other(world: World) -> None:
     world.chain("raw", "clean")
     run = world.force("to_clean", "7")

@@ -109,6 +109,16 @@ def test_a_wait_that_is_over_does_not_replace_a_missing_input(world: World) -> N
     world.take("to_clean", "1")
 
 
+def test_a_wait_that_is_over_ends_no_other_wait(world: World) -> None:
+    world.chain("raw", "clean", retries=1, retry_delay_seconds=60)
+    world.ready("raw", "1", "2")
+    world.do("to_clean", "1", RunOutcome.FAILED)
+    world.advance(30)
+    world.do("to_clean", "2", RunOutcome.FAILED)
+    world.advance(30)
+    assert world.drain("to_clean") == ["1"]
+
+
 def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
     prepared(world, retries=1, retry_delay_seconds=60)
     world.do("to_clean", outcome=RunOutcome.FAILED)

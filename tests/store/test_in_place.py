@@ -8,8 +8,7 @@ from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import LEASE_SECONDS, World
 
 
-@pytest.fixture
-def rerun(world: World) -> World:
+def make_rerun(world: World) -> World:
     """raw → clean (in place) → report, with clean/1 published and its work resubmitted."""
     world.chain("raw", "clean", "report")
     world.dataset("clean", location="/data/clean")
@@ -17,6 +16,11 @@ def rerun(world: World) -> World:
     world.do("to_clean")
     world.resubmit("to_clean", "1")
     return world
+
+
+@pytest.fixture
+def rerun(world: World) -> World:
+    return make_rerun(world)
 
 
 def test_a_rerun_in_place_closes_the_chunk_until_it_is_published_again(rerun: World) -> None:
@@ -67,6 +71,9 @@ def test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_t
     rerun.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30, untouched=True)
     assert not rerun.claim("to_report")
     assert rerun.present("to_report", "1") == [(1, 0)]
+    rerun.advance(30)
+    rerun.do("to_clean")
+    assert rerun.present("to_report", "1") == [(1, 1)]
 
 
 def test_a_rerun_that_died_leaves_it_closed(rerun: World) -> None:
@@ -103,6 +110,15 @@ def test_a_stale_chunk_is_not_lost_twice(rerun: World) -> None:
     assert rerun.present("to_report", "1") == [(1, 1)]
 
 
+def test_a_chunk_that_became_stale_while_overwritten_is_not_lost_twice(rerun: World) -> None:
+    run = rerun.take("to_clean")
+    rerun.ready("raw", "1", again=True)
+    assert rerun.present("to_report", "1") == [(1, 0)]
+    rerun.finish(run)
+    rerun.do("to_clean")
+    assert rerun.present("to_report", "1") == [(1, 1)]
+
+
 def test_withdrawing_a_chunk_that_is_being_overwritten_counts_once(rerun: World) -> None:
     run = rerun.take("to_clean")
     assert rerun.withdraw("clean", "1") == 1
@@ -118,6 +134,27 @@ def test_a_reader_and_a_writer_in_place_see_each_other_after_both_have_claimed(r
     assert rerun.store.refresh(rerun.plan("to_report"), reader).pins[0].dirty_run_id == writer.run_id
     rerun.finish(reader)
     assert rerun.store.refresh(rerun.plan("to_clean"), writer).replaces[0].readers == ()
+
+
+def test_what_was_read_while_it_was_overwritten_makes_a_stale_output(rerun: World) -> None:
+    reader = rerun.take("to_report")
+    rerun.take("to_clean")
+    assert rerun.finish(reader) is WorkState.WAITING
+    assert rerun.status("report", "1") == "STALE"
+
+
+def test_a_chunk_that_opens_again_does_not_disturb_the_run_that_reads_it(rerun: World) -> None:
+    reader = rerun.take("to_report")
+    rerun.do("to_clean", outcome=RunOutcome.RETURNED, untouched=True)
+    assert rerun.state("to_report", "1") == "RUNNING"
+    assert rerun.finish(reader) is WorkState.DONE
+
+
+def test_a_run_is_not_told_that_it_reads_what_it_overwrites(world: World) -> None:
+    world.dataset("raw", location="")
+    world.job("touch", ["raw"], ["raw"])
+    world.ready("raw", "1")
+    assert world.take("touch").replaces[0].readers == ()
 
 
 def test_a_reader_that_died_holds_nobody_up(rerun: World) -> None:

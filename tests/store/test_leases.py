@@ -14,12 +14,16 @@ from dataflow.store.claiming import MAX_LOSSES
 from tests.store.world import LEASE_SECONDS, World, make_request
 
 
-@pytest.fixture
-def run(world: World) -> Run:
+def make_run(world: World) -> Run:
     """A live run of to_clean/1."""
     world.chain("raw", "clean")
     world.ready("raw", "1")
     return world.take("to_clean")
+
+
+@pytest.fixture
+def run(world: World) -> Run:
+    return make_run(world)
 
 
 def test_a_live_run_is_nobody_elses(world: World, run: Run) -> None:
@@ -67,6 +71,7 @@ def test_a_renewal_names_the_runs_that_are_still_held(world: World, run: Run) ->
     cancelled, other = world.claim("to_clean", 2)
     world.cancel(cancelled)
     assert world.renew(run, cancelled, other) == {run.run_id, other.run_id}
+    assert world.store.list_held("first", [cancelled.run_id, other.run_id]) == {other.run_id}
 
 
 def test_a_lapsed_run_may_not_finish(world: World, run: Run) -> None:
@@ -117,8 +122,10 @@ def test_a_dead_process_is_noticed_at_once(world: World, run: Run) -> None:
     assert world.store.list_claimants(run.job_id, "etl1", "boot-1", "second") == ["first"]
     assert world.store.list_claimants(run.job_id, "etl1", "boot-1", "first") == []
     assert world.store.list_claimants(run.job_id, "etl2", "boot-1", "second") == []
+    assert world.store.list_claimants(run.job_id, "etl1", "boot-2", "second") == []
     second = world.take("to_clean", claimant="second", dead=("first",))
     assert (world.outcome(run), second.attempt) == ("LOST", 2)
+    assert world.store.list_claimants(run.job_id, "etl1", "boot-1", "third") == ["second"]
 
 
 def test_another_dead_process_takes_nothing_from_a_live_one(world: World, run: Run) -> None:
@@ -126,16 +133,36 @@ def test_another_dead_process_takes_nothing_from_a_live_one(world: World, run: R
     assert world.outcome(run) == "RUNNING"
 
 
-def test_a_machine_that_was_started_anew_has_lost_its_runs(sqlite_world: World) -> None:
-    sqlite_world.chain("raw", "clean")
-    sqlite_world.ready("raw", "1")
-    run = sqlite_world.take("to_clean")
-    sqlite_world.poke("UPDATE run SET clock_id = 'the boot before'")
-    assert sqlite_world.renew(run) == set()
+def test_a_machine_that_was_started_anew_has_lost_its_runs(world: World, run: Run) -> None:
+    world.poke("UPDATE run SET clock_id = 'the boot before'")
+    assert world.renew(run) == set()
     with pytest.raises(errors.LeaseLost):
-        sqlite_world.finish(run)
-    sqlite_world.take("to_clean", claimant="second")
-    assert sqlite_world.outcome(run) == "LOST"
+        world.finish(run)
+    world.take("to_clean", claimant="second")
+    assert world.outcome(run) == "LOST"
+
+
+def test_a_run_of_the_boot_before_neither_counts_nor_reads(world: World) -> None:
+    world.chain("raw", "clean", max_running=1)
+    world.dataset("raw", location="")
+    world.job("to_raw", [], ["raw"])
+    world.ready("raw", "1", "2")
+    world.take("to_clean", has_kill_command=True)
+    world.poke("UPDATE run SET clock_id = 'the boot before'")
+    assert world.force("to_raw", "1").replaces[0].readers == ()
+    assert [chunk.readers for chunk in world.chunks("raw")] == [(), ()]
+    world.take("to_clean", "2")
+
+
+def test_a_revoked_run_of_the_boot_before_is_not_waited_for(world: World, run: Run) -> None:
+    world.cancel(run)
+    world.poke("UPDATE run SET clock_id = 'the boot before'")
+    world.resubmit("to_clean", "1")
+    assert world.state("to_clean", "1") == "CLAIMABLE"
+    world.cancel(world.take("to_clean"))
+    world.poke("UPDATE run SET clock_id = 'the boot before'")
+    world.ready("raw", "1", again=True)
+    assert world.state("to_clean", "1") == "CLAIMABLE"
 
 
 def test_a_run_with_a_kill_command_is_freed_only_when_that_was_run(world: World) -> None:

@@ -12,7 +12,7 @@ from dataflow.store.opening import open_database
 from dataflow.store.postgres import PostgresDatabase
 from dataflow.store.queries import SCHEMA_VERSION, SQL_DIR, Queries, read_migrations
 from dataflow.store.sqlite import SqliteDatabase
-from tests.store.world import PATIENCE_SECONDS, World
+from tests.store.world import SCHEMA, World
 
 if TYPE_CHECKING:
     from dataflow.store.database import Database
@@ -52,21 +52,27 @@ def test_the_printed_schema_is_the_one_that_upgrade_makes(
         connection.execute(by_hand.migrations_text().encode())
     assert by_hand.schema_version() == SCHEMA_VERSION
     assert by_hand.upgrade() == []
-    upgraded = PostgresDatabase(shared_database_url, "dataflow")
-    upgraded.upgrade()
+    upgraded = PostgresDatabase(shared_database_url, SCHEMA)
     assert describe(by_hand) == describe(upgraded)
     by_hand.close()
     upgraded.close()
 
 
-def test_a_store_newer_than_the_code_is_refused(world: World) -> None:
+def test_a_newer_sqlite_store_is_refused(sqlite_world: World) -> None:
     newer = SCHEMA_VERSION + 1
-    if isinstance(world.store.database, SqliteDatabase):
-        world.poke(f"PRAGMA user_version = {newer}")
-    else:
-        world.poke(f"INSERT INTO migration VALUES ({newer}, 'from_the_future')")
-    with pytest.raises(errors.SchemaMismatch, match=f"has schema {newer}.*Upgrade DataFlow"):
-        world.store.database.separate(PATIENCE_SECONDS).read(lambda tx: tx.rows("reading.now"))
+    sqlite_world.poke(f"PRAGMA user_version = {newer}")
+    with pytest.raises(errors.SchemaMismatch, match=rf"has schema {newer}.*Upgrade DataFlow"):
+        sqlite_world.beside()
+
+
+def test_a_newer_postgresql_store_is_refused(postgres_world: World) -> None:
+    newer = SCHEMA_VERSION + 1
+    postgres_world.poke(f"INSERT INTO migration VALUES ({newer}, 'from_the_future')")
+    try:
+        with pytest.raises(errors.SchemaMismatch, match=rf"has schema {newer}.*Upgrade DataFlow"):
+            postgres_world.beside().chunks("raw")
+    finally:
+        postgres_world.poke(f"DELETE FROM migration WHERE number = {newer}")
 
 
 def test_both_databases_have_the_same_tables_and_columns(sqlite_world: World, postgres_world: World) -> None:

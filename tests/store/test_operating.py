@@ -12,12 +12,16 @@ from tests.store.world import LEASE_SECONDS, World
 DONE, FAILED, INVALID = WorkState.DONE, WorkState.FAILED, WorkState.INVALID
 
 
-@pytest.fixture
-def run(world: World) -> Run:
+def make_run(world: World) -> Run:
     """A live run of to_clean/1 in raw → clean → report."""
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     return world.take("to_clean")
+
+
+@pytest.fixture
+def run(world: World) -> Run:
+    return make_run(world)
 
 
 @pytest.mark.parametrize("outcome", [RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID])
@@ -105,6 +109,13 @@ def test_work_on_hold_is_passed_over(world: World, run: Run) -> None:
     assert not world.claim("to_clean")
     assert world.release("to_clean", "2") == 1
     world.take("to_clean", "2")
+
+
+def test_holding_what_is_held_changes_nothing(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    assert (world.hold("to_clean", "1"), world.hold("to_clean", "1", "2")) == (1, 1)
+    assert (world.release("to_clean", "1", "2"), world.release("to_clean", "1")) == (2, 0)
 
 
 def test_a_hold_does_not_disturb_the_run(world: World, run: Run) -> None:
@@ -206,7 +217,13 @@ def test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for(world
     world.cancel(run)
     world.store.acknowledge(run.run_id, "first")
     world.resubmit("to_clean", "1")
-    world.take("to_clean", "1")
+    assert world.state("to_clean", "1") == "CLAIMABLE"
+    world.ready("raw", "2")
+    other = world.take("to_clean", "1")
+    world.cancel(other)
+    world.advance(LEASE_SECONDS)
+    world.ready("raw", "1", again=True)
+    assert world.state("to_clean", "1") == "CLAIMABLE"
 
 
 def test_acknowledging_does_not_touch_a_later_run_or_a_live_one(world: World, run: Run) -> None:
@@ -216,6 +233,14 @@ def test_acknowledging_does_not_touch_a_later_run_or_a_live_one(world: World, ru
     world.resubmit("to_clean", "1")
     world.advance(LEASE_SECONDS)
     world.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30)
+    world.store.acknowledge(run.run_id, "first")
+    assert not world.claim("to_clean")
+
+
+def test_acknowledging_does_not_end_the_wait_of_a_later_run(world: World, run: Run) -> None:
+    world.cancel(run)
+    later = world.force("to_clean", "1")
+    world.finish(later, RunOutcome.RETURNED, delay_seconds=30)
     world.store.acknowledge(run.run_id, "first")
     assert not world.claim("to_clean")
 
@@ -250,6 +275,12 @@ def test_purging_deletes_old_history_and_keeps_what_the_present_rests_on(world: 
     assert {row[0] for row in world.select("SELECT run_id FROM run_input")} == {reader.run_id, last.run_id}
     assert not world.journal()
     assert world.finish(reader) is DONE
+
+
+def test_purging_keeps_the_last_run_of_work_that_published_nothing(world: World, run: Run) -> None:
+    world.finish(run, RunOutcome.FAILED)
+    world.store.purge("2999-01-01T00:00:00Z")
+    assert [row.run_id for row in world.store.list_runs()] == [run.run_id]
 
 
 def test_purging_keeps_the_run_that_left_a_chunk_dirty(world: World, run: Run) -> None:

@@ -83,6 +83,14 @@ def test_first_work_that_was_forced_needs_no_chunk_before_it_either(world: World
     world.take("cumulate", DAYS[0])
 
 
+def test_a_chunk_that_is_not_needed_changes_nothing_when_it_goes(world: World) -> None:
+    cumulate(world, start=DAYS[1])
+    world.ready("total", DAYS[0])
+    world.ready("days", DAYS[1])
+    world.withdraw("total", DAYS[0])
+    assert world.state("cumulate", DAYS[1]) == "CLAIMABLE"
+
+
 def test_an_ordered_job_takes_one_dataid_after_the_other(world: World) -> None:
     world.chain("days", "sums", grain="daily", ordered=True)
     world.ready("days", *DAYS[:3])

@@ -33,6 +33,7 @@ def test_a_work_with_two_inputs_needs_both(world: World) -> None:
     assert (world.state("join", "1"), world.work("join", "1").missing) == ("WAITING", 1)
     world.ready("right", "1")
     assert (world.state("join", "1"), world.work("join", "1").missing) == ("CLAIMABLE", 0)
+    assert world.present("join", "1") == [(1, 1), (1, 1)]
 
 
 def test_both_inputs_of_one_work_may_be_the_same_dataset(world: World) -> None:
@@ -46,6 +47,15 @@ def test_both_inputs_of_one_work_may_be_the_same_dataset(world: World) -> None:
         "2026-08-21": "CLAIMABLE",
         "2026-08-22": "WAITING",
     }
+
+
+def test_a_work_with_three_inputs_is_not_claimable_with_two(world: World) -> None:
+    for name in ("left", "middle", "right"):
+        world.dataset(name)
+    world.job("join", ["left", "middle", "right"])
+    for name, state in (("left", "WAITING"), ("middle", "WAITING"), ("right", "CLAIMABLE")):
+        world.ready(name, "1")
+        assert world.state("join", "1") == state
 
 
 def test_withdrawing_takes_readiness_away_and_ready_gives_it_back(world: World) -> None:
@@ -89,6 +99,66 @@ def test_publishing_again_makes_finished_work_claimable_and_its_outputs_stale(wo
     world.do("to_clean")
     assert (world.status("clean", "1"), world.version("clean", "1")) == ("READY", 2)
     world.take("to_report", "1")
+
+
+def test_publishing_again_and_again_takes_readiness_away_once(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    for _ in range(3):
+        world.ready("raw", "1", again=True)
+    assert world.present("to_report", "1") == [(1, 0)]
+    world.do("to_clean")
+    assert world.present("to_report", "1") == [(1, 1)]
+
+
+def test_a_stale_chunk_can_be_declared_ready_by_hand(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.ready("raw", "1", again=True)
+    assert world.ready("clean", "1") == 1
+    assert (world.version("clean", "1"), world.present("to_report", "1")) == (2, [(1, 1)])
+
+
+def test_a_stale_chunk_that_is_withdrawn_is_not_lost_twice(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.ready("raw", "1", again=True)
+    assert world.withdraw("clean", "1") == 1
+    assert world.present("to_report", "1") == [(1, 0)]
+
+
+def test_a_withdrawn_chunk_that_becomes_stale_is_not_lost_twice(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.withdraw("clean", "1")
+    world.ready("raw", "1", again=True)
+    assert world.present("to_report", "1") == [(1, 0)]
+
+
+def test_a_withdrawn_output_that_is_made_again_counts(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.withdraw("clean", "1")
+    world.resubmit("to_clean", "1")
+    world.do("to_clean")
+    assert (world.status("clean", "1"), world.present("to_report", "1")) == ("READY", [(1, 1)])
+
+
+def test_a_finished_work_whose_other_input_is_missing_waits_for_it(world: World) -> None:
+    for name in ("left", "right", "both"):
+        world.dataset(name)
+    world.job("join", ["left", "right"], ["both"])
+    world.ready("left", "1")
+    world.ready("right", "1")
+    world.do("join")
+    world.withdraw("right", "1")
+    world.ready("left", "1", again=True)
+    assert (world.state("join", "1"), world.status("both", "1")) == ("WAITING", "STALE")
 
 
 def test_a_newer_version_travels_down_the_chain_as_each_job_is_done_again(world: World) -> None:
@@ -136,6 +206,16 @@ def test_an_output_is_born_stale_when_its_input_was_withdrawn_meanwhile(world: W
     world.withdraw("raw", "1")
     assert world.finish(run) is WorkState.WAITING
     assert world.status("clean", "1") == "STALE"
+
+
+def test_an_output_is_born_stale_when_its_input_became_stale_meanwhile(world: World) -> None:
+    world.chain("raw", "clean", "report")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    run = world.take("to_report")
+    world.ready("raw", "1", again=True)
+    assert world.finish(run) is WorkState.WAITING
+    assert world.status("report", "1") == "STALE"
 
 
 @pytest.mark.parametrize("location", ["", "/data/{run_id}"])

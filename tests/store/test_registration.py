@@ -8,7 +8,7 @@ import pytest
 
 from dataflow import errors
 from dataflow.model.records import Dataset, Job, JobInput
-from dataflow.model.status import RunOutcome
+from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import World
 
 
@@ -101,6 +101,24 @@ def test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for(world: Worl
     assert world.states("to_clean") == {"2": "CLAIMABLE", "3": "CLAIMABLE"}
     world.ready("raw", "9")
     assert world.state("to_clean", "9") == ""
+
+
+def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
+    world.chain("raw", "clean")
+    world.dataset("other")
+    world.ready("raw", "1")
+    world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
+    world.job("to_clean", ["other"], ["clean"])
+    assert world.states("to_clean") == {"1": "WAITING"}
+
+
+def test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
+    world.chain("raw", "clean")
+    world.dataset("other")
+    world.ready("raw", "1")
+    world.mark("to_clean", "1", WorkState.FAILED)
+    world.job("to_clean", ["other"], ["clean"])
+    assert world.states("to_clean") == {"1": "FAILED"}
 
 
 def test_a_change_of_inputs_keeps_waits_holds_and_running_work(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -328,7 +327,7 @@ def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
 def test_any_sequence_of_verbs_on_postgresql_agrees_with_the_oracle(shared_database_url: str) -> None:
     class OnPostgres(Handoff):
         def open_world(self) -> World:
-            return open_postgres(shared_database_url, f"test_{secrets.token_hex(6)}")
+            return open_postgres(shared_database_url)
 
     profile = settings(CALM, max_examples=10, stateful_step_count=40)
     run_state_machine_as_test(OnPostgres, settings=profile)

@@ -94,10 +94,12 @@ def get_status(store: Store) -> StoreStatus:
     totals: dict[int, int] = dict(store.rows("status.all_work"))
     jobs: list[JobStatus] = []
     failures: list[Failure] = []
+    open_work = store.rows("status.open_work")
     for job_id, name, job_hold in store.rows("status.job_ids"):
         rows = [
             (state, bool(hold or job_hold), number, since)
-            for state, hold, number, since in store.rows("status.open_work", job_id=job_id)
+            for found, state, hold, number, since in open_work
+            if found == job_id
         ]
         counts = _counts(rows, totals.get(job_id, 0))
         jobs.append(JobStatus(name, counts, _oldest(store, job_id, rows, now)))

@@ -28,6 +28,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"RunJob: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        # No descriptors, processes or working directory left. Not 1, which would look like the script's own.
+        if os.environ.get("DATAFLOW_DEBUG"):
+            raise
+        print(f"RunJob: {error}", file=sys.stderr)
+        return DataFlowError.exit_code
     except KeyboardInterrupt:
         return 130
 

@@ -97,7 +97,10 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         fd = os.open(path, flags, 0o600)
     try:
-        os.write(fd, json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+        os.fchmod(fd, 0o600)  # The run before may have given its file away.
+        rest = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        while rest:
+            rest = rest[os.write(fd, rest) :]
     finally:
         os.close(fd)
 

@@ -82,7 +82,10 @@ class Launcher:
     def close(self) -> None:
         """Removes the context files."""
         for path in self._contexts:
-            os.unlink(path)
+            try:
+                os.unlink(path)
+            except OSError:
+                pass  # The script has removed it, or its folder has become read-only.
         self._contexts.clear()
 
     def _new_context(self) -> str:
@@ -96,7 +99,11 @@ class Launcher:
         child = Child(prepared, steps, self.guard, began_at, RunLog(request.config.log_dir, run.run_id))
         told = describe(prepared)
         context = self._contexts.pop() if self._contexts else self._new_context()
-        write_context(context, prepared, told)
+        try:
+            write_context(context, prepared, told)
+        except OSError:
+            self._contexts.append(context)
+            raise
         child.give(child_environment(self.given, told, context), context)
         if request.timeout_seconds:
             child.timeout_at = boottime() + request.timeout_seconds

@@ -19,11 +19,13 @@ class ClaimantLock:
     also why nobody here calls LOCK_UN: it would free the lock for both at once.
     """
 
-    __slots__ = ("_fd", "_path")
+    __slots__ = ("_fd", "_path", "_stays", "name")
 
-    def __init__(self, path: str, fd: int) -> None:
+    def __init__(self, name: str, path: str, fd: int) -> None:
+        self.name = name
         self._path = path
         self._fd = fd
+        self._stays = False
 
     @classmethod
     def take(cls, directory: str, name: str) -> ClaimantLock:
@@ -41,17 +43,22 @@ class ClaimantLock:
                 f"Make the folder writable for this user: ls -ld {directory}"
             ) from error
         fcntl.flock(fd, fcntl.LOCK_EX)
-        return cls(path, fd)
+        return cls(name, path, fd)
 
     def fileno(self) -> int:
         """The descriptor the guard has to keep open."""
         return self._fd
 
+    def leave_file(self) -> None:
+        """Have `release` leave the file: it proves the death of one who could not record how its runs ended."""
+        self._stays = True
+
     def release(self) -> None:
         """Remove the file and let go; call it after the guard has stopped. A second call does nothing."""
         if self._fd < 0:
             return
-        _unlink(self._path)
+        if not self._stays:
+            _unlink(self._path)
         os.close(self._fd)
         self._fd = -1
 

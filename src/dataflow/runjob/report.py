@@ -49,6 +49,9 @@ class Report:
         if lines:
             self._write(f"last lines of {log.path}:")
             self._terminal.write(b"".join(b"  | " + line + b"\n" for line in lines))
+
+    def holes(self, log: RunLog) -> None:
+        """That a log could not be written to its end; the run itself is none the worse for it."""
         if log.error is not None:
             self._write(f"the log {log.path} is not complete: {log.error.strerror}")
 

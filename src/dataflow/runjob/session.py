@@ -34,14 +34,13 @@ LOST = 125
 def run_job(request: JobRequest, open_store: Callable[[], Store], passphrase: Callable[[], str]) -> int:
     """Does the next work of a job, or all of it with `drain`, and gives RunJob's exit code."""
     restore_process_defaults()
-    token = os.urandom(8).hex()
-    lock = ClaimantLock.take(request.config.lock_dir, token)
+    lock = ClaimantLock.take(request.config.lock_dir, os.urandom(8).hex())
     # The guard is forked before there is a thread or a database connection, so that it holds neither.
-    guard = Guard.start(token, (lock.fileno(),))
+    guard = Guard.start(lock.name, (lock.fileno(),))
     try:
         store = open_store()
         try:
-            return _work(request, store, passphrase, token, guard)
+            return _work(request, store, passphrase, lock, guard)
         finally:
             store.close()
     finally:
@@ -70,12 +69,14 @@ def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
     return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
 
 
-def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], token: str, guard: Guard) -> int:
+def _work(
+    request: JobRequest, store: Store, passphrase: Callable[[], str], lock: ClaimantLock, guard: Guard
+) -> int:
     terminals = (Terminal(1), Terminal(2))
     report = Report(terminals[1], request.quiet)
     plan = get_plan(store, request.job)
     _check_lease(request, plan)
-    claimant = claimant_of(request, token)
+    claimant = claimant_of(request, lock.name)
     _warn_other_path(plan, claimant, report)
     passwords = open_passwords(plan, passphrase)
     config = request.config
@@ -83,7 +84,11 @@ def _work(request: JobRequest, store: Store, passphrase: Callable[[], str], toke
     secrets = [*passwords.values(), *filter(None, (config.passkey, config.store_password))]
     launcher = Launcher(request, guard, terminals, Given(inherited, passwords, Redactor(secrets)))
     worker = Worker(request, store, plan, claimant, launcher)
-    worker.run(terminals, report)
+    try:
+        worker.run(terminals, report)
+    except BaseException:
+        lock.leave_file()
+        raise
     code = _exit_code(request, store, worker, report)
     for terminal in terminals:
         terminal.flush(None)

@@ -218,6 +218,7 @@ class Worker:
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self._report.last_lines(child.log)
+            self._report.holes(child.log)
             self._launcher.release(child)
 
     # one run

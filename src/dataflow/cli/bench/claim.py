@@ -65,9 +65,11 @@ def measure(place: Place) -> Iterator[Measurement]:
     for number, mix in enumerate(MIXES):
         smalls, larges = place.stores(f"small_{number}"), place.stores(f"large_{number}")
         for small, large in zip(smalls, larges, strict=True):
-            yield from _compare(
-                mix, _make(small, mix, SMALL), _make(large, mix, max(place.size, SMALL)), large.kind
-            )
+            samples = _make(small, mix, SMALL), _make(large, mix, max(place.size, SMALL))
+            for _ in range(ROUNDS if place.is_full else 5):
+                for sample in samples:
+                    sample.take()
+            yield from _compare(mix, *samples, large.kind)
 
 
 def _make(address: Address, mix: Mix, chunks: int) -> Sample:
@@ -79,9 +81,6 @@ def _make(address: Address, mix: Mix, chunks: int) -> Sample:
 
 
 def _compare(mix: Mix, small: Sample, large: Sample, kind: str) -> Iterator[Measurement]:
-    for _ in range(ROUNDS):
-        small.take()
-        large.take()
     row = large.store.find("bench.count_work")
     name = f"claim among {row[0] if row else 0:,} chunks, {mix.name}, {kind}"
     peer = f"{SMALL:,} chunks, {mix.name}"

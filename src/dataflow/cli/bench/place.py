@@ -58,6 +58,8 @@ class Place:
         self.say = say
         own = ("DATAFLOW_", "PASSKEY")
         self._environ = {name: value for name, value in environ.items() if not name.startswith(own)}
+        if self._environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # or every command would compile itself anew
+            self._environ["PYTHONPYCACHEPREFIX"] = os.path.join(self.folder, "pycache")
         if path := environ.get("PYTHONPATH"):  # the commands run in another folder
             self._environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, path.split(os.pathsep)))
         self._given = given

@@ -1,0 +1,418 @@
+"""Full disks, cut connections, restarted servers, wrong clocks, floods: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from dataflow.store.sqlite import NETWORK_FILE_SYSTEMS, file_system_of
+from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
+from tests.acceptance.proxy import Proxy
+from tests.postgres import PostgresServer, create_database
+from tests.project import Project
+
+NO_ROOM = "No room left"
+
+
+@contextlib.contextmanager
+def small_disk(path: Path, size: str) -> Iterator[Path]:
+    """A file system of that size; skips the test where none can be mounted."""
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(path)]
+    if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("a small disk can only be mounted by root")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def fill(path: Path) -> Path:
+    """Take all the room that is left."""
+    ballast = path / "ballast"
+    with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+        for size in (65536, 4096, 1):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+    return ballast
+
+
+# disks
+
+
+def test_a_full_disk_under_the_store_loses_nothing(project: Project, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", "2m") as disk:
+        flow = Flow(project, f"sqlite:///{disk / 'dataflow.db'}")
+        flow.declare()
+        flow.ready("bobin", "1", "2", "3")
+        flow.script(
+            "loadbob.sh", 'echo "$dataid" >> ran; touch "here.$dataid"; until test -e go; do sleep 0.01; done'
+        )
+        running = flow.start("--drain", "loadbob.sh")
+        wait_until((flow.path / "here.1").exists)
+        ballast = fill(disk)
+        (flow.path / "go").touch()
+        code, _, error = finish(running)
+        assert code == 74, error
+        assert NO_ROOM in error
+        assert "Traceback" not in error
+
+        ballast.unlink()
+        flow.repeat_until_done("--drain", "loadbob.sh")
+        with flow.store() as store:
+            assert store.database._connection.execute("PRAGMA integrity_check").get == "ok"  # type: ignore[attr-defined]
+        # The work whose outcome could not be written was done again: at least once run, once published.
+        assert set(flow.lines()) == {"1", "2", "3"}
+        assert Counter(run.dataid for run in flow.runs() if run.outcome == "DONE") == Counter("123")
+        flow.end()
+
+
+def test_a_full_disk_under_the_logs_does_not_fail_the_job(sqlite_flow: Flow, tmp_path: Path) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "head -c 3000000 /dev/zero; " + RECORDS)
+    with small_disk(tmp_path / "small", "1m") as disk:
+        done = flow.runjob("loadbob.sh", env={"DATAFLOW_LOG_DIR": str(disk / "logs")})
+    assert flow.outcomes() == ["DONE"]
+    assert flow.lines() == ["1"]
+    assert len(done.stdout) == 3_000_000
+    assert "not complete" in done.stderr
+
+
+def test_a_log_that_may_not_grow_does_not_fail_the_job(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "head -c 3000000 /dev/zero; " + RECORDS)
+    limit = 2_000_000
+    running = flow.start(
+        "loadbob.sh",
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    code, _, error = finish(running)
+    assert code == 0, error
+    assert "not complete" in error
+    assert flow.outcomes() == ["DONE"]
+
+
+def test_no_room_for_the_context_file_makes_the_work_wait(sqlite_flow: Flow, tmp_path: Path) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh")
+    with small_disk(tmp_path / "small", "1m") as disk:
+        env = {"DATAFLOW_LOG_DIR": str(disk / "logs")}
+        ballast = fill(disk)
+        done = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99, env=env)
+        assert "Traceback" not in done.stderr
+        assert "context" in done.stderr
+        assert flow.states() == {"1": "WAITING"}
+        assert flow.select("SELECT attempts FROM work") == [(0,)]
+        ballast.unlink()
+        flow.dataflow("resubmit", "loadbob", "1")
+        flow.runjob("loadbob.sh", env=env)
+    assert flow.lines() == ["1"]
+
+
+def test_a_read_only_project_is_refused_with_its_name(project: Project, tmp_path: Path) -> None:
+    project.script("loadbob.sh", RECORDS)
+    with read_only(project.path):
+        done = project.run("RunJob", "loadbob.sh", check=False)
+        assert done.returncode in (69, 77, 78), done.stderr
+        assert str(project.path) in done.stderr
+        assert "Traceback" not in done.stderr
+        listing = project.run("dataflow", "runs", check=False)
+        assert listing.returncode != 0
+        assert "Traceback" not in listing.stderr
+
+
+@contextlib.contextmanager
+def read_only(path: Path) -> Iterator[None]:
+    if os.geteuid() != 0:
+        path.chmod(0o555)
+        try:
+            yield
+        finally:
+            path.chmod(0o755)
+        return
+    # Root writes through any mode, but not through a read-only mount.
+    place = str(path)
+    commands = (["mount", "--bind", place, place], ["mount", "-o", "remount,ro,bind", place])
+    for command in commands:
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("this root may not mount")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+@pytest.mark.parametrize("limit", [8, 12, 16, 20])
+def test_running_out_of_descriptors_is_not_taken_for_the_scripts_own_failure(
+    sqlite_flow: Flow, limit: int
+) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", *map(str, range(8)))
+    flow.script("loadbob.sh", RECORDS + "; sleep 0.1")
+    starved = flow.start(
+        *("--drain", "-j", "8", "loadbob.sh"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
+    )
+    code, _, error = finish(starved)
+    assert code != 1, error
+    assert "Traceback" not in error
+    flow.repeat_until_done("--drain", "loadbob.sh")
+    assert Counter(run.dataid for run in flow.runs() if run.outcome == "DONE") == Counter("01234567")
+
+
+def test_a_working_directory_that_is_gone_is_said(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    (flow.path / "gone").mkdir()
+    command = " ".join(f"'{word}'" for word in flow.project.command("RunJob", "/bin/true"))
+    done = flow.project.run("/bin/sh", "-c", f"cd gone; rmdir ../gone; {command}", env=flow.env, check=False)
+    assert done.returncode == 125
+    assert done.stderr.startswith("RunJob: ")
+
+
+def test_network_file_systems_are_known_by_name(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        "/dev/vda / ext4 rw 0 0\n"
+        "filer:/export /mnt/share nfs4 rw 0 0\n"
+        "//nas/with\\040space /mnt/with\\040space cifs rw 0 0\n"
+        "/dev/vdb /mnt/share/local xfs rw 0 0\n"
+    )
+    wanted = {
+        "/home/me/dataflow.db": "ext4",
+        "/mnt/share/deep/dataflow.db": "nfs4",
+        "/mnt/shared/dataflow.db": "ext4",
+        "/mnt/with space/dataflow.db": "cifs",
+        "/mnt/share/local/dataflow.db": "xfs",
+    }
+    found = {path: file_system_of(path, str(mounts)) for path in wanted}
+    assert found == wanted
+    assert {kind for kind in found.values() if kind in NETWORK_FILE_SYSTEMS} == {"nfs4", "cifs"}
+
+
+# output
+
+
+def test_a_flood_without_a_newline_is_kept_whole_in_bounded_memory(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    size = 200_000_000
+    # Every byte value, so invalid UTF-8 throughout.
+    flow.script(
+        "loadbob.py",
+        f"import os\npiece = bytes(set(range(256)) - {{10}}) * 257\nleft = {size}\n"
+        "while left:\n    left -= os.write(1, piece[:left])\n",
+        interpreter=sys.executable,
+    )
+    running = flow.start("loadbob.py", stdout=subprocess.DEVNULL)
+    peak = 0
+    while running.poll() is None:
+        peak = max(peak, peak_memory(running.pid))
+        time.sleep(0.02)
+    assert finish(running)[0] == 0
+    [log] = (flow.path / ".dataflow/logs").iterdir()
+    assert log.stat().st_size == size
+    piece = bytes(set(range(256)) - {10}) * 257
+    assert digest(log) == hashlib.sha256((piece * (size // len(piece) + 1))[:size]).hexdigest()
+    assert 0 < peak < 100_000_000
+
+
+def peak_memory(pid: int) -> int:
+    """The most memory a process has had, in bytes; 0 when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("VmHWM")), 0)
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@pytest.mark.parametrize(
+    "text", [b"caf\xe9 \xff\xfe\x00 end", b"\x1b[31mred\x1b[0m", b"\r\n\r\n", b"\xf0\x9f\x98"]
+)
+def test_bytes_of_any_kind_pass_through_unchanged(sqlite_flow: Flow, text: bytes) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    (flow.path / "text").write_bytes(text)
+    flow.script("loadbob.sh", "cat text; exit 3")
+    done = flow.project.run("RunJob", "loadbob.sh", env=flow.env, check=False)
+    assert done.returncode == 3
+    [log] = (flow.path / ".dataflow/logs").iterdir()
+    assert log.read_bytes() == text
+
+
+# clocks
+
+
+SKEWED = """
+import sys, time
+offset, real = float(sys.argv.pop(1)), time.time
+time.time = lambda: real() + offset
+time.time_ns = lambda: int((real() + offset) * 1e9)
+from dataflow.cli.runjob import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("offset", [3600, -3600])
+def test_a_worker_whose_clock_is_an_hour_off_takes_nothing_away_and_keeps_nothing(
+    flow: Flow, offset: int
+) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2")
+    flow.script(
+        "loadbob.sh", 'echo "$dataid" >> ran; echo $$ > "pid.$dataid"; until test -e go; do sleep 0.01; done'
+    )
+    (flow.path / "skewed.py").write_text(SKEWED)
+    skewed = (sys.executable, "skewed.py", str(offset), "--lease", "4s", "--grace", "0.5s")
+    right = flow.start("--lease", "4s", "--grace", "0.5s", "loadbob.sh")
+    flow.wait_for_pid("pid.1")
+    wrong = flow.project.start(*skewed, "loadbob.sh", env=flow.env, stderr=subprocess.PIPE)
+    flow.started.append(wrong)
+    flow.wait_for_pid("pid.2")
+    # Each outlives its first lease: both renew, and neither sees the other's as lapsed.
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() - began > 5)
+    third = flow.project.run(*skewed, "loadbob.sh", env=flow.env)
+    assert "RUNNING" in third.stderr
+    assert flow.outcomes() == ["RUNNING", "RUNNING"]
+    (flow.path / "go").touch()
+    assert [finish(right)[0], finish(wrong)[0]] == [0, 0]
+    assert flow.outcomes() == ["DONE", "DONE"]
+    assert flow.lines() == ["1", "2"]
+    if flow.is_postgres:
+        now = datetime.now(UTC)
+        for run in flow.runs():
+            started_at = datetime.fromisoformat(str(run.started_at))
+            assert abs((now - started_at).total_seconds()) < 120
+
+
+# PostgreSQL
+
+
+def test_a_connection_cut_between_commit_and_its_answer_repeats_nothing(postgres_flow: Flow) -> None:
+    flow = postgres_flow
+    flow.declare()
+    chunks = [str(number) for number in range(30)]
+    flow.ready("bobin", *chunks)
+    flow.script("loadbob.sh")
+    with Proxy(flow.url, cut=lambda number: number % 3 == 0) as proxy:
+        done = flow.runjob(
+            "--drain", "-j", "2", "--lease", "1h", "loadbob.sh", env={"DATAFLOW_STORE": proxy.url}
+        )
+        assert proxy.cuts >= 5
+    assert "Traceback" not in done.stderr
+    assert Counter(flow.lines()) == Counter(chunks)
+    assert Counter(flow.outcomes()) == {"DONE": len(chunks)}
+    assert set(flow.states().values()) == {"DONE"}
+    assert flow.select("SELECT count(*) FROM run WHERE ended_at IS NULL") == [(0,)]
+
+
+@pytest.mark.parametrize("nth", range(1, 7))
+def test_a_single_run_survives_the_loss_of_any_one_answer(postgres_flow: Flow, nth: int) -> None:
+    flow = postgres_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh")
+    with Proxy(flow.url, cut=lambda number: number == nth) as proxy:
+        flow.runjob("--lease", "1h", "loadbob.sh", env={"DATAFLOW_STORE": proxy.url})
+    assert flow.lines() == ["1"]
+    assert flow.outcomes() == ["DONE"]
+    assert flow.states() == {"1": "DONE"}
+
+
+def test_a_worker_cut_off_from_the_store_ends_its_child_before_the_lease_lapses(postgres_flow: Flow) -> None:
+    flow = postgres_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "echo $$ > pid; exec sleep 60")
+    with Proxy(flow.url) as proxy:
+        cut_off = flow.start(
+            "--lease", "4s", "--grace", "0.5s", "loadbob.sh", env={"DATAFLOW_STORE": proxy.url}
+        )
+        child = flow.wait_for_pid("pid")
+        proxy.stall()
+        wait_until(lambda: not is_running(child))
+        assert (flow.runs()[0].lease_left_seconds or 0) > 0
+        wait_until(lambda: (flow.runs()[0].lease_left_seconds or 0) <= 0)
+        flow.script("loadbob.sh")
+        flow.runjob("loadbob.sh")
+        assert flow.outcomes() == ["LOST", "DONE"]
+        proxy.go_on()
+        code, _, error = finish(cut_off, timeout=60)
+    assert code == 125, error
+    assert flow.outcomes() == ["LOST", "DONE"]
+    assert flow.lines() == ["1"]
+
+
+@pytest.mark.timeout(200)
+def test_a_server_restarted_every_few_seconds_under_load_loses_and_repeats_nothing(project: Project) -> None:
+    # Durable: what was committed must be there after the restart.
+    with PostgresServer.create(durable=True) as server:
+        flow = Flow(project, server.url(create_database(server)))
+        try:
+            drain_through_restarts(flow, server, chunks=120, restarts=3)
+        finally:
+            flow.end()
+
+
+def drain_through_restarts(flow: Flow, server: PostgresServer, chunks: int, restarts: int) -> None:
+    """Four processes drain while the server dies and comes back; what they did is then counted."""
+    dataids = [str(number) for number in range(chunks)]
+    flow.declare()
+    flow.ready("bobin", *dataids)
+    flow.script("loadbob.sh", RECORDS + "; sleep 0.2")
+    workers = [flow.start("--drain", "--lease", "10m", "loadbob.sh") for _ in range(4)]
+    for _ in range(restarts):
+        done = len(flow.lines())
+        wait_until(lambda done=done: len(flow.lines()) >= done + 8, limit_seconds=60)  # type: ignore[misc]
+        server.restart(immediate=True)
+    for worker in workers:
+        code, _, error = finish(worker, timeout=150)
+        assert code == 0, error
+        assert "Traceback" not in error
+    assert Counter(flow.lines()) == Counter(dataids)
+    assert Counter(flow.outcomes()) == {"DONE": chunks}
+    assert set(flow.states().values()) == {"DONE"}
+
+
+def test_the_job_may_change_while_it_is_drained(flow: Flow) -> None:
+    """A new revision of the job is taken up between two chunks; nothing is skipped or repeated."""
+    flow.declare()
+    flow.ready("bobin", *map(str, range(20)))
+    flow.script(
+        "loadbob.sh",
+        'echo "$dataid" >> ran; echo "$COLOUR" >> colours; until test -e go; do sleep 0.01; done',
+    )
+    draining = flow.start("--drain", "loadbob.sh")
+    wait_until(flow.lines)
+    flow.declare(ONE_JOB + '[job.loadbob.environment]\nCOLOUR = "blue"\n')
+    (flow.path / "go").touch()
+    assert finish(draining)[0] == 0
+    assert flow.lines() == [str(number) for number in range(20)]
+    assert flow.lines("colours") == ["", *["blue"] * 19]

@@ -1,0 +1,145 @@
+"""Guards that stand behind another guard: only the bare statement shows that they hold.
+
+Each function gives a statement a chance it must not take; the verbs above would not even ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dataflow.model.records import Run
+from dataflow.model.status import RunOutcome
+from tests.store.world import LEASE_SECONDS, World
+
+if TYPE_CHECKING:
+    from dataflow.store.database import Transaction
+
+Answer = TypeVar("Answer")
+
+ENDINGS: dict[str, dict[str, Any]] = {
+    "finish.work_done": {"stale": False},
+    "finish.work_failed": {"reason": "", "retries": 0, "retry_delay_seconds": 0.0},
+    "finish.work_ended": {"reason": "", "state": "FAILED"},
+    "finish.work_returned": {"reason": "", "delay_seconds": 0.0},
+    "claim.free_work": {"reason": "", "max_losses": 10, "delay_seconds": 5.0},
+    "operate.revoke_work": {"reason": "", "state": "FAILED"},
+}
+"""The statements that take work from a run, with what else they are told."""
+
+
+def run_of(world: World) -> Run:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    return world.take("to_clean")
+
+
+def bare(world: World, statement: Callable[[Transaction], Answer]) -> Answer:
+    return world.store.database.write(statement)
+
+
+def ending_of_work_that_another_run_holds(query: str) -> Callable[[World], None]:
+    def scenario(world: World) -> None:
+        old = run_of(world)
+        world.advance(LEASE_SECONDS)
+        world.take("to_clean", claimant="second")
+        where = {"work_id": old.work_id, "run_id": old.run_id}
+        assert bare(world, lambda tx: tx.find(query, **where, **ENDINGS[query])) is None
+        assert world.state("to_clean", "1") == "RUNNING"
+
+    return scenario
+
+
+def ending_of_work_that_is_not_running(query: str) -> Callable[[World], None]:
+    def scenario(world: World) -> None:
+        run = run_of(world)
+        world.finish(run, RunOutcome.INVALID)
+        where = {"work_id": run.work_id, "run_id": run.run_id}
+        assert bare(world, lambda tx: tx.find(query, **where, **ENDINGS[query])) is None
+        assert world.state("to_clean", "1") == "INVALID"
+
+    return scenario
+
+
+def remembering_another_script(world: World) -> None:
+    job_id = run_of(world).job_id
+    for path, changed in (("/etl/clean.sh", 1), ("/elsewhere/clean.sh", 0)):
+        where = {"job_id": job_id, "script_path": path}
+        assert bare(world, lambda tx, where=where: tx.run("claim.set_script_path", **where)) == changed
+
+
+def taking_work_that_is_not_as_it_was_found(world: World) -> None:
+    run = run_of(world)
+    world.finish(run)
+    where = {"work_id": run.work_id, "run_id": run.run_id + 1, "state": "CLAIMABLE"}
+    assert bare(world, lambda tx: tx.find("claim.take", **where)) is None
+
+
+def taking_work_for_a_run_older_than_its_last(world: World) -> None:
+    run = run_of(world)
+    world.finish(run, RunOutcome.INTERRUPTED)
+    where = {"work_id": run.work_id, "run_id": run.run_id, "state": "CLAIMABLE"}
+    assert bare(world, lambda tx: tx.find("claim.take", **where)) is None
+
+
+def freeing_a_live_run(world: World) -> None:
+    run = run_of(world)
+    assert _freed(world, run, []) is None
+    assert world.renew(run) == {run.run_id}
+
+
+def freeing_an_ended_run(world: World) -> None:
+    run = run_of(world)
+    world.finish(run)
+    assert _freed(world, run, ["first"]) is None
+    assert world.outcome(run) == "DONE"
+
+
+def freeing_a_run_of_the_boot_before(world: World) -> None:
+    run = run_of(world)
+    world.poke("UPDATE run SET clock_id = 'the boot before'")
+    assert _freed(world, run, []) is not None
+
+
+def freeing_a_run_of_a_dead_claimant(world: World) -> None:
+    assert _freed(world, run_of(world), ["first"]) is not None
+
+
+def listing_live_runs_as_lapsed(world: World) -> None:
+    run = run_of(world)
+    assert world.store.list_lapsed(run.job_id, ()) == []
+
+
+def listing_ended_runs_as_lapsed(world: World) -> None:
+    run = run_of(world)
+    world.finish(run)
+    world.advance(LEASE_SECONDS)
+    assert world.store.list_lapsed(run.job_id, ()) == []
+
+
+def resubmitting_running_work(world: World) -> None:
+    run = run_of(world)
+
+    def statement(tx: Transaction) -> list[Any]:
+        batch = tx.batch([("1", "")])
+        return tx.rows("operate.resubmit", job_id=run.job_id, reason="", priority=None, **batch)
+
+    assert bare(world, statement) == []
+    assert world.state("to_clean", "1") == "RUNNING"
+
+
+def marking_work_that_is_not_as_it_was_found(world: World) -> None:
+    run = run_of(world)
+    where = {"work_id": run.work_id, "from_state": "CLAIMABLE", "state": "FAILED", "reason": ""}
+    assert bare(world, lambda tx: tx.run("operate.mark", **where)) == 0
+
+
+def moving_a_calendar_that_somebody_moved(world: World) -> None:
+    dataset_id = world.dataset("days", grain="daily")
+    world.poke(f"INSERT INTO calendar (dataset_id, expression, due_at) VALUES ({dataset_id}, '@daily', 200)")
+    where = {"dataset_id": dataset_id, "cursor_at": 0.0, "due_at": 300.0, "was_due_at": 100.0}
+    assert bare(world, lambda tx: tx.run("registration.move_calendar", **where)) == 0
+
+
+def _freed(world: World, run: Run, dead: list[str]) -> Any:
+    return bare(world, lambda tx: tx.find("claim.free_run", run_id=run.run_id, reason="", **tx.names(dead)))
