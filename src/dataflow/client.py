@@ -10,20 +10,25 @@ from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import prepare
 from dataflow.config.settings import load_config
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.record import replace
 from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import answers_text, missing_outputs, publications_for, refused
+from dataflow.runjob.endings import answers_text, missing_outputs, not_started, publications_for, refused
+from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.heartbeat import Heartbeat
 from dataflow.runjob.lock import ClaimantLock, is_dead
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
+from dataflow.runjob.spawn import run_to_end
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
 from dataflow.store.opening import open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dataflow.actions.prepare import Prepared
     from dataflow.config.settings import Config
@@ -71,13 +76,16 @@ class ClaimedRun:
         for item in self._prepared.inputs:
             if item.source.dataset.name == dataset:
                 return item.location
-        raise errors.UnknownName(f"Job {self.run.job} has no input or output {dataset}.")
+        raise errors.UnknownName(
+            f"Job {self.run.job} has no input or output {dataset}. See: dataflow job show {self.run.job}"
+        )
 
     def password(self, dataset: str) -> str:
         """The password of one of the run's own datasets."""
         if dataset not in self._passwords:
             raise errors.UnknownName(
-                f"No password is kept for {dataset} among the datasets of {self.run.job}."
+                f"No password is kept for {dataset} among the datasets of {self.run.job}. "
+                f"Set one: dataflow dataset add {dataset} --password-stdin"
             )
         return self._passwords[dataset]
 
@@ -101,14 +109,35 @@ class ClaimedRun:
         self._lost = self.lost
         self._heartbeat = heartbeat
 
-    def ending(self) -> Ending:
-        """How the run ends when its body has ended well: with its outputs, or INVALID if one is not there."""
+    def ending(self, checks: Mapping[str, tuple[str, ...]]) -> Ending:
+        """How the run ends when its body has ended well: with its outputs, or INVALID if one is not right."""
         answers = answers_text(self.answers)
-        missing = missing_outputs(self._prepared)
-        if missing:
-            return Ending(self.run, RunOutcome.INVALID, 0, missing, answers)
-        given = publications_for(self._prepared, (), self._rows)
+        wrong = missing_outputs(self._prepared)
+        passed = []
+        for name, _ in self._prepared.outputs:
+            if not wrong and name in checks:
+                wrong = self.check(name, checks[name])
+                passed.append(name)
+        if wrong:
+            return Ending(self.run, RunOutcome.INVALID, 0, wrong, answers)
+        given = publications_for(self._prepared, passed, self._rows)
         return Ending(self.run, RunOutcome.DONE, 0, "", answers, given)
+
+    def check(self, dataset: str, command: tuple[str, ...]) -> str:
+        """Runs a dataset's check in the environment a script would have; says what is wrong, or nothing."""
+        told = describe(self._prepared) | password_variables(self._prepared.plan, self._passwords)
+        code = run_to_end(command, dict(os.environ) | told)
+        return f"the check of {dataset} exited with {code}" if code else ""
+
+    def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
+        """The ending of a run one of whose inputs does not pass its check; None when all do."""
+        for item in self._prepared.inputs:
+            name = item.source.dataset.name
+            if name in checks and not (item.pin and item.pin.checked):
+                wrong = self.check(name, checks[name])
+                if wrong:
+                    return not_started(self._prepared, f"valid? no: {wrong}")
+        return None
 
 
 class Flow:
@@ -153,6 +182,8 @@ class Flow:
         renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is published.
         """
         plan = get_plan(self._store, job)
+        if dataid is not None:
+            dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
         passwords = open_passwords(plan, self._passphrase)
         claimed, plan = self._take(plan, dataid, passwords)
         if claimed is None:
@@ -166,7 +197,7 @@ class Flow:
             outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
             self._finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
             raise
-        ending = claimed.ending()
+        ending = claimed.ending(self._config.checks)
         self._finish(plan, ending)
         if ending.outcome is RunOutcome.INVALID:
             reason = f"{job} {claimed.dataid} is INVALID: {ending.reason}. Nothing was published."
@@ -190,8 +221,7 @@ class Flow:
         """The first work whose five answers let it start; work that must wait is handed back on the way."""
         while True:
             request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
-            for name in request.dead:
-                kill_orphans(name)
+            request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
             began_at = boottime()
             _, result, plan = finish_and_claim(self._store, plan, (), request)
             if not result.runs:
@@ -199,9 +229,10 @@ class Flow:
             prepared = prepare(
                 self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
             )
-            refusal = refused(prepared)
+            claimed = ClaimedRun(prepared, passwords, began_at)
+            refusal = refused(prepared) or claimed.refused_input(self._config.checks)
             if refusal is None:
-                return ClaimedRun(prepared, passwords, began_at), plan
+                return claimed, plan
             self._finish(plan, refusal)
 
     def _finish(self, plan: Plan, ending: Ending) -> None:

@@ -125,8 +125,22 @@ def test_dry_run_shows_what_would_be_given_and_changes_nothing(flow: Flow) -> No
     assert "nothing" in nothing
 
 
+def test_dry_run_and_why_of_a_calendar_job_with_a_staged_output_change_nothing(flow: Flow) -> None:
+    flow.declare(
+        '[dataset.bobout]\ngrain = "daily"\nlocation = "out/{dataid}/{run_id}"\n[job.loadbob]\n'
+        'out = ["bobout"]\nschedule = "@daily"\nstart = "2024-03-01"\nend = "2024-03-03"\ncatchup = true\n'
+    )
+    flow.script("loadbob.sh")
+    before = _everything(flow)
+    assert "would claim loadbob 2024-03-01" in flow.runjob("--dry-run", "loadbob.sh").stdout
+    assert "2024-03-02" in flow.runjob("--dry-run", "--dataid", "2024-03-02", "loadbob.sh").stdout
+    flow.dataflow("why", "loadbob")
+    assert _everything(flow) == before
+    assert not (flow.path / "out").exists()
+
+
 def _everything(flow: Flow) -> list[object]:
-    tables = ("work", "run", "chunk", "work_input", "journal", "job", "run_input")
+    tables = ("work", "run", "chunk", "work_input", "journal", "job", "run_input", "calendar")
     return [flow.select(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
 
 
@@ -144,6 +158,18 @@ def test_a_script_found_on_the_path_is_the_job_without_its_extension(sqlite_flow
     sqlite_flow.script("bin/loadbob.sh")
     sqlite_flow.runjob("loadbob.sh", env={"PATH": f"{sqlite_flow.path}/bin:{os.environ['PATH']}"})
     assert sqlite_flow.lines() == ["1"]
+
+
+def test_a_failed_attempt_is_retried_after_its_delay_until_none_is_left(flow: Flow) -> None:
+    flow.declare(ONE_JOB + 'retries = 2\nretry_delay = "0.2s"\n')
+    flow.ready("bobin", "1", "2")
+    flow.script("loadbob.sh", RECORDS + '; test "$dataid" = 2')
+    flow.runjob("--drain", "loadbob.sh", code=1)
+    assert flow.states() == {"1": "WAITING", "2": "DONE"}
+    wait_until(lambda: flow.runjob("--drain", "loadbob.sh", code=None) and flow.states()["1"] == "FAILED")
+    assert flow.lines().count("1") == 3
+    assert [run.attempt for run in flow.runs() if run.dataid == "1"] == [1, 2, 3]
+    assert flow.outcomes().count("FAILED") == 3
 
 
 def test_the_same_job_from_another_path_warns_and_runs(flow: Flow) -> None:

@@ -20,7 +20,7 @@ class Raced(NamedTuple):
 
 
 def race(world: World, first: Doing, second: Doing, after: str = "") -> Raced:
-    """Holds the first one open just before its commit, or after a query, until the second ends or waits for it."""
+    """Holds the first open before its commit, or after a query, until the second has ended or waits."""
     database = Pausing(world.store.database.separate(PATIENCE_SECONDS), after)
     held, other = world.beside(database), world.beside()
     one = Beside(database, lambda: _outcome(first, held))
@@ -60,7 +60,8 @@ def _wrong_counts(world: World) -> list[tuple[Any, ...]]:
         JOIN job_input x ON x.job_id = w.job_id AND x.position = i.position
         WHERE i.present <> (SELECT count(*) FROM chunk c
                             WHERE c.dataset_id = x.dataset_id AND c.dataid = w.dataid AND {READY})
-           OR (SELECT count(*) FROM work_input y WHERE y.work_id = w.work_id AND y.present < y.needed) <> w.missing"""
+           OR w.missing <> (SELECT count(*) FROM work_input y
+                            WHERE y.work_id = w.work_id AND y.present < y.needed)"""
     )
 
 
@@ -69,7 +70,8 @@ def _wrong_states(world: World) -> list[tuple[Any, ...]]:
         """SELECT work_id, dataid, state, missing FROM work
         WHERE (state = 'CLAIMABLE' AND missing > 0)
            OR (state = 'WAITING' AND missing = 0 AND not_before IS NULL)
-           OR (state = 'RUNNING') <> EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND r.ended_at IS NULL)"""
+           OR (state = 'RUNNING') <> EXISTS (SELECT 1 FROM run r
+                                             WHERE r.run_id = work.run_id AND r.ended_at IS NULL)"""
     )
 
 
@@ -77,7 +79,8 @@ def _skipped(world: World) -> list[tuple[Any, ...]]:
     """Ready chunks that gave a consumer no work."""
     return world.select(
         f"""SELECT x.job_id, c.dataid FROM chunk c JOIN job_input x ON x.dataset_id = c.dataset_id
-        WHERE {READY} AND NOT EXISTS (SELECT 1 FROM work w WHERE w.job_id = x.job_id AND w.dataid = c.dataid)"""
+        WHERE {READY}
+          AND NOT EXISTS (SELECT 1 FROM work w WHERE w.job_id = x.job_id AND w.dataid = c.dataid)"""
     )
 
 

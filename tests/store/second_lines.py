@@ -63,9 +63,11 @@ def ending_of_work_that_is_not_running(query: str) -> Callable[[World], None]:
 
 def remembering_another_script(world: World) -> None:
     job_id = run_of(world).job_id
-    for path, changed in (("/etl/clean.sh", 1), ("/elsewhere/clean.sh", 0)):
-        where = {"job_id": job_id, "script_path": path}
-        assert bare(world, lambda tx, where=where: tx.run("claim.set_script_path", **where)) == changed
+
+    def remember(path: str) -> int:
+        return bare(world, lambda tx: tx.run("claim.set_script_path", job_id=job_id, script_path=path))
+
+    assert (remember("/etl/clean.sh"), remember("/elsewhere/clean.sh")) == (1, 0)
 
 
 def taking_work_that_is_not_as_it_was_found(world: World) -> None:

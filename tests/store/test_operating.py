@@ -237,6 +237,16 @@ def test_acknowledging_does_not_touch_a_later_run_or_a_live_one(world: World, ru
     assert not world.claim("to_clean")
 
 
+def test_a_revoked_run_that_is_over_does_not_replace_a_missing_input(world: World, run: Run) -> None:
+    world.cancel(run)
+    world.resubmit("to_clean", "1")
+    world.withdraw("raw", "1")
+    world.store.acknowledge(run.run_id, "first")
+    assert world.state("to_clean", "1") == "WAITING"
+    world.ready("raw", "1")
+    world.take("to_clean", "1")
+
+
 def test_acknowledging_does_not_end_the_wait_of_a_later_run(world: World, run: Run) -> None:
     world.cancel(run)
     later = world.force("to_clean", "1")
@@ -281,6 +291,14 @@ def test_purging_keeps_the_last_run_of_work_that_published_nothing(world: World,
     world.finish(run, RunOutcome.FAILED)
     world.store.purge("2999-01-01T00:00:00Z")
     assert [row.run_id for row in world.store.list_runs()] == [run.run_id]
+
+
+def test_purging_keeps_the_run_that_made_what_is_published(world: World, run: Run) -> None:
+    world.finish(run)
+    world.resubmit("to_clean", "1")
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    world.store.purge("2999-01-01T00:00:00Z")
+    assert run.run_id in {row.run_id for row in world.store.list_runs()}
 
 
 def test_purging_keeps_the_run_that_left_a_chunk_dirty(world: World, run: Run) -> None:

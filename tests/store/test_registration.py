@@ -103,6 +103,16 @@ def test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for(world: Worl
     assert world.state("to_clean", "9") == ""
 
 
+def test_work_whose_input_is_there_is_kept_when_another_is_added(world: World) -> None:
+    world.chain("raw", "clean")
+    world.dataset("rates")
+    world.ready("raw", "1")
+    world.hold("to_clean", "1")
+    world.job("to_clean", ["raw", "rates"], ["clean"])
+    assert world.work("to_clean", "1").hold
+    assert world.present("to_clean", "1") == [(1, 1), (1, 0)]
+
+
 def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
@@ -110,6 +120,7 @@ def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World
     world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
     world.job("to_clean", ["other"], ["clean"])
     assert world.states("to_clean") == {"1": "WAITING"}
+    assert world.present("to_clean", "1") == [(1, 0)]
 
 
 def test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
@@ -119,6 +130,7 @@ def test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it(world: World) -
     world.mark("to_clean", "1", WorkState.FAILED)
     world.job("to_clean", ["other"], ["clean"])
     assert world.states("to_clean") == {"1": "FAILED"}
+    assert world.present("to_clean", "1") == [(1, 0)]
 
 
 def test_a_change_of_inputs_keeps_waits_holds_and_running_work(world: World) -> None:

@@ -33,11 +33,16 @@ def finish_and_claim(
 
 
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
-    """What a claim would give now; nothing is claimed."""
+    """What a claim would give now; nothing is claimed or changed."""
     result = store.preview(plan, request)
     while result.again:
-        plan = prepare_again(store, plan, result.again)
-        result = store.preview(plan, request)
+        if result.again == "calendar":
+            from dataflow.actions.calendar import preview_due_intervals
+
+            result = store.preview(plan, request, lambda tx: preview_due_intervals(tx, plan, store.actor))
+        else:
+            plan = prepare_again(store, plan, result.again)
+            result = store.preview(plan, request)
     return result, plan
 
 

@@ -18,13 +18,32 @@ def resolve_location(template: str, project_dir: str, **fields: object) -> str:
         place = place.replace("{" + name + "}", str(fields.get(name, "")))
     if place.startswith("file://"):
         place = place[7:]
+    return absolute_place(place, project_dir)
+
+
+def absolute_place(place: str, project_dir: str) -> str:
+    """A place as a command can use it: a published path without a root counts from the project folder."""
     return os.path.join(project_dir, place) if place and is_local(place) else place
+
+
+def published_place(place: str, template: str, project_dir: str) -> str:
+    """A place as it is published: that of a relative template is found from any reader's project folder."""
+    return place if template.startswith("/") else place.removeprefix(os.path.join(project_dir, ""))
 
 
 def is_local(place: str) -> bool:
     """True for a path on this machine, False for anything with a scheme (`s3://…`, `jdbc:…`)."""
     scheme, found, _ = place.partition("://")
     return not (found and "/" not in scheme) and not place.startswith("jdbc:")
+
+
+def why_not_writable(folder: str) -> str:
+    """Why a folder that may not exist yet cannot be made or written, or nothing; touches nothing."""
+    while not os.path.lexists(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        return f"{folder} is not a folder"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} is not writable for this user"
 
 
 def measure(place: str) -> int | None:

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import os
 
-from dataflow.actions.locations import is_local, measure, resolve_location
+from dataflow.actions.locations import (
+    absolute_place,
+    is_local,
+    measure,
+    resolve_location,
+    why_not_writable,
+)
 from dataflow.errors import BadInput
 from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import needed_dataids
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +38,11 @@ class InputChunk:
     pin: Pin | None
     location: str
 
+    @property
+    def name(self) -> str:
+        """The chunk's name."""
+        return f"{self.source.dataset.name}/{self.dataid}"
+
 
 @record
 class Prepared:
@@ -42,6 +53,7 @@ class Prepared:
     inputs: tuple[InputChunk, ...]
     outputs: tuple[tuple[str, str], ...]
     answers: tuple[Answer, ...]
+    project_dir: str
     superseded: str = ""
 
     @property
@@ -54,25 +66,39 @@ def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: s
     """Puts the facts of a run, as they are now, together and answers the five questions."""
     if store.database.dialect == "postgres" and _may_race(plan, run):
         run = store.refresh(plan, run)
-    return ask(store, plan, run, project_dir, environment)
+    prepared = ask(store, plan, run, project_dir, environment)
+    if not any(item.dataset.staged for item in plan.outputs):
+        return prepared
+    located = answer_located(plan, prepared.inputs, prepared.outputs)
+    answers = [located if answer.question is Question.LOCATED else answer for answer in prepared.answers]
+    return replace(prepared, answers=tuple(answers))
 
 
 def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Answers the five questions from the facts that a claim, or the preview of one, gave."""
+    """Answers the five questions from what a claim, or the preview of one, gave; looks only, makes nothing."""
     fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
-    outputs = tuple(
-        (item.dataset.name, _place(item.dataset.location, project_dir, item.dataset.name, run.dataid, fields))
-        for item in plan.outputs
-    )
+    outputs = list_outputs(plan, run.dataid, project_dir, fields)
     answers = (
         answer_ready(inputs),
         answer_right(plan, run.dataid, inputs),
-        answer_located(plan, inputs, outputs),
+        answer_located(plan, inputs, ()),
         answer_valid(inputs),
         answer_safe(plan, run, inputs),
     )
-    return Prepared(run, plan, inputs, outputs, answers, _superseded(store, plan, run.dataid))
+    newer = list_newer_snapshots(store, plan, run.dataid)
+    return Prepared(run, plan, inputs, outputs, answers, project_dir, newer[0] if newer else "")
+
+
+def make_folders(prepared: Prepared) -> str:
+    """Makes the folders that staged outputs go into; says why not if one cannot be made."""
+    for _, place in _list_staged(prepared.plan, prepared.outputs):
+        folder = _folder_of(place)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            return f"the folder {folder} cannot be made: {error.strerror}"
+    return ""
 
 
 def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object]) -> tuple[InputChunk, ...]:
@@ -85,20 +111,27 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
             source.mapping, run.dataid, grain, plan.timezone, plan.job.start or None
         ):
             pin = pinned.get((source.position, dataid))
-            location = pin.location if pin and pin.location else ""
-            if not location:
-                location = _place(source.dataset.location, project_dir, source.dataset.name, dataid, fields)
-            found.append(InputChunk(source, dataid, pin, location))
+            place = _input_place(source, dataid, pin, project_dir, fields)
+            found.append(InputChunk(source, dataid, pin, place))
     return tuple(found)
+
+
+def list_outputs(
+    plan: Plan, dataid: str, project_dir: str, fields: dict[str, object]
+) -> tuple[tuple[str, str], ...]:
+    """The name of every output and the place it goes to."""
+    return tuple(
+        (item.dataset.name, _place(item.dataset.location, project_dir, item.dataset.name, dataid, fields))
+        for item in plan.outputs
+    )
 
 
 def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:
     """Are the inputs published, and at which versions?"""
     parts = []
     for item in inputs:
-        name = f"{item.source.dataset.name}/{item.dataid}"
         parts.append(
-            (YES, f"{name} version {item.pin.version}") if item.pin else (NO, f"{name} is not ready")
+            (YES, f"{item.name} version {item.pin.version}") if item.pin else (NO, f"{item.name} is not ready")
         )
     return combine(Question.READY, parts or [(YES, "it needs no input")], "")
 
@@ -113,35 +146,25 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
     for item in inputs:
         if item.pin and item.pin.size is not None and is_local(item.location):
             found = measure(item.location)
-            name = f"{item.source.dataset.name}/{item.dataid}"
             if found == item.pin.size:
-                parts.append((YES, f"{name} has the {found} bytes recorded"))
+                parts.append((YES, f"{item.name} has the {found} bytes recorded"))
             elif found is not None:
-                parts.append(
-                    (NO, f"{name} has {found} bytes, {item.pin.size} were recorded when it was published")
-                )
+                text = f"{item.name} has {found} bytes, {item.pin.size} were recorded when it was published"
+                parts.append((NO, text))
     return combine(Question.RIGHT, parts, "")
 
 
 def answer_located(
     plan: Plan, inputs: tuple[InputChunk, ...], outputs: tuple[tuple[str, str], ...]
 ) -> Answer:
-    """Does each location resolve here, and is the input there?"""
-    parts = []
-    for item in inputs:
-        name = f"{item.source.dataset.name}/{item.dataid}"
-        if not item.location:
-            parts.append((NOT_CHECKED, f"{item.source.dataset.name} declares no location"))
-        elif not is_local(item.location):
-            parts.append((NOT_CHECKED, f"{name} at {item.location} is not on this machine"))
-        elif os.path.exists(item.location):
-            parts.append((YES, f"{name} is at {item.location}"))
+    """Does each location resolve here, is the input there, and can the staged output be put there?"""
+    parts = [_is_there(item) for item in inputs]
+    for name, place in _list_staged(plan, outputs):
+        reason = why_not_writable(_folder_of(place))
+        if reason:
+            parts.append((NO, f"{name} cannot be written to {place}: {reason}"))
         else:
-            parts.append((NO, f"{name} is not at {item.location}"))
-    staged = {item.dataset.name for item in plan.outputs if item.dataset.staged}
-    for name, place in outputs:
-        if name in staged and is_local(place):
-            parts.append(_can_stage(name, place))
+            parts.append((YES, f"{name} goes to {place}"))
     return combine(Question.LOCATED, parts, "there is nothing to look for")
 
 
@@ -149,11 +172,10 @@ def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
     """Did the producer's checks pass?"""
     parts = []
     for item in inputs:
-        name = f"{item.source.dataset.name}/{item.dataid}"
         if item.pin and item.pin.checked:
-            parts.append((YES, f"{name}: {item.pin.checked}"))
+            parts.append((YES, f"{item.name}: {item.pin.checked}"))
         else:
-            parts.append((NOT_CHECKED, f"{name} was published without a check"))
+            parts.append((NOT_CHECKED, f"{item.name} was published without a check"))
     return combine(Question.VALID, parts, "it reads nothing")
 
 
@@ -162,8 +184,7 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
     parts = []
     for item in inputs:
         if item.pin and item.pin.dirty_run_id not in (None, run.run_id):
-            name = f"{item.source.dataset.name}/{item.dataid}"
-            parts.append((NO, f"{name} is being overwritten by run {item.pin.dirty_run_id}"))
+            parts.append((NO, f"{item.name} is being overwritten by run {item.pin.dirty_run_id}"))
     in_place = {item.dataset.name for item in plan.outputs if not item.dataset.staged}
     for chunk in run.replaces:
         if chunk.dataset in in_place and chunk.readers:
@@ -172,26 +193,32 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
     return combine(Question.SAFE, parts or [(YES, "no other writer or reader; credentials open")], "")
 
 
-def newer_snapshot(store: Store, dataset_id: int, dataid: str, grain: str) -> str | None:
-    """The published dataid that an in-place snapshot of this dataid would wrongly replace."""
-    newest = store.find("reading.newest_chunk", dataset_id=dataset_id)
-    if newest is not None and newest[1] > sort_key(dataid, Grain(grain)):
-        return str(newest[0])
-    return None
-
-
-def _superseded(store: Store, plan: Plan, dataid: str) -> str:
-    """Says which newer snapshot this one would overwrite in place; empty when there is none."""
+def list_newer_snapshots(store: Store, plan: Plan, dataid: str) -> list[str]:
+    """Says, per output, which newer snapshot this dataid's would wrongly replace in place."""
+    found = []
     for item in plan.outputs:
-        if item.dataset.mode == "snapshot" and not item.dataset.staged:
-            newer = newer_snapshot(store, item.dataset_id, dataid, item.dataset.grain)
-            if newer is not None:
-                return f"{item.dataset.name} already holds the newer snapshot {newer}"
-    return ""
+        dataset = item.dataset
+        # With a place for each dataid or each run nothing is replaced, however old it is.
+        if dataset.mode != "snapshot" or dataset.staged or "{dataid}" in dataset.location:
+            continue
+        newest = store.find("reading.newest_chunk", dataset_id=item.dataset_id)
+        if newest is not None and newest[1] > sort_key(dataid, Grain(dataset.grain)):
+            found.append(f"{dataset.name} already holds the newer snapshot {newest[0]}")
+    return found
 
 
 def _may_race(plan: Plan, run: Run) -> bool:
     return bool(run.replaces) or any(not item.dataset.staged for item in plan.inputs)
+
+
+def _input_place(
+    source: PlanInput, dataid: str, pin: Pin | None, project_dir: str, fields: dict[str, object]
+) -> str:
+    if pin and pin.location:
+        return absolute_place(pin.location, project_dir)
+    if source.dataset.staged:
+        return ""  # its template names the run that wrote it, which only its own publication knows
+    return _place(source.dataset.location, project_dir, source.dataset.name, dataid, fields)
 
 
 def _place(template: str, project_dir: str, dataset: str, dataid: str, fields: dict[str, object]) -> str:
@@ -200,11 +227,23 @@ def _place(template: str, project_dir: str, dataset: str, dataid: str, fields: d
     )
 
 
-def _can_stage(name: str, place: str) -> tuple[Verdict, str]:
-    """Makes the folder a staged output goes into."""
-    folder = os.path.dirname(place.rstrip("/"))
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        return NO, f"{name} cannot be written to {folder}: {error.strerror}"
-    return YES, f"{name} goes to {place}"
+def _is_there(item: InputChunk) -> tuple[Verdict, str]:
+    if not item.location and item.source.dataset.staged:
+        return NO, f"{item.name} was published without a place" if item.pin else f"{item.name} is not published"
+    if not item.location:
+        return NOT_CHECKED, f"{item.source.dataset.name} declares no location"
+    if not is_local(item.location):
+        return NOT_CHECKED, f"{item.name} at {item.location} is not on this machine"
+    if os.path.exists(item.location):
+        return YES, f"{item.name} is at {item.location}"
+    return NO, f"{item.name} is not at {item.location}"
+
+
+def _list_staged(plan: Plan, outputs: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """The staged outputs that go to this machine, with their places."""
+    staged = {item.dataset.name for item in plan.outputs if item.dataset.staged}
+    return [(name, place) for name, place in outputs if name in staged and is_local(place)]
+
+
+def _folder_of(place: str) -> str:
+    return os.path.dirname(place.rstrip("/"))

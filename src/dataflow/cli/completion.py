@@ -91,9 +91,9 @@ def candidates(program: str, typed: list[str], current: str, context: Context) -
 
 
 def _after_runjob(typed: list[str], current: str, context: Context) -> list[str]:
-    from dataflow.cli.runjob import _parser
+    from dataflow.cli.runjob import parser
 
-    return _after(_parser("RunJob"), typed, current, context, "")
+    return _after(parser("RunJob"), typed, current, context, "")
 
 
 def _after(

@@ -26,6 +26,7 @@ class Context:
         self._config: Config | None = None
         self._store: Store | None = None
         self._passphrase: str | None = None
+        self._opened_password: str | None = None
 
     @property
     def config(self) -> Config:
@@ -90,6 +91,10 @@ class Context:
         """Talk, on stderr, apart from the data on stdout."""
         print(text, file=sys.stderr)
 
+    def list_secrets(self) -> list[str]:
+        """The secrets opened so far: the passphrase and the store's password."""
+        return [secret for secret in (self._passphrase, self._opened_password) if secret]
+
     def close(self) -> None:
         """Ends the connection to the store, if there is one."""
         if self._store is not None:
@@ -98,11 +103,12 @@ class Context:
 
     def _store_password(self) -> str | None:
         config = self.config
-        if config.store_password is not None or config.store_password_record is None:
-            return config.store_password
-        from dataflow.secrets.cipher import decrypt
+        self._opened_password = config.store_password
+        if config.store_password is None and config.store_password_record is not None:
+            from dataflow.secrets.cipher import decrypt
 
-        return decrypt(config.store_password_record, self.passphrase(), "store")
+            self._opened_password = decrypt(config.store_password_record, self.passphrase(), "store")
+        return self._opened_password
 
 
 def _ask() -> str:

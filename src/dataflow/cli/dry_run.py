@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataflow.actions.claim import preview
 from dataflow.actions.names import get_plan
 from dataflow.actions.prepare import ask
-from dataflow.actions.shell_names import shell_name
 from dataflow.actions.why import why
 from dataflow.model.records import ClaimRequest
-from dataflow.runjob.environment import describe
-from dataflow.runjob.session import claimant_of
+from dataflow.runjob.environment import describe, password_variables
+from dataflow.runjob.session import claimant_of, with_canonical_dataid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
     """Prints the run that a claim would give; claims nothing."""
     store = context.store
     plan = get_plan(store, request.job)
+    request = with_canonical_dataid(request, plan)
     claimant = claimant_of(request, "0" * 16)
     lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
     asked = ClaimRequest(claimant, ("dry-run",), lease, grace, request.dataid)
@@ -35,9 +35,8 @@ def show_claim(request: JobRequest, context: Context) -> int:
     told = describe(prepared)
     told["DATAFLOW_RUN_ID"] = "(the next)"
     datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
-    for dataset in datasets:
-        if dataset.encryptedpass:
-            told[shell_name(dataset.name) + "_password"] = MASK
+    kept = {dataset.name: MASK for dataset in datasets if dataset.encryptedpass}
+    told |= password_variables(plan, kept)
     print(f"would claim {plan.job.name} {prepared.run.dataid} and run: {' '.join(request.argv)}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")

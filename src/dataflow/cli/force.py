@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.cli.main import Parser
+from dataflow.cli.main import Parser, parse_options
 from dataflow.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def parse_force(argv: list[str]) -> tuple[str | None, str, str, tuple[str, ...]]
     parser.add_argument("--store", metavar="URL", help="sqlite:///path or postgresql://user@host/database")
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataid", metavar="DATAID")
-    args = parser.parse_args(before)
+    args = parse_options(parser, before)
     if not dashes or not command:
         raise UsageError(f"What shall be run? dataflow force {args.job} {args.dataid} -- ./script.sh")
     return args.store, args.job, args.dataid, tuple(command)

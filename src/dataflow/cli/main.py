@@ -142,7 +142,15 @@ def run_word(argv: list[str]) -> int:
 def parse(word: str, argv: list[str]) -> argparse.Namespace:
     """The arguments of one word; UsageError with the nearest option if one is not known."""
     parser, command = build_parser(word)
+    return parse_options(parser, argv, command)
+
+
+def parse_options(
+    parser: argparse.ArgumentParser, argv: list[str], command: argparse.ArgumentParser | None = None
+) -> argparse.Namespace:
+    """The arguments as a parser reads them; UsageError with the nearest option if one is not known."""
     args, unknown = parser.parse_known_args(argv)
+    command = command or parser
     if unknown:
         from dataflow.model.wording import did_you_mean
 

@@ -7,15 +7,13 @@ import sys
 
 from dataflow import failpoints
 from dataflow.cli.context import Context
-from dataflow.errors import DataFlowError, UsageError
+from dataflow.errors import BadInput, DataFlowError, UsageError
 from dataflow.runjob.request import JobRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-    from dataflow.store.store import Store
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,6 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"RunJob: {error}", file=sys.stderr)
         return error.exit_code
+    except FileNotFoundError as error:
+        if error.filename is not None:
+            raise
+        print(
+            "RunJob: the working directory is gone. Change to the project's folder and run it again.",
+            file=sys.stderr,
+        )
+        return DataFlowError.exit_code
     except OSError as error:
         # No descriptors, processes or working directory left. Not 1, which would look like the script's own.
         if os.environ.get("DATAFLOW_DEBUG"):
@@ -40,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_command(argv: list[str], prog: str = "dataflow run") -> int:
     """Does the next work of a job with a script."""
-    args = _parser(prog).parse_args(argv)
+    from dataflow.cli.main import parse_options
+
+    args = parse_options(parser(prog), argv)
     if args.version:
         from dataflow.cli.main import version  # start-up: importlib.metadata is slow
 
@@ -77,11 +85,10 @@ def _run(request: JobRequest, context: Context) -> int:
     from dataflow.runjob.session import run_job  # start-up: --help and --dry-run need no process machinery
 
     failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
-
-    def open_store() -> Store:
-        return context.store
-
-    return run_job(request, open_store, context.passphrase)
+    try:
+        return run_job(request, context)
+    finally:
+        context.close()
 
 
 def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
@@ -91,6 +98,8 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         raise UsageError("-j makes sense only with --drain, which takes one chunk after the other.")
     if args.dataid is not None and args.drain:
         raise UsageError("--dataid names one chunk; --drain takes them all. Give one of the two.")
+    if not 0 <= args.waiting_exit_code <= 255:
+        raise UsageError(f"--waiting-exit-code {args.waiting_exit_code}: an exit code is 0 to 255.")
     kill_command = _kill_argv(args.kill_command)
     return JobRequest(
         config=context.config,
@@ -101,21 +110,27 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         streams=args.streams,
         dataid=args.dataid,
         clean_env=args.clean_env,
-        lease_seconds=_seconds(args.lease),
-        grace_seconds=_seconds(args.grace),
-        timeout_seconds=_seconds(args.timeout),
+        lease_seconds=_seconds("--lease", args.lease),
+        grace_seconds=_seconds("--grace", args.grace),
+        timeout_seconds=_seconds("--timeout", args.timeout, least=0.001),
         kill_command=kill_command,
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
 
 
-def _seconds(text: str | None) -> float | None:
+def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:
     if text is None:
         return None
     from dataflow.config.durations import parse_seconds
 
-    return parse_seconds(text)
+    try:
+        seconds = parse_seconds(text)
+    except BadInput as error:
+        raise BadInput(f"{option}: {error}") from error
+    if seconds < least:
+        raise BadInput(f"{option} {text}: it must be at least {least:g} s.")
+    return seconds
 
 
 def _kill_argv(text: str | None) -> tuple[str, ...]:
@@ -125,57 +140,57 @@ def _kill_argv(text: str | None) -> tuple[str, ...]:
 
     from dataflow.runjob.spawn import find_command
 
-    words = shlex.split(text)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--kill-command {text!r} cannot be read: {error}. Close its quotes.") from error
     if not words:
-        raise UsageError("--kill-command is empty.")
+        raise UsageError("--kill-command is empty. Give a command: --kill-command 'yarn application -kill …'")
     return (find_command(words[0], os.environ.get("PATH", os.defpath), os.getcwd()), *words[1:])
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
+def parser(prog: str) -> argparse.ArgumentParser:
     import argparse
 
     from dataflow.cli.main import Parser
 
-    parser = Parser(
+    made = Parser(
         prog=prog,
-        formatter_class=lambda prog: argparse.HelpFormatter(
-            prog, width=100
-        ),  # start-up: it need not ask the terminal
+        # start-up: with a width it need not ask the terminal
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=100),
         usage=f"{prog} [options] script [args…]",
         description="Claims the next chunk whose inputs are ready, runs the script, and records the outcome.",
     )
-    parser.add_argument(
-        "--job", metavar="NAME", help="the job (default: the script's name without extension)"
-    )
-    parser.add_argument("--drain", action="store_true", help="go on until nothing is claimable")
-    parser.add_argument(
+    made.add_argument("--job", metavar="NAME", help="the job (default: the script's name without extension)")
+    made.add_argument("--drain", action="store_true", help="go on until nothing is claimable")
+    made.add_argument(
         "-j", dest="streams", type=int, default=1, metavar="N", help="streams side by side, with --drain"
     )
-    parser.add_argument("--dataid", metavar="D", help="this chunk and no other")
-    parser.add_argument(
+    made.add_argument("--dataid", metavar="D", help="this chunk and no other")
+    made.add_argument(
         "--dry-run", action="store_true", help="show what would be claimed and given; run nothing"
     )
-    parser.add_argument(
+    made.add_argument(
         "--lease", metavar="TIME", help="how long a claim is good without renewal (default: the job's)"
     )
-    parser.add_argument("--grace", metavar="TIME", help="between SIGTERM and SIGKILL (default: the job's)")
-    parser.add_argument("--timeout", metavar="TIME", help="end the script after this long (exit 124)")
-    parser.add_argument(
+    made.add_argument("--grace", metavar="TIME", help="between SIGTERM and SIGKILL (default: the job's)")
+    made.add_argument("--timeout", metavar="TIME", help="end the script after this long (exit 124)")
+    made.add_argument(
         "--kill-command", metavar="CMD", help="ends work that outlives its process, before a retake"
     )
-    parser.add_argument("--clean-env", action="store_true", help="do not pass on this environment")
-    parser.add_argument(
+    made.add_argument("--clean-env", action="store_true", help="do not pass on this environment")
+    made.add_argument(
         "--waiting-exit-code",
         type=int,
         default=0,
         metavar="N",
         help="exit code when there is nothing to do yet",
     )
-    parser.add_argument("--quiet", "-q", action="store_true", help="say only what needs a look")
-    parser.add_argument("--store", metavar="URL", help="sqlite:///path or postgresql://user@host/database")
-    parser.add_argument("--version", action="store_true", help="show the version")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    return parser
+    made.add_argument("--quiet", "-q", action="store_true", help="say only what needs a look")
+    made.add_argument("--store", metavar="URL", help="sqlite:///path or postgresql://user@host/database")
+    made.add_argument("--version", action="store_true", help="show the version")
+    made.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return made
 
 
 if __name__ == "__main__":

@@ -155,3 +155,11 @@ def _without_password(query: str) -> tuple[str, str | None]:
         else:
             kept.append(part)
     return "&".join(kept), password
+
+
+def find_password(text: str) -> str | None:
+    """The password in a store URL, None if there is none; a URL that cannot be read counts whole as one."""
+    try:
+        return split_store_url(text).password
+    except ConfigError:
+        return text

@@ -37,6 +37,7 @@ VARIABLES = {
 OWN_VARIABLES = {
     "DATAFLOW_RUN_ID": "given to children: the run id",
     "DATAFLOW_CONTEXT": "given to children: path of a JSON file with the run's facts",
+    "DATAFLOW_SECRET_NAMES": "given to children: which of their variables are secrets",
     "DATAFLOW_GUARD_TOKEN": "marks the processes of one run",
     "DATAFLOW_FAILPOINT": "tests only: where to stop or die",
     "DATAFLOW_TEST_POSTGRES": "tests only: URL of a PostgreSQL server to use",

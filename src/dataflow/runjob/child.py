@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from dataflow.errors import BadInput, CannotExecute
+from dataflow.errors import BadInput, CannotExecute, LeaseLost
 from dataflow.runjob.output import OutputPump, RunLog
 from dataflow.runjob.processes import TOKEN_VARIABLE, boottime, join_tokens, kill_escaped, signal_group
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
@@ -74,13 +74,15 @@ class Child:
         return self.steps[0]
 
     def start(self, terminals: tuple[Terminal, Terminal], redactor: Redactor, search_path: str) -> None:
-        """Starts the next command; CannotExecute if there is none such."""
+        """Starts the next command; CannotExecute if there is none such, LeaseLost if it would be too late."""
         argv = [find_command(self.step.argv[0], search_path, os.getcwd()), *self.step.argv[1:]]
         # A token of its own for each command: the guard must find it even if we die before it is announced.
         self.token = self._guard.new_token()
         self.environment[TOKEN_VARIABLE] = join_tokens(self._outer_tokens, self.token)
         if self.kill_command is not None:
             self._guard.set_kill_command(self.token, self.kill_command)
+        if boottime() >= self.kill_at:
+            raise LeaseLost(f"the lease of run {self.run.run_id} ran out before its command was started")
         self._pump = OutputPump(self.log, terminals, (redactor.new_stream(), redactor.new_stream()))
         try:
             self._pid = spawn(argv, self.environment, *self._pump.child_ends)

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 
-from dataflow.actions.locations import is_local, measure
+from dataflow.actions.locations import is_local, measure, published_place
 from dataflow.model.records import Ending, Publication
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.child import TIMED_OUT
@@ -72,6 +72,12 @@ def not_started(prepared: Prepared, reason: str) -> Ending:
     )
 
 
+def too_late(prepared: Prepared, reason: str) -> Ending:
+    """The ending of a run whose lease ran out before its command was started."""
+    answers = answers_text(prepared.answers)
+    return Ending(prepared.run, RunOutcome.INTERRUPTED, reason=reason, answers=answers, untouched=True)
+
+
 def not_executed(prepared: Prepared, reason: str) -> Ending:
     """The ending of a run whose command cannot be executed: handed back, no attempt used."""
     answers = answers_text(prepared.answers)
@@ -127,16 +133,17 @@ def publications_for(
     prepared: Prepared, passed: Sequence[str], rows: Mapping[str, int]
 ) -> tuple[Publication, ...]:
     """What a run that ended well gives out."""
-    staged = {item.dataset.name for item in prepared.plan.outputs if item.dataset.staged}
     return tuple(
         Publication(
             name,
-            location=place if name in staged else "",
+            location=published_place(place, output.dataset.location, prepared.project_dir)
+            if output.dataset.staged
+            else "",
             size=measure(place) if place and is_local(place) else None,
             rows=rows.get(name),
             checked="its check passed" if name in passed else "",
         )
-        for name, place in prepared.outputs
+        for output, (name, place) in zip(prepared.plan.outputs, prepared.outputs, strict=True)
     )
 
 

@@ -8,16 +8,22 @@ from __future__ import annotations
 import json
 import os
 
-from dataflow.actions.shell_names import shell_name
+from dataflow.actions.shell_names import input_prefix, shell_name
+from dataflow.config.store_url import find_password
 from dataflow.model.record import record
+from dataflow.model.records import JobInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dataflow.actions.prepare import Prepared
-    from dataflow.model.records import Dataset
+    from dataflow.model.records import Dataset, Plan
     from dataflow.secrets.redaction import Redactor
+
+
+SECRET_NAMES = "DATAFLOW_SECRET_NAMES"
+"""Tells a RunJob inside a run which of its variables are secrets of that run."""
 
 
 @record
@@ -31,11 +37,29 @@ class Given:
     _hidden = ("inherited", "passwords")
 
 
-def inherited_environment(environ: Mapping[str, str], clean: bool, store_password: bool) -> dict[str, str]:
+def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
+    """The variables of our own environment that are DataFlow's secrets, and the secret in each.
+
+    Among them what an outer RunJob gave to its run, which is no business of a run started inside it.
+    """
+    names = ["PASSKEY", *environ.get(SECRET_NAMES, "").split(",")]
+    if not store_url.startswith("sqlite:"):
+        names.append("PGPASSWORD")
+    found = {name: environ[name] for name in names if environ.get(name)}
+    if "DATAFLOW_STORE" in environ:
+        password = find_password(environ["DATAFLOW_STORE"])
+        if password is not None:
+            found["DATAFLOW_STORE"] = password
+    return found
+
+
+def inherited_environment(
+    environ: Mapping[str, str], clean: bool, secrets: Mapping[str, str]
+) -> dict[str, str]:
     """The part of our own environment that a child is given."""
     if clean:
         return {}
-    hidden = {"PASSKEY", "DATAFLOW_PASSKEY_FILE"} | ({"DATAFLOW_STORE"} if store_password else set())
+    hidden = {*secrets, "DATAFLOW_PASSKEY_FILE", SECRET_NAMES}
     return {name: value for name, value in environ.items() if name not in hidden}
 
 
@@ -57,13 +81,23 @@ def describe(prepared: Prepared) -> dict[str, str]:
     return told
 
 
-def child_environment(given: Given, told: dict[str, str], context: str) -> dict[str, str]:
+def child_environment(given: Given, prepared: Prepared, told: dict[str, str], context: str) -> dict[str, str]:
     """The whole environment of a child."""
-    environment = given.inherited | told
-    for name, password in given.passwords.items():
-        environment[shell_name(name) + "_password"] = password
+    passwords = password_variables(prepared.plan, given.passwords)
+    environment = given.inherited | told | passwords
     environment["DATAFLOW_CONTEXT"] = context
+    if passwords:
+        environment[SECRET_NAMES] = ",".join(passwords)
     return environment
+
+
+def password_variables(plan: Plan, passwords: Mapping[str, str]) -> dict[str, str]:
+    """The variables that carry the passwords of a job's own datasets."""
+    sources = [
+        (input_prefix(JobInput(item.dataset.name, item.mapping)), item.dataset.name) for item in plan.inputs
+    ]
+    sources += [(shell_name(item.dataset.name), item.dataset.name) for item in plan.outputs]
+    return {f"{prefix}_password": passwords[name] for prefix, name in sources if name in passwords}
 
 
 def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:

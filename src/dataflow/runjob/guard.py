@@ -66,6 +66,11 @@ class Guard:
         return cls(name, pid, write_end)
 
     @property
+    def name(self) -> str:
+        """The claimant's token, which every child's token begins with."""
+        return self._name
+
+    @property
     def pid(self) -> int:
         """The guard is a child too: never reap it with waitpid(-1)."""
         return self._pid

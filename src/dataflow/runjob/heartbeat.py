@@ -57,7 +57,7 @@ class Heartbeat:
         return self._wake_read
 
     def keep(self, held: Iterable[Held]) -> None:
-        """The runs to keep from now on; no renewal of any other is under way when this returns."""
+        """The runs to keep from now on; another that is renewed at this moment is not reported lost."""
         with self._lock:
             self._kept = {child.run.run_id: child for child in held}
 
@@ -79,25 +79,24 @@ class Heartbeat:
         os.close(self._wake_write)
 
     def _beat(self) -> None:
-        store = self._store.separate(self._third_seconds)
+        store: Store | None = None
         while not self._stop.wait(min(self._third_seconds / 2, LOOK_SECONDS)):
             with self._lock:
                 kept = dict(self._kept)
-            if kept:
-                self._look_after(store, kept)
-        store.close()
+            try:
+                store = store or self._store.separate(self._third_seconds)
+                if kept:
+                    self._look_after(store, kept)
+            except DataFlowError:
+                pass  # the guard's deadline stands: without a renewal the children are ended in time
+        if store is not None:
+            store.close()
 
     def _look_after(self, store: Store, kept: dict[int, Held]) -> None:
         began_at = boottime()
         due = any(began_at - child.renewed_at >= self._third_seconds / 2 for child in kept.values())
-        try:
-            held = (
-                store.renew(self._claimant, list(kept))
-                if due
-                else store.list_held(self._claimant, list(kept))
-            )
-        except DataFlowError:
-            return  # the guard's deadline stands: without a renewal the children are ended in time
+        ask = store.renew if due else store.list_held
+        held = ask(self._claimant, list(kept))
         if due:
             for run_id in held:
                 kept[run_id].renewed(began_at)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from dataflow import failpoints
-from dataflow.actions.prepare import prepare
-from dataflow.errors import BadInput, CannotExecute
+from dataflow.actions.prepare import make_folders, prepare
+from dataflow.errors import BadInput, CannotExecute, LeaseLost
 from dataflow.runjob import endings
 from dataflow.runjob.child import Child
 from dataflow.runjob.environment import child_environment, describe, write_context
@@ -40,7 +40,7 @@ class Launcher:
         self.guard = guard
         self._request = request
         self._terminals = terminals
-        self._context_dir = os.path.join(os.path.dirname(request.config.log_dir), "context")
+        self._context_path = os.path.join(request.config.project_dir, ".dataflow", "context", guard.name)
         self._contexts: list[str] = []
         self._made = 0
 
@@ -53,6 +53,8 @@ class Launcher:
         refusal = None if self._request.force else endings.refused(prepared)
         if refusal is not None:
             return None, refusal
+        if reason := make_folders(prepared):
+            return None, endings.not_started(prepared, reason)
         try:
             child = self._child(prepared, began_at)
         except OSError as error:
@@ -65,6 +67,8 @@ class Launcher:
         failpoints.reach("before_spawn")
         try:
             child.start(self._terminals, self.given.redactor, self.given.inherited.get("PATH", os.defpath))
+        except LeaseLost as error:
+            return endings.too_late(child.prepared, str(error))
         except (CannotExecute, BadInput) as error:
             child.broken = error
             if child.script_code is not None:
@@ -89,8 +93,9 @@ class Launcher:
         self._contexts.clear()
 
     def _new_context(self) -> str:
+        """A name no other process uses, on this machine or another: it begins with the claimant's token."""
         self._made += 1
-        return os.path.join(self._context_dir, f"{os.getpid()}-{self._made}.json")
+        return f"{self._context_path}-{self._made}.json"
 
     def _child(self, prepared: Prepared, began_at: float) -> Child:
         request, run = self._request, prepared.run
@@ -104,7 +109,7 @@ class Launcher:
         except OSError:
             self._contexts.append(context)
             raise
-        child.give(child_environment(self.given, told, context), context)
+        child.give(child_environment(self.given, prepared, told, context), context)
         if request.timeout_seconds:
             child.timeout_at = boottime() + request.timeout_seconds
         if request.kill_command:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 
 from dataflow.errors import BadInput, ConfigError
 
@@ -42,6 +43,7 @@ class ClaimantLock:
                 f'Cannot create the lock file "{path}": {error.strerror}. '
                 f"Make the folder writable for this user: ls -ld {directory}"
             ) from error
+        _refuse_foreign(directory)
         fcntl.flock(fd, fcntl.LOCK_EX)
         return cls(name, path, fd)
 
@@ -50,7 +52,7 @@ class ClaimantLock:
         return self._fd
 
     def leave_file(self) -> None:
-        """Have `release` leave the file: it proves the death of one who could not record how its runs ended."""
+        """Have `release` leave the file: it proves the death of one who could not record its endings."""
         self._stays = True
 
     def release(self) -> None:
@@ -88,6 +90,29 @@ def remove_dead(directory: str, name: str) -> bool:
         return False
     _unlink(_path_of(directory, name))
     return True
+
+
+def _refuse_foreign(directory: str) -> None:
+    """Below a folder that everybody may write to, such as /tmp, all must be ours and closed to others.
+
+    Otherwise somebody else could have made it first, and replace our lock by one that looks dead.
+    """
+    path = os.path.realpath(directory)
+    ours = []
+    while True:
+        facts = os.lstat(path)
+        if facts.st_mode & stat.S_ISVTX and facts.st_mode & stat.S_IWOTH:
+            break
+        ours.append((path, facts))
+        if path == "/":
+            return
+        path = os.path.dirname(path)
+    for path, facts in ours:
+        if facts.st_uid not in (os.geteuid(), 0) or facts.st_mode & 0o022:
+            raise ConfigError(
+                f"The lock folder {directory} is not safe: {path} belongs to another user, or others may "
+                "write to it. Name another one as lock_dir in dataflow.toml or in DATAFLOW_LOCK_DIR."
+            )
 
 
 def _path_of(directory: str, name: str) -> str:

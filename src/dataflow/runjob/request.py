@@ -7,8 +7,23 @@ from dataflow.model.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Protocol
 
     from dataflow.config.settings import Config
+    from dataflow.store.store import Store
+
+    class Face(Protocol):
+        """Who called: it opens the store and knows the passphrase."""
+
+        @property
+        def store(self) -> Store:
+            """The status store, opened on first use."""
+
+        def passphrase(self) -> str:
+            """The passphrase, asked for on first use."""
+
+        def list_secrets(self) -> list[str]:
+            """The secrets it has opened so far."""
 
 
 @record

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.names import get_plan
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.record import replace
 from dataflow.model.records import Claimant
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.environment import Given, inherited_environment
+from dataflow.runjob.environment import Given, inherited_environment, own_secrets
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dataflow.model.records import Ending, Plan
-    from dataflow.runjob.request import JobRequest
+    from dataflow.runjob.request import Face, JobRequest
     from dataflow.store.store import Store
 
 INTERRUPTED = 128
@@ -31,18 +34,14 @@ FAILED = 1
 LOST = 125
 
 
-def run_job(request: JobRequest, open_store: Callable[[], Store], passphrase: Callable[[], str]) -> int:
+def run_job(request: JobRequest, face: Face) -> int:
     """Does the next work of a job, or all of it with `drain`, and gives RunJob's exit code."""
     restore_process_defaults()
     lock = ClaimantLock.take(request.config.lock_dir, os.urandom(8).hex())
     # The guard is forked before there is a thread or a database connection, so that it holds neither.
     guard = Guard.start(lock.name, (lock.fileno(),))
     try:
-        store = open_store()
-        try:
-            return _work(request, store, passphrase, lock, guard)
-        finally:
-            store.close()
+        return _work(request, face, lock, guard)
     finally:
         guard.stop()
         lock.release()
@@ -69,39 +68,50 @@ def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
     return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
 
 
-def _work(
-    request: JobRequest, store: Store, passphrase: Callable[[], str], lock: ClaimantLock, guard: Guard
-) -> int:
+def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> int:
     terminals = (Terminal(1), Terminal(2))
     report = Report(terminals[1], request.quiet)
-    plan = get_plan(store, request.job)
+    plan = get_plan(face.store, request.job)
+    request = with_canonical_dataid(request, plan)
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
     _warn_other_path(plan, claimant, report)
-    passwords = open_passwords(plan, passphrase)
-    config = request.config
-    inherited = inherited_environment(request.environ, request.clean_env, config.store_password is not None)
-    secrets = [*passwords.values(), *filter(None, (config.passkey, config.store_password))]
-    launcher = Launcher(request, guard, terminals, Given(inherited, passwords, Redactor(secrets)))
-    worker = Worker(request, store, plan, claimant, launcher)
+    launcher = Launcher(request, guard, terminals, _given(request, plan, face))
+    worker = Worker(request, face.store, plan, claimant, launcher)
     try:
         worker.run(terminals, report)
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, store, worker, report)
+    code = _exit_code(request, face.store, worker, report)
     for terminal in terminals:
         terminal.flush(None)
     return code
+
+
+def _given(request: JobRequest, plan: Plan, face: Face) -> Given:
+    """What every child is given: our environment without our secrets, its own datasets' passwords."""
+    secrets = own_secrets(request.environ, request.config.store_url)
+    passwords = open_passwords(plan, face.passphrase)
+    inherited = inherited_environment(request.environ, request.clean_env, secrets)
+    return Given(
+        inherited, passwords, Redactor([*passwords.values(), *secrets.values(), *face.list_secrets()])
+    )
+
+
+def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:
+    """The request with its dataid as the job's grain writes it; BadInput if it is none."""
+    if request.dataid is None:
+        return request
+    return replace(request, dataid=canonical_dataid(request.dataid, Grain(plan.grain), plan.timezone))
 
 
 def _check_lease(request: JobRequest, plan: Plan) -> None:
     """A lease given for this call must still leave time to renew it and to end the children."""
     if request.lease_seconds is None and request.grace_seconds is None:
         return
-    from dataflow.actions.job_rules import (
-        check_lease,
-    )  # start-up: the job's own were checked when it was registered
+    # start-up: the job's own were checked when it was registered
+    from dataflow.actions.job_rules import check_lease
 
     job = plan.job
     check_lease(

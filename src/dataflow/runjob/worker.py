@@ -126,13 +126,16 @@ class Worker:
     ) -> tuple[States, ClaimResult]:
         """One transaction; while the store is away it is tried again as long as the leases may hold."""
         endings = [ending for ending, _ in batch]
-        until = max((child.kill_at for _, child in batch if child is not None), default=0.0)
+        children = [*(child for _, child in batch if child is not None), *self._children.values()]
+        until = max((child.kill_at for child in children), default=0.0)
         repeat = False
         while True:
             try:
                 states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, repeat)
                 return list(states), result
-            except errors.StoreUnreachable as error:
+            except errors.SchemaMismatch:
+                raise
+            except errors.StoreError as error:
                 if boottime() + RETRY_SECONDS >= until:
                     raise
                 repeat = True
@@ -179,8 +182,8 @@ class Worker:
         lock_dir = self._request.config.lock_dir
         self._look_for_dead = False
         request = with_dead(self._store, self.plan, request, lambda name: is_dead(lock_dir, name))
-        for name in request.dead:
-            kill_orphans(name)
+        # What cannot be killed now, in uninterruptible I/O perhaps, keeps its work until its lease is over.
+        request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
         if not self._request.kill_command:
             return request
         lapsed = self._store.list_lapsed(self.plan.job_id, request.dead)

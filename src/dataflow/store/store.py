@@ -158,11 +158,15 @@ class Store:
         except errors.LeaseLost as lost:
             return lost
 
-    def preview(self, plan: Plan, request: ClaimRequest) -> ClaimResult:
-        """What a claim would give now, by the claim itself, undone before it counts."""
+    def preview(
+        self, plan: Plan, request: ClaimRequest, before: Callable[[Transaction], None] | None = None
+    ) -> ClaimResult:
+        """What a claim would give now, by the claim itself, undone before it counts; and so is `before`."""
         kept: list[ClaimResult] = []
 
         def verb(tx: Transaction) -> None:
+            if before is not None:
+                before(tx)
             kept.append(claiming.claim(tx, plan, request))
             raise _Undo
 

@@ -23,7 +23,7 @@ WANTED = {1: ">= 0.5", 4: ">= 0.5", 16: ">= 0.4"}
 ROUNDS = 3
 ROUND_SECONDS = 3.0
 WARM_UP_PAIRS = 10
-CHUNKS = 120_000
+CHUNKS = 300_000
 """Enough for every round; nobody may run out of work."""
 
 

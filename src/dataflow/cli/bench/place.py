@@ -36,6 +36,12 @@ class Address:
             store.database.upgrade()
         return store
 
+    def empty(self) -> None:
+        """Takes all tables away again; PostgreSQL only, as an SQLite file is simply deleted."""
+        store = self.open()
+        store.database.write(lambda tx: tx.run("bench.empty"))
+        store.close()
+
     def environment(self) -> dict[str, str]:
         """The variables that lead a command, DataFlow's or PostgreSQL's, to this store."""
         found = {"DATAFLOW_STORE": self.url, "DATAFLOW_SCHEMA": self.schema}
@@ -83,7 +89,9 @@ class Place:
             self._server = PrivateServer()
         base = self._given or Address(self._server.url if self._server else "")
         made = Address(base.url, f"dataflow_bench_{name}", base.password)
-        self._made.append(made)
+        if self._given is not None:
+            made.empty()  # what a killed bench left behind
+            self._made.append(made)
         return made
 
     def stores(self, name: str) -> list[Address]:
@@ -95,7 +103,7 @@ class Place:
 
     def environment(self, address: Address | None = None) -> dict[str, str]:
         """The environment for a command that works on a store, without other settings of DataFlow."""
-        return self._environ | {"HOME": self.folder} | (address.environment() if address else {})
+        return self._environ | (address.environment() if address else {})
 
     def find_program(self, name: str) -> str | None:
         """The path of one of PostgreSQL's programs, or None."""
@@ -108,9 +116,6 @@ class Place:
     def __exit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
-        else:
-            for address in self._made:
-                store = address.open()
-                store.database.write(lambda tx: tx.run("bench.empty"))
-                store.close()
+        for address in self._made:
+            address.empty()
         shutil.rmtree(self.folder, ignore_errors=True)

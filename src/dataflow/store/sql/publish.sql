@@ -17,16 +17,15 @@ ORDER BY i.job_id, i.position
 SELECT dataset_id FROM job_output WHERE job_id = :job_id ORDER BY dataset_id
 
 -- name: lock_dataset_alone
--- Keeps every other publisher of the dataset out too (PostgreSQL only).
+-- Keeps out everybody who changes a chunk of the dataset: each of them locks it for sharing (PostgreSQL only).
 SELECT 1 FROM dataset WHERE dataset_id = :dataset_id FOR UPDATE
 
 -- name: ready_among
--- Which chunks of a batch are ready now; locked, so that they still are when the next statement publishes them.
+-- Which chunks of a batch are ready now.
 SELECT dataid
 FROM chunk
 WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
   AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
-ORDER BY chunk_id $for_update
 
 -- name: make_ready
 -- Publishes a batch of chunks that come from outside; those that are ready already stay as they are unless :again.

@@ -1,0 +1,104 @@
+"""What a child must not inherit: DataFlow's own secrets, and those an outer run was given."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dataflow.actions.register import add_dataset
+from dataflow.model.records import Dataset
+from dataflow.runjob.environment import own_secrets
+from dataflow.secrets.cipher import encrypt
+from tests.acceptance.flow import Flow
+
+PASSPHRASE = "correct horse battery staple"
+OUTER = "secret-of-the-outer-run"
+
+
+def log_text(flow: Flow) -> str:
+    """What all logs of the project say."""
+    folder = flow.path / ".dataflow" / "logs"
+    return "".join(path.read_text() for path in sorted(folder.glob("*.log")))
+
+
+def test_the_password_of_a_store_that_was_not_chosen_is_kept_from_the_child(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "env")
+    elsewhere = {"DATAFLOW_STORE": "postgresql://etl:sup3rsecret@nowhere/dataflow"}
+    done = flow.runjob("--store", flow.url, "./loadbob.sh", env=elsewhere)
+    assert "dataid=1" in done.stdout
+    assert "sup3rsecret" not in done.stdout + done.stderr + log_text(flow)
+
+
+def test_the_password_that_opens_the_store_is_kept_from_the_child(postgres_flow: Flow) -> None:
+    flow = postgres_flow
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "env; echo pgpass-of-store")
+    done = flow.runjob("./loadbob.sh", env=flow.env | {"PGPASSWORD": "pgpass-of-store"})
+    assert "PGPASSWORD" not in done.stdout
+    assert "pgpass-of-store" not in done.stdout + log_text(flow)
+    assert "DATAFLOW_STORE" not in done.stdout
+
+
+def test_pgpassword_is_the_users_own_where_the_store_is_a_file() -> None:
+    environ = {"PGPASSWORD": "mine", "PASSKEY": "ours"}
+    assert own_secrets(environ, "sqlite:///x.db") == {"PASSKEY": "ours"}
+    assert own_secrets(environ, "postgresql://h/d") == environ
+
+
+def test_a_run_inside_a_run_does_not_get_the_outer_ones_passwords(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(
+        '[dataset.a]\n[dataset.b]\n[dataset.c]\n[dataset.d]\n[job.outer]\nin = ["a"]\nout = ["b"]\n'
+        '[job.inner]\nin = ["c"]\nout = ["d"]\n'
+    )
+    with flow.store() as store:
+        record = encrypt(OUTER, PASSPHRASE, "dataset:a")
+        add_dataset(store, Dataset("a", encryptedpass=record), given=("encryptedpass",))
+    flow.ready("a", "1")
+    flow.ready("c", "1")
+    inner = flow.script("inner.sh", 'env > inner-env; echo "and $a_password"')
+    flow.script(
+        "outer.sh", f'test -n "$a_password" && {sys.executable} -m dataflow.cli.runjob {inner}; echo done'
+    )
+    flow.runjob("./outer.sh", env=flow.env | {"PASSKEY": PASSPHRASE})
+    told = (flow.path / "inner-env").read_text()
+    assert "dataid=1" in told
+    assert OUTER not in told + log_text(flow)
+    assert flow.outcomes() == ["DONE", "DONE"]
+
+
+def test_a_misspelt_secret_option_is_not_repeated(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    for words in (["--passkey=hunter22secret", "x.sh"], ["--passkey", "hunter22secret", "x.sh"]):
+        done = sqlite_flow.runjob(*words, code=None)
+        assert done.returncode != 0
+        assert "hunter22secret" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--passkey=hunter22secret"], ["-x=hunter22secret"]])
+def test_force_does_not_repeat_it_either(sqlite_flow: Flow, words: list[str]) -> None:
+    done = sqlite_flow.dataflow("force", "j", "1", *words, "--", "true", check=False)
+    assert done.returncode == 64
+    assert "hunter22secret" not in done.stderr
+
+
+def test_the_context_file_belongs_to_one_process_alone(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1", "2")
+    flow.script(
+        "loadbob.sh", 'echo "$DATAFLOW_CONTEXT"; cat "$DATAFLOW_CONTEXT" | tr , "\\n" | grep \'"dataid"\''
+    )
+    paths = []
+    for dataid in ("1", "2"):
+        lines = flow.runjob("./loadbob.sh").stdout.splitlines()
+        assert f'"dataid": "{dataid}"' in lines[1]
+        paths.append(Path(lines[0]))
+    assert paths[0] != paths[1]
+    assert not any(path.exists() for path in paths)

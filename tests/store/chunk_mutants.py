@@ -1,0 +1,293 @@
+"""The guards in the statements that publish chunks, and in those of operators and registrations."""
+
+from __future__ import annotations
+
+from dataflow.model.status import RunOutcome
+from tests.store import second_lines as lines
+from tests.store import test_finishing as finishing
+from tests.store import test_in_place as in_place
+from tests.store import test_leases as leases
+from tests.store import test_operating as operating
+from tests.store import test_order as order
+from tests.store import test_publishing as publishing
+from tests.store import test_registration as registration
+from tests.store import test_tokens as tokens
+from tests.store.mutants import R_BOOT, R_LEASE, Mutant, leased, operated, rerun
+
+PUBLISH = [
+    Mutant("publish.make_ready", ":again OR", publishing.test_ready_twice_counts_once, "TRUE OR"),
+    Mutant(
+        "publish.make_ready",
+        "OR chunk.withdrawn",
+        publishing.test_withdrawing_takes_readiness_away_and_ready_gives_it_back,
+    ),
+    Mutant(
+        "publish.make_ready", "OR chunk.stale", publishing.test_a_stale_chunk_can_be_declared_ready_by_hand
+    ),
+    Mutant(
+        "publish.make_ready",
+        "OR chunk.dirty_run_id IS NOT NULL",
+        rerun(in_place.test_saying_ready_by_hand_opens_it),
+    ),
+    Mutant(
+        "publish.withdraw",
+        "AND NOT withdrawn",
+        publishing.test_withdrawing_takes_readiness_away_and_ready_gives_it_back,
+    ),
+    Mutant(
+        "publish.withdraw", "NOT stale AND", publishing.test_a_stale_chunk_that_is_withdrawn_is_not_lost_twice
+    ),
+    Mutant(
+        "publish.withdraw",
+        "AND dirty_run_id IS NULL",
+        rerun(in_place.test_withdrawing_a_chunk_that_is_being_overwritten_counts_once),
+    ),
+    Mutant(
+        "publish.find_chunk",
+        "AND NOT stale",
+        publishing.test_publishing_again_makes_finished_work_claimable_and_its_outputs_stale,
+    ),
+    Mutant(
+        "publish.find_chunk",
+        "AND NOT withdrawn",
+        publishing.test_a_withdrawn_output_that_is_made_again_counts,
+    ),
+    Mutant(
+        "publish.find_chunk",
+        "AND dirty_run_id IS NULL",
+        rerun(in_place.test_a_rerun_in_place_closes_the_chunk_until_it_is_published_again),
+    ),
+    Mutant(
+        "publish.make_stale",
+        "AND NOT stale",
+        publishing.test_publishing_again_and_again_takes_readiness_away_once,
+    ),
+    Mutant(
+        "publish.make_stale",
+        "AND dirty_run_id IS NULL",
+        rerun(in_place.test_a_chunk_that_became_stale_while_overwritten_is_not_lost_twice),
+    ),
+    Mutant(
+        "publish.make_stale",
+        "NOT withdrawn AND",
+        publishing.test_a_withdrawn_chunk_that_becomes_stale_is_not_lost_twice,
+    ),
+    Mutant(
+        "publish.make_dirty",
+        "AND dirty_run_id IS NULL",
+        rerun(in_place.test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_to_write),
+    ),
+    Mutant(
+        "publish.make_dirty", "AND NOT withdrawn", rerun(in_place.test_a_withdrawn_chunk_is_not_lost_twice)
+    ),
+    Mutant("publish.make_dirty", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_not_lost_twice)),
+    Mutant(
+        "publish.make_clean",
+        "dirty_run_id = :run_id",
+        rerun(in_place.test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_to_write),
+        "dirty_run_id IS NOT NULL",
+    ),
+    Mutant(
+        "publish.make_clean",
+        "AND NOT withdrawn",
+        rerun(in_place.test_withdrawing_a_chunk_that_is_being_overwritten_counts_once),
+    ),
+    Mutant("publish.make_clean", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_not_lost_twice)),
+    Mutant(
+        "publish.count_present",
+        "position = :position\n  AND",
+        publishing.test_a_work_with_two_inputs_needs_both,
+    ),
+    Mutant(
+        "publish.count_missing", "AND x.present < x.needed", publishing.test_a_work_with_two_inputs_needs_both
+    ),
+    Mutant(
+        "publish.arrive",
+        "AND state = 'WAITING'",
+        rerun(in_place.test_a_chunk_that_opens_again_does_not_disturb_the_run_that_reads_it),
+    ),
+    Mutant(
+        "publish.arrive",
+        "AND missing = 0",
+        publishing.test_a_work_with_three_inputs_is_not_claimable_with_two,
+    ),
+    Mutant(
+        "publish.arrive",
+        "AND not_before IS NULL",
+        finishing.test_an_input_that_comes_back_does_not_shorten_a_wait,
+        constraint="CHECK",
+    ),
+    Mutant(
+        "publish.depart",
+        "AND state = 'CLAIMABLE'",
+        publishing.test_an_output_is_born_stale_when_its_input_was_withdrawn_meanwhile,
+    ),
+    Mutant(
+        "publish.depart",
+        "AND missing > 0",
+        order.test_a_chunk_that_is_not_needed_changes_nothing_when_it_goes,
+    ),
+    Mutant(
+        "publish.renew_work",
+        "AND state IN ('DONE', 'FAILED', 'INVALID')",
+        publishing.test_an_output_is_born_stale_when_its_input_changed_while_it_was_made,
+    ),
+    Mutant(
+        "publish.renew_work",
+        "AND r.outcome = 'CANCELLED'",
+        publishing.test_publishing_again_makes_finished_work_claimable_and_its_outputs_stale,
+    ),
+    Mutant(
+        "publish.renew_work",
+        R_LEASE,
+        operated(operating.test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for),
+    ),
+    Mutant(
+        "publish.renew_work", R_BOOT, leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for)
+    ),
+    Mutant(
+        "publish.renew_work",
+        "missing > 0 OR",
+        publishing.test_a_finished_work_whose_other_input_is_missing_waits_for_it,
+    ),
+    Mutant(
+        "publish.renew_work",
+        "OR revoked.until IS NOT NULL",
+        operated(operating.test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_live),
+        constraint="CHECK",
+    ),
+]
+
+OPERATE = [
+    Mutant(
+        "operate.find_token",
+        "WHERE token = :token",
+        tokens.test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer,
+        "WHERE FALSE",
+        "UNIQUE",
+    ),
+    Mutant("operate.resubmit", "AND state <> 'RUNNING'", lines.resubmitting_running_work),
+    Mutant(
+        "operate.resubmit",
+        "missing > 0 OR",
+        operated(operating.test_resubmitted_work_whose_input_went_away_waits_for_it),
+    ),
+    Mutant(
+        "operate.resubmit",
+        "AND r.outcome = 'CANCELLED'",
+        operated(operating.test_resubmitted_work_is_done_again_by_the_ordinary_command, RunOutcome.DONE),
+    ),
+    Mutant(
+        "operate.resubmit",
+        R_LEASE,
+        operated(operating.test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for),
+    ),
+    Mutant(
+        "operate.resubmit", R_BOOT, leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for)
+    ),
+    Mutant(
+        "operate.resubmit",
+        "OR revoked.until IS NOT NULL",
+        operated(operating.test_what_was_cancelled_and_resubmitted_waits_until_the_old_run_is_certainly_over),
+        constraint="CHECK",
+    ),
+    Mutant("operate.hold_work", "AND hold <> :hold", operating.test_holding_what_is_held_changes_nothing),
+    Mutant("operate.hold_job", "AND hold <> :hold", operated(operating.test_a_job_on_hold_gives_no_work)),
+    Mutant(
+        "operate.revoke_run",
+        "AND ended_at IS NULL",
+        operated(operating.test_an_ended_or_unknown_run_cannot_be_cancelled),
+    ),
+    Mutant(
+        "operate.acknowledge",
+        "AND claimant = :claimant",
+        operated(operating.test_a_revoked_run_that_says_it_is_over_ends_the_wait),
+    ),
+    Mutant(
+        "operate.acknowledge",
+        "AND outcome = 'CANCELLED'",
+        operated(operating.test_acknowledging_does_not_touch_a_later_run_or_a_live_one),
+    ),
+    Mutant(
+        "operate.acknowledge_work",
+        "AND run_id = :run_id",
+        operated(operating.test_acknowledging_does_not_end_the_wait_of_a_later_run),
+    ),
+    Mutant("operate.mark", "AND state = :from_state", lines.marking_work_that_is_not_as_it_was_found),
+    Mutant(
+        "operate.purge_runs",
+        "r.ended_at < :before\n      AND",
+        operated(operating.test_purging_deletes_old_history_and_keeps_what_the_present_rests_on),
+    ),
+    Mutant(
+        "operate.purge_runs",
+        "AND NOT EXISTS (SELECT 1 FROM work w WHERE w.work_id = r.work_id AND w.run_id = r.run_id)",
+        operated(operating.test_purging_keeps_the_last_run_of_work_that_published_nothing),
+    ),
+    Mutant(
+        "operate.purge_runs",
+        "OR c.dirty_run_id = r.run_id",
+        operated(operating.test_purging_keeps_the_run_that_left_a_chunk_dirty),
+    ),
+    Mutant(
+        "operate.acknowledge_work",
+        "WHEN missing = 0 THEN",
+        operated(operating.test_a_revoked_run_that_is_over_does_not_replace_a_missing_input),
+        "WHEN TRUE THEN",
+    ),
+    Mutant(
+        "operate.purge_runs",
+        "c.run_id = r.run_id OR",
+        operated(operating.test_purging_keeps_the_run_that_made_what_is_published),
+    ),
+]
+
+REGISTRATION = [
+    Mutant(
+        "registration.reset_work",
+        "WHEN state = 'CLAIMABLE' THEN",
+        registration.test_a_job_that_gets_another_input_waits_for_it,
+        "WHEN TRUE THEN",
+    ),
+    Mutant(
+        "registration.delete_uncalled_inputs",
+        "AND w.run_id = 0",
+        registration.test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it,
+    ),
+    Mutant(
+        "registration.delete_uncalled_inputs",
+        "AND w.state = 'WAITING'",
+        registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
+    ),
+    Mutant(
+        "registration.delete_uncalled_inputs",
+        "AND x.present > 0",
+        registration.test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for,
+        constraint="FOREIGN KEY",
+    ),
+    Mutant(
+        "registration.move_calendar", "AND due_at = :was_due_at", lines.moving_a_calendar_that_somebody_moved
+    ),
+    Mutant(
+        "registration.ready_chunks",
+        "AND NOT withdrawn",
+        registration.test_a_job_registered_after_its_input_was_ready_finds_its_work,
+    ),
+    Mutant(
+        "registration.delete_uncalled",
+        "AND run_id = 0",
+        registration.test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it,
+        constraint="FOREIGN KEY",
+    ),
+    Mutant(
+        "registration.delete_uncalled",
+        "AND state = 'WAITING'",
+        registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
+        constraint="FOREIGN KEY",
+    ),
+    Mutant(
+        "registration.count_running",
+        "AND ended_at IS NULL",
+        registration.test_a_removed_job_takes_its_work_along_and_leaves_its_history,
+    ),
+]

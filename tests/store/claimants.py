@@ -1,0 +1,34 @@
+"""A process that claims and finishes until nothing is left, as RunJob --drain does, but runs nothing."""
+
+from __future__ import annotations
+
+import os
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
+
+from dataflow.model.records import Claimant, ClaimRequest, Ending
+from dataflow.model.status import RunOutcome, WorkState
+from dataflow.store.opening import open_store
+
+Claimed = tuple[str, str, int]
+"""Which process, which dataid, which run."""
+
+
+def claim_all(url: str, job: str, name: str, start: Barrier, given: Queue[list[Claimed]]) -> None:
+    """Waits for the others, works off the job and tells what this process was given and could finish."""
+    store = open_store(url, name)
+    plan = store.find_plan(job)
+    assert plan is not None
+    claimant = Claimant(name, "etl1", "boot-1", os.getpid(), "etl", "dev")
+    endings: list[Ending] = []
+    done: list[Claimed] = []
+    start.wait()
+    while True:
+        request = ClaimRequest(claimant, (os.urandom(8).hex(),), 300.0, 10.0)
+        states, result = store.finish_and_claim(plan, endings, request)
+        assert all(state is WorkState.DONE for state in states), states
+        done += [(name, ending.run.dataid, ending.run.run_id) for ending in endings]
+        endings = [Ending(run, RunOutcome.DONE) for run in result.runs]
+        if not endings:
+            given.put(done)
+            return
