@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataflow import errors
 from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.actions.names import get_plan
-from dataflow.actions.prepare import prepare
+from dataflow.actions.prepare import make_folders, prepare
 from dataflow.config.settings import load_config
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
@@ -231,6 +231,8 @@ class Flow:
             )
             claimed = ClaimedRun(prepared, passwords, began_at)
             refusal = refused(prepared) or claimed.refused_input(self._config.checks)
+            if refusal is None and (reason := make_folders(prepared)):
+                refusal = not_started(prepared, reason)
             if refusal is None:
                 return claimed, plan
             self._finish(plan, refusal)
@@ -264,7 +266,7 @@ class Flow:
 
 def open(store: str | None = None) -> Flow:
     """Opens the store of the project in the working directory, or the one a URL names."""
-    config = load_config(os.getcwd(), os.environ, store)
+    config = load_config(get_working_dir(), os.environ, store)
     password = config.store_password
     if password is None and config.store_password_record is not None:
         from dataflow.secrets.cipher import decrypt

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dataflow.actions.apply import apply_changes
 from dataflow.actions.make_ready import make_ready
 from dataflow.config.declarations import read_declarations
@@ -67,6 +69,17 @@ class Flow:
         options.setdefault("stderr", subprocess.PIPE)
         options.setdefault("stdout", subprocess.PIPE)
         process = self.project.start("RunJob", *words, start_new_session=True, **self._with_store(options))
+        self.started.append(process)
+        return process
+
+    def elsewhere(self, *words: str) -> subprocess.Popen[str]:
+        """Start `RunJob …` under another host's name, so that it cannot use what only this machine knows."""
+        rename = 'hostname elsewhere && exec "$@"'
+        command = ["unshare", "--uts", "/bin/sh", "-c", rename, "sh", *self.project.command("RunJob", *words)]
+        if os.geteuid() != 0:
+            pytest.skip("only root can take another host's name")
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = self.project.start(*command, env=self.env, start_new_session=True, **pipes)
         self.started.append(process)
         return process
 

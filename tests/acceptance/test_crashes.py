@@ -122,6 +122,21 @@ def test_a_dead_runjob_is_noticed_at_once_not_when_its_lease_lapses(flow: Flow) 
     assert flow.select("SELECT attempts, losses FROM work") == [(0, 0)]
 
 
+def test_a_stopped_guard_does_not_let_an_orphan_write_beside_the_successor(flow: Flow) -> None:
+    declare(flow, "child")
+    (flow.path / "long").touch()
+    running = flow.start("--lease", "3.2s", "--grace", "0.1s", "loadbob.sh")
+    wait_until((flow.path / "writing.1").exists)
+    os.kill(find_guard(running.pid), signal.SIGSTOP)
+    running.kill()
+    running.wait()
+    (flow.path / "long").unlink()
+    # Nobody can prove that it is dead, so its lease has to lapse; its child writes on until then.
+    flow.repeat_until_done("--drain", "--quiet", "loadbob.sh")
+    assert_nobody_wrote_after_a_successor_had_started(flow)
+    assert_each_chunk_ended_once(flow)
+
+
 def test_losing_runs_again_and_again_backs_off(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare()

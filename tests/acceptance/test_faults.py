@@ -52,15 +52,27 @@ def fill(path: Path) -> Path:
 # disks
 
 
-def test_a_full_disk_under_the_store_loses_nothing(project: Project, tmp_path: Path) -> None:
-    with small_disk(tmp_path / "small", "2m") as disk:
-        flow = Flow(project, f"sqlite:///{disk / 'dataflow.db'}")
-        flow.declare()
-        flow.ready("bobin", "1", "2", "3")
-        flow.script(
-            "loadbob.sh", 'echo "$dataid" >> ran; touch "here.$dataid"; until test -e go; do sleep 0.01; done'
-        )
-        running = flow.start("--drain", "loadbob.sh")
+WAITS = 'echo "$dataid" >> ran; touch "here.$dataid"; until test -e go; do sleep 0.01; done'
+
+
+def test_a_full_disk_under_the_store_is_waited_for_as_long_as_the_lease_holds(
+    project: Project, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "small", "2m") as disk, on_disk(project, disk) as flow:
+        running = flow.start("--drain", "loadbob.sh", stderr=(flow.path / "said").open("w"))
+        wait_until((flow.path / "here.1").exists)
+        ballast = fill(disk)
+        (flow.path / "go").touch()
+        wait_until(lambda: NO_ROOM in (flow.path / "said").read_text())
+        ballast.unlink()
+        assert finish(running)[0] == 0
+        assert flow.lines() == ["1", "2", "3"]
+        assert flow.outcomes() == ["DONE"] * 3
+
+
+def test_a_full_disk_under_the_store_that_stays_full_loses_nothing(project: Project, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", "2m") as disk, on_disk(project, disk) as flow:
+        running = flow.start("--drain", "--lease", "3.2s", "--grace", "0.1s", "loadbob.sh")
         wait_until((flow.path / "here.1").exists)
         ballast = fill(disk)
         (flow.path / "go").touch()
@@ -68,14 +80,26 @@ def test_a_full_disk_under_the_store_loses_nothing(project: Project, tmp_path: P
         assert code == 74, error
         assert NO_ROOM in error
         assert "Traceback" not in error
-
         ballast.unlink()
         flow.repeat_until_done("--drain", "loadbob.sh")
         with flow.store() as store:
-            assert store.database._connection.execute("PRAGMA integrity_check").get == "ok"  # type: ignore[attr-defined]
+            connection = store.database._connection  # type: ignore[attr-defined]
+            assert connection.execute("PRAGMA integrity_check").get == "ok"
         # The work whose outcome could not be written was done again: at least once run, once published.
         assert set(flow.lines()) == {"1", "2", "3"}
         assert Counter(run.dataid for run in flow.runs() if run.outcome == "DONE") == Counter("123")
+
+
+@contextlib.contextmanager
+def on_disk(project: Project, disk: Path) -> Iterator[Flow]:
+    """A project with its store on that disk, and three chunks to work on."""
+    flow = Flow(project, f"sqlite:///{disk / 'dataflow.db'}")
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh", WAITS)
+    try:
+        yield flow
+    finally:
         flow.end()
 
 
@@ -198,7 +222,7 @@ def test_network_file_systems_are_known_by_name(tmp_path: Path) -> None:
         "/dev/vdb /mnt/share/local xfs rw 0 0\n"
     )
     wanted = {
-        "/home/me/dataflow.db": "ext4",
+        "/data/dataflow.db": "ext4",
         "/mnt/share/deep/dataflow.db": "nfs4",
         "/mnt/shared/dataflow.db": "ext4",
         "/mnt/with space/dataflow.db": "cifs",

@@ -83,9 +83,13 @@ PLACES = ["its child runs on", "its child ends at once", "about to publish"]
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(flow: Flow, place: str) -> None:
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(
+    flow: Flow, place: str, where: str
+) -> None:
     paused, processes = start_paused(flow, place)
-    other = flow.start("--lease", "30s", "loadbob.sh")
+    start = flow.start if where == "here" else flow.elsewhere
+    other = start("--lease", "30s", "loadbob.sh")
     flow.wait_for_pid("pid.2")
     signal_all(processes, signal.SIGCONT)
     assert_it_lost(flow, paused, processes)
@@ -102,7 +106,7 @@ def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(flow: Flow
 def test_one_that_wakes_up_after_another_has_ended_can_do_nothing_any_more(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
     (flow.path / "go.2").touch()
-    flow.runjob("loadbob.sh")
+    assert finish(flow.elsewhere("loadbob.sh"))[0] == 0
     assert published(flow) == ["version 1: run 2"]
     signal_all(processes, signal.SIGCONT)
     assert_it_lost(flow, paused, processes)

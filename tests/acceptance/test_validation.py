@@ -42,6 +42,53 @@ def test_a_staged_output_is_published_and_read_downstream(flow: Flow) -> None:
     assert (flow.path / "out/1/1.txt").read_text() == "1 from run 1\n"
 
 
+def test_a_staged_chunk_marked_good_by_hand_stays_where_it_was_written(flow: Flow) -> None:
+    flow.declare(STAGED)
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WRITES)
+    flow.script("after.sh", READS)
+    flow.runjob("loadbob.sh")
+    flow.dataflow("mark", "loadbob", "1", "INVALID")
+    flow.dataflow("mark", "loadbob", "1", "READY")
+    flow.runjob("after.sh")
+    assert (flow.lines("read"), flow.lines("versions")) == (["1 from run 1"], ["2"])
+
+
+def test_a_staged_chunk_is_found_from_wherever_a_reader_has_the_project(flow: Flow) -> None:
+    flow.declare(STAGED)
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WRITES)
+    flow.script("after.sh", 'cat "$bobout_location"')
+    flow.runjob("loadbob.sh")
+    with flow.store() as store:
+        [(location,)] = list(store.database.select("select location from chunk where location <> ''")[1])
+    assert location == "out/1/1.txt"
+    elsewhere = flow.path.parent / "elsewhere"
+    flow.path.rename(elsewhere)
+    flow.path.mkdir()
+    done = flow.runjob(str(elsewhere / "after.sh"), env={"DATAFLOW_PROJECT": str(elsewhere)})
+    assert done.stdout == "1 from run 1\n"
+
+
+def test_a_staged_dataset_is_not_made_ready_by_hand(flow: Flow) -> None:
+    flow.declare(STAGED)
+    done = flow.dataflow("ready", "bobout", "1", check=False)
+    assert done.returncode == 65
+    assert "{run_id}" in done.stderr and "dataflow mark JOB DATAID READY" in done.stderr
+    assert flow.status("bobout") == {}
+
+
+def test_a_staged_output_whose_folder_cannot_be_made_is_not_started(flow: Flow) -> None:
+    flow.declare(STAGED)
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WRITES)
+    (flow.path / "out").write_text("a file")
+    flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
+    why = flow.json("why", "loadbob", "1")
+    assert "located? no: bobout cannot be written" in why["verdict"]
+    assert why["next"] == "dataflow dataset add bobout --location PLACE"
+
+
 def test_invalid_leaves_the_published_version_readable(flow: Flow) -> None:
     flow.declare(CHECKED, keep=True)
     flow.ready("bobin", "1")

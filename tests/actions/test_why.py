@@ -176,7 +176,7 @@ def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
         "HOLD: to_clean/1.0 is on hold",
         "dataflow release to_clean 1.0",
     )
-    assert answers(found)["safe"] == "no"
+    assert answers(found)["safe"] == "yes"
     world.hold("to_clean")
     found = ask(world, "to_clean", "2.0")
     assert (found.verdict, found.next) == ("HOLD: job to_clean is on hold", "dataflow release to_clean")
@@ -187,7 +187,7 @@ def test_a_hold_is_told_even_when_the_job_has_no_work(world: World) -> None:
     world.hold("to_clean")
     found = ask(world, "to_clean")
     assert "job to_clean is on hold" in found.verdict
-    assert answers(found)["safe"] == "no"
+    assert answers(found)["safe"] == "yes"
 
 
 def test_running_work_shows_its_run_and_lease(world: World) -> None:
@@ -298,7 +298,7 @@ def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="exited with 1")
     found = ask(world, "to_clean")
     assert found.verdict.startswith("PENDING: exited with 1; the next try is in 1")
-    assert answers(found)["safe"] == "no"
+    assert answers(found)["safe"] == "yes"
     world.advance(121)
     assert "the next RunJob takes it" in ask(world, "to_clean").verdict
 
@@ -308,7 +308,95 @@ def test_work_handed_back_says_which_answer_was_no(world: World) -> None:
     world.ready("raw", "1.0")
     reason = "located? no: raw/1.0 is not at /data/raw"
     world.do("to_clean", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
-    assert ask(world, "to_clean").verdict.startswith(f"PENDING: {reason}; the next try is in ")
+    found = ask(world, "to_clean")
+    assert found.verdict.startswith(f"PENDING: {reason}; the next try is in ")
+    assert (answers(found)["located"], answers(found)["safe"]) == ("no", "yes")
+
+
+def test_a_check_of_an_input_that_failed_is_told_under_valid(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    reason = "valid? no: the check of input raw exited with 3"
+    world.do("to_clean", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
+    found = ask(world, "to_clean")
+    assert (answers(found)["valid"], answers(found)["safe"]) == ("no", "yes")
+    assert evidence(found, "valid").startswith("the check of input raw exited with 3")
+
+
+def test_an_input_that_is_not_at_its_place_is_to_be_put_there(world: World, tmp_path: Path) -> None:
+    world.dataset("raw", location="raw/{dataid}.csv")
+    world.job("load", ["raw"])
+    world.ready("raw", "1.0")
+    place = tmp_path / "raw" / "1.0.csv"
+    reason = f"located? no: raw/1.0 is not at {place}"
+    world.do("load", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
+    found = ask(world, "load", folder=tmp_path)
+    assert found.next == f"put raw/1.0 at {place}, or: dataflow dataset add raw --location PLACE"
+    place.parent.mkdir()
+    place.write_text("x")
+    found = ask(world, "load", folder=tmp_path)
+    assert found.next == "RunJob --job load COMMAND"
+    assert answers(found)["located"] == "yes"
+
+
+def test_a_produced_input_that_is_not_at_its_place_is_to_be_produced_again(
+    world: World, tmp_path: Path
+) -> None:
+    world.chain("raw", "clean", "sums")
+    world.ready("raw", "1.0")
+    world.do("to_clean")
+    reason = "located? no: clean/1.0 is not at /data/clean/1"
+    world.do("to_sums", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
+    assert ask(world, "to_sums", folder=tmp_path).next == "dataflow resubmit to_clean 1.0"
+
+
+def test_a_staged_chunk_published_without_a_place_is_not_looked_for_at_the_readers(
+    world: World, tmp_path: Path
+) -> None:
+    world.dataset("raw", location="raw/{run_id}")
+    world.job("load", ["raw"])
+    world.ready("raw", "1.0")
+    found = ask(world, "load", folder=tmp_path)
+    assert answers(found)["located"] == "no"
+    assert evidence(found, "located") == "raw/1.0 was published without a place"
+
+
+def test_a_limit_is_no_matter_of_safety(world: World) -> None:
+    world.chain("raw", "clean", max_running=1)
+    world.ready("raw", "1.0", "2.0")
+    world.take("to_clean")
+    assert answers(ask(world, "to_clean", "2.0"))["safe"] == "yes"
+
+
+def test_a_run_that_may_still_be_ending_is_not_safe(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0")
+    world.cancel(world.take("to_clean"))
+    world.resubmit("to_clean", "1.0")
+    assert answers(ask(world, "to_clean"))["safe"] == "no"
+
+
+def test_the_first_work_of_a_chain_that_begins_nowhere_names_the_start(world: World) -> None:
+    world.dataset("days", grain="daily")
+    world.dataset("total", grain="daily", location="")
+    world.job("cumulate", ["days", "total:previous"], ["total"])
+    world.ready("days", "2026-08-02", "2026-08-03")
+    for dataid in ("2026-08-02", "2026-08-03"):
+        found = ask(world, "cumulate", dataid)
+        assert "nothing says that 2026-08-02 is the first" in found.verdict
+        assert found.next == "dataflow job add cumulate --start 2026-08-02"
+    world.ready("total", "2026-08-01")
+    assert "takes it" in ask(world, "cumulate", "2026-08-02").verdict
+
+
+def test_snapshots_with_a_place_for_each_dataid_may_come_in_any_order(world: World) -> None:
+    world.dataset("raw", grain="sequence")
+    world.dataset("table", grain="sequence", location="/data/{dataid}", mode="snapshot")
+    world.job("copy", ["raw"], ["table"])
+    world.ready("raw", "2")
+    world.do("copy")
+    world.ready("raw", "1")
+    assert "newer snapshot" not in ask(world, "copy", "1").verdict
 
 
 def test_a_resubmit_after_a_cancel_waits_for_the_revoked_lease(world: World) -> None:

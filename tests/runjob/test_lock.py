@@ -107,3 +107,28 @@ def test_a_link_in_the_place_of_a_lock_proves_nothing(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("")
     (tmp_path / "beef.lock").symlink_to(tmp_path / "other")
     assert not is_dead(str(tmp_path), "beef")
+
+
+def test_a_folder_in_a_public_place_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
+    public = tmp_path / "public"
+    public.mkdir()
+    public.chmod(0o1777)
+    directory = public / "dataflow-1" / "locks"
+    directory.mkdir(parents=True)
+    directory.parent.chmod(0o777)
+    with pytest.raises(ConfigError, match="not safe"):
+        ClaimantLock.take(str(directory), "beef")
+    directory.parent.chmod(0o755)
+    ClaimantLock.take(str(directory), "cafe").release()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_in_a_public_place_that_another_user_made_is_refused(tmp_path: Path) -> None:
+    public = tmp_path / "public"
+    public.mkdir()
+    public.chmod(0o1777)
+    directory = public / "locks"
+    directory.mkdir()
+    os.chown(directory, 65534, 65534)
+    with pytest.raises(ConfigError, match="not safe"):
+        ClaimantLock.take(str(directory), "beef")

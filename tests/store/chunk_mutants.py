@@ -127,31 +127,32 @@ PUBLISH = [
         "AND missing > 0",
         order.test_a_chunk_that_is_not_needed_changes_nothing_when_it_goes,
     ),
+    Mutant("publish.do_again", "AND state <> 'RUNNING'", lines.resubmitting_running_work),
     Mutant(
-        "publish.renew_work",
-        "AND state IN ('DONE', 'FAILED', 'INVALID')",
-        publishing.test_an_output_is_born_stale_when_its_input_changed_while_it_was_made,
+        "publish.do_again",
+        "AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))",
+        publishing.test_a_newer_input_does_not_shorten_a_wait,
     ),
     Mutant(
-        "publish.renew_work",
+        "publish.do_again",
         "AND r.outcome = 'CANCELLED'",
         publishing.test_publishing_again_makes_finished_work_claimable_and_its_outputs_stale,
     ),
     Mutant(
-        "publish.renew_work",
+        "publish.do_again",
         R_LEASE,
         operated(operating.test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for),
     ),
     Mutant(
-        "publish.renew_work", R_BOOT, leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for)
+        "publish.do_again", R_BOOT, leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for)
     ),
     Mutant(
-        "publish.renew_work",
+        "publish.do_again",
         "missing > 0 OR",
         publishing.test_a_finished_work_whose_other_input_is_missing_waits_for_it,
     ),
     Mutant(
-        "publish.renew_work",
+        "publish.do_again",
         "OR revoked.until IS NOT NULL",
         operated(operating.test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_live),
         constraint="CHECK",
@@ -165,31 +166,6 @@ OPERATE = [
         tokens.test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer,
         "WHERE FALSE",
         "UNIQUE",
-    ),
-    Mutant("operate.resubmit", "AND state <> 'RUNNING'", lines.resubmitting_running_work),
-    Mutant(
-        "operate.resubmit",
-        "missing > 0 OR",
-        operated(operating.test_resubmitted_work_whose_input_went_away_waits_for_it),
-    ),
-    Mutant(
-        "operate.resubmit",
-        "AND r.outcome = 'CANCELLED'",
-        operated(operating.test_resubmitted_work_is_done_again_by_the_ordinary_command, RunOutcome.DONE),
-    ),
-    Mutant(
-        "operate.resubmit",
-        R_LEASE,
-        operated(operating.test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for),
-    ),
-    Mutant(
-        "operate.resubmit", R_BOOT, leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for)
-    ),
-    Mutant(
-        "operate.resubmit",
-        "OR revoked.until IS NOT NULL",
-        operated(operating.test_what_was_cancelled_and_resubmitted_waits_until_the_old_run_is_certainly_over),
-        constraint="CHECK",
     ),
     Mutant("operate.hold_work", "AND hold <> :hold", operating.test_holding_what_is_held_changes_nothing),
     Mutant("operate.hold_job", "AND hold <> :hold", operated(operating.test_a_job_on_hold_gives_no_work)),
@@ -208,15 +184,11 @@ OPERATE = [
         "AND outcome = 'CANCELLED'",
         operated(operating.test_acknowledging_does_not_touch_a_later_run_or_a_live_one),
     ),
-    Mutant(
-        "operate.acknowledge_work",
-        "AND run_id = :run_id",
-        operated(operating.test_acknowledging_does_not_end_the_wait_of_a_later_run),
-    ),
+    Mutant("operate.acknowledge_work", "AND run_id = :run_id", lines.acknowledging_for_a_later_run),
     Mutant("operate.mark", "AND state = :from_state", lines.marking_work_that_is_not_as_it_was_found),
     Mutant(
         "operate.purge_runs",
-        "r.ended_at < :before\n      AND",
+        "AND r.ended_at < :before",
         operated(operating.test_purging_deletes_old_history_and_keeps_what_the_present_rests_on),
     ),
     Mutant(
@@ -263,7 +235,6 @@ REGISTRATION = [
         "registration.delete_uncalled_inputs",
         "AND x.present > 0",
         registration.test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for,
-        constraint="FOREIGN KEY",
     ),
     Mutant(
         "registration.move_calendar", "AND due_at = :was_due_at", lines.moving_a_calendar_that_somebody_moved
@@ -277,13 +248,11 @@ REGISTRATION = [
         "registration.delete_uncalled",
         "AND run_id = 0",
         registration.test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it,
-        constraint="FOREIGN KEY",
     ),
     Mutant(
         "registration.delete_uncalled",
         "AND state = 'WAITING'",
         registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
-        constraint="FOREIGN KEY",
     ),
     Mutant(
         "registration.count_running",

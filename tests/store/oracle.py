@@ -197,6 +197,11 @@ class Oracle:
             if work.wait_until is not None and work.wait_until <= self.now:
                 work.wait_until = None
 
+    def may_force(self, job: str, dataid: str) -> bool:
+        """Nobody has the work, and nobody it was taken from may still be at it."""
+        work = self.works.get((job, dataid))
+        return work is None or not (work.running or self._revoked_until(work))
+
     def give(self, run_id: int, job: str, dataid: str, claimant: str) -> None:
         """A claim has given this work to a run."""
         pins = {}
@@ -227,8 +232,12 @@ class Oracle:
             raise Refused
         work = self.works[run.job, run.dataid]
         run.outcome = outcome
+        tried = outcome in ("DONE", "FAILED", "INVALID")
         if outcome == "DONE":
             self._finish_well(run, work)
+        elif tried and any(self.chunks[key].version != version for key, version in run.pins.items()):
+            work.resubmitted = False
+            work.reset()
         elif outcome == "FAILED":
             work.attempts += 1
             if work.attempts <= self.jobs[run.job].retries:

@@ -151,10 +151,17 @@ CLAIM = [
 
 FINISH = [
     Mutant(
-        "finish.work_done",
-        "NOT :stale THEN",
-        publishing.test_an_output_is_born_stale_when_its_input_changed_while_it_was_made,
-        "TRUE THEN",
+        "finish.count_newer_inputs",
+        "AND c.version <> i.version",
+        finishing.test_a_failed_attempt_is_made_again_after_the_delay_while_attempts_are_left,
+    ),
+    Mutant(
+        "finish.work_outdated",
+        "WHEN missing = 0 THEN",
+        lambda world: finishing.test_a_new_version_that_came_while_a_run_failed_is_tried(
+            world, RunOutcome.FAILED, False
+        ),
+        "WHEN FALSE THEN",
     ),
     Mutant(
         "finish.end_run",
@@ -185,7 +192,7 @@ FINISH = [
         rerun(in_place.test_what_was_read_while_it_was_overwritten_makes_a_stale_output),
     ),
     Mutant(
-        "finish.work_done",
+        "finish.work_outdated",
         "WHEN missing = 0 THEN",
         publishing.test_an_output_is_born_stale_when_its_input_was_withdrawn_meanwhile,
         "WHEN TRUE THEN",

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 ENDINGS: dict[str, dict[str, Any]] = {
-    "finish.work_done": {"stale": False},
+    "finish.work_done": {},
+    "finish.work_outdated": {},
     "finish.work_failed": {"reason": "", "retries": 0, "retry_delay_seconds": 0.0},
     "finish.work_ended": {"reason": "", "state": "FAILED"},
     "finish.work_returned": {"reason": "", "delay_seconds": 0.0},
@@ -124,10 +125,18 @@ def resubmitting_running_work(world: World) -> None:
 
     def statement(tx: Transaction) -> list[Any]:
         batch = tx.batch([("1", "")])
-        return tx.rows("operate.resubmit", job_id=run.job_id, reason="", priority=None, **batch)
+        return tx.rows("publish.do_again", job_id=run.job_id, reason="", resubmitted=True, **batch)
 
     assert bare(world, statement) == []
     assert world.state("to_clean", "1") == "RUNNING"
+
+
+def acknowledging_for_a_later_run(world: World) -> None:
+    run = run_of(world)
+    world.advance(LEASE_SECONDS)
+    world.finish(world.take("to_clean"), RunOutcome.RETURNED, delay_seconds=30)
+    where = {"work_id": run.work_id, "run_id": run.run_id}
+    assert bare(world, lambda tx: tx.run("operate.acknowledge_work", **where)) == 0
 
 
 def marking_work_that_is_not_as_it_was_found(world: World) -> None:

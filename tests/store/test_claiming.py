@@ -8,7 +8,7 @@ from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import Claimant, Ending
 from dataflow.model.status import RunOutcome, WorkState
-from tests.store.world import World, make_request
+from tests.store.world import LEASE_SECONDS, World, make_request
 
 
 def test_work_is_given_in_natural_order(world: World) -> None:
@@ -27,8 +27,8 @@ def test_priority_goes_before_order(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     world.drain("to_clean")
-    world.resubmit("to_clean", "1", "2")
-    world.resubmit("to_clean", "3", priority=5)
+    world.resubmit("to_clean", "1", "2", "3")
+    world.poke("UPDATE work SET priority = 5 WHERE dataid = '3'")
     assert world.drain("to_clean") == ["3", "1", "2"]
 
 
@@ -170,7 +170,6 @@ def test_forced_work_runs_whatever_its_state(world: World) -> None:
     world.chain("raw", "clean")
     run = world.force("to_clean", "7")
     assert run.pins == ()
-    assert not world.claim("to_clean", dataid="7", force=True)
     assert world.finish(run) is WorkState.DONE
     world.ready("raw", "7")
     assert world.present("to_clean", "7") == [(1, 1)]
@@ -178,6 +177,47 @@ def test_forced_work_runs_whatever_its_state(world: World) -> None:
     again = world.force("to_clean", "7")
     assert [pin.version for pin in again.pins] == [1]
     assert world.journal("force")[-1]["from_state"] == "DONE"
+
+
+def test_running_work_is_not_forced_and_its_run_is_named(world: World) -> None:
+    world.chain("raw", "clean")
+    run = world.force("to_clean", "7")
+    with pytest.raises(errors.Conflict) as caught:
+        world.force("to_clean", "7")
+    assert str(caught.value) == (
+        f"to_clean/7 is RUNNING under run {run.run_id} on etl1. Wait for it, or: dataflow cancel {run.run_id}"
+    )
+    assert world.renew(run) == {run.run_id}
+
+
+def test_work_is_not_forced_beside_a_revoked_run_that_may_still_live(world: World) -> None:
+    world.chain("raw", "clean")
+    run = world.force("to_clean", "7")
+    world.advance(100)
+    world.cancel(run)
+    with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_clean/7 was cancelled .* on etl1") as caught:
+        world.force("to_clean", "7")
+    assert int(str(caught.value).split("Wait ")[1].split(" s")[0]) == pytest.approx(200, abs=5)
+    world.resubmit("to_clean", "7")
+    with pytest.raises(errors.Conflict, match="may still be ending"):
+        world.force("to_clean", "7")
+    world.advance(LEASE_SECONDS - 100)
+    assert world.force("to_clean", "7").run_id > run.run_id
+
+
+def test_work_is_forced_at_once_after_a_revoked_run_that_says_it_is_over(world: World) -> None:
+    world.chain("raw", "clean")
+    run = world.force("to_clean", "7")
+    world.cancel(run)
+    world.store.acknowledge(run.run_id, "first")
+    assert world.force("to_clean", "7").run_id > run.run_id
+
+
+def test_no_more_work_is_forced_than_may_run_at_once(world: World) -> None:
+    world.chain("raw", "clean", max_running=1)
+    world.force("to_clean", "7")
+    with pytest.raises(errors.Conflict, match="Job to_clean runs 1 at a time"):
+        world.force("to_clean", "8")
 
 
 def test_a_forced_run_is_not_given_what_was_withdrawn(world: World) -> None:

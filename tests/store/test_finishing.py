@@ -98,6 +98,44 @@ def test_work_handed_back_waits_for_an_input_that_went_away(world: World, outcom
     world.take("to_clean", "1")
 
 
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
+@pytest.mark.parametrize("final", [False, True])
+def test_a_new_version_that_came_while_a_run_failed_is_tried(
+    world: World, outcome: RunOutcome, final: bool
+) -> None:
+    prepared(world, retries=1)
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    world.advance(60)
+    run = world.take("to_clean")
+    assert (run.attempt, run.pins[0].version) == (2, 1)
+    world.ready("raw", "1", again=True)
+    assert world.finish(run, outcome, reason="exit 3", final=final) is WorkState.CLAIMABLE
+    assert world.work("to_clean", "1").reason == "an input changed while it ran"
+    again = world.take("to_clean")
+    assert (again.attempt, again.pins[0].version) == (1, 2)
+    assert (world.outcome(run), world.journal("finish")[-1]["why"]) == (outcome, "exit 3")
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
+def test_a_new_version_that_came_and_went_while_a_run_failed_is_waited_for(
+    world: World, outcome: RunOutcome
+) -> None:
+    prepared(world)
+    run = world.take("to_clean")
+    world.ready("raw", "1", again=True)
+    world.withdraw("raw", "1")
+    assert world.finish(run, outcome) is WorkState.WAITING
+    world.ready("raw", "1")
+    world.take("to_clean", "1")
+
+
+def test_a_version_that_failed_is_not_tried_again_because_it_went_away(world: World) -> None:
+    prepared(world)
+    run = world.take("to_clean")
+    world.withdraw("raw", "1")
+    assert world.finish(run, RunOutcome.FAILED) is WorkState.FAILED
+
+
 def test_a_wait_that_is_over_does_not_replace_a_missing_input(world: World) -> None:
     prepared(world, retries=1, retry_delay_seconds=60)
     run = world.take("to_clean")
@@ -133,12 +171,10 @@ def test_what_a_run_gives_out_is_kept_with_the_chunk(world: World) -> None:
     prepared(world)
     world.dataset("report")
     world.job("to_report", ["clean"], ["report"])
-    publication = Publication("clean", "/data/x", rows=5, size=70, checksum="abc", checked="5 rows")
+    publication = Publication("clean", "/data/x", rows=5, size=70, checked="5 rows")
     run = world.do("to_clean", publications=(publication,))
-    found = world.select(
-        "SELECT location, row_count, size, checksum, checked, run_id FROM chunk WHERE run_id > 0"
-    )
-    assert found == [("/data/x", 5, 70, "abc", "5 rows", run.run_id)]
+    found = world.select("SELECT location, row_count, size, checked, run_id FROM chunk WHERE run_id > 0")
+    assert found == [("/data/x", 5, 70, "5 rows", run.run_id)]
     (pin,) = world.take("to_report").pins
     assert (pin.location, pin.size, pin.checked) == ("/data/x", 70, "5 rows")
 

@@ -354,8 +354,10 @@ def test_two_forced_claims_at_once_of_work_that_does_not_exist_give_it_once(post
     world = postgres_world
     world.chain("raw", "clean")
     force: Doing = lambda w: w.claim("to_clean", dataid="1", force=True)  # noqa: E731
-    raced = race(world, force, force)
-    assert dataids(raced) == [["1"], []]
+    given, refused, _ = race(world, force, force)
+    assert isinstance(given, tuple)
+    assert [run.dataid for run in given] == ["1"]
+    assert isinstance(refused, errors.Conflict)
     check(world)
 
 

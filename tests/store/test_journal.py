@@ -27,6 +27,7 @@ def test_the_life_of_a_work_can_be_read_in_the_journal(world: World) -> None:
     world.advance(LEASE_SECONDS)
     world.take("to_clean")
     world.mark("to_clean", "1", WorkState.INVALID)
+    world.advance(LEASE_SECONDS)
     world.finish(world.force("to_clean", "1"))
     assert moves_of(world) == [
         ("claim", "CLAIMABLE", "RUNNING"),

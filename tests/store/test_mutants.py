@@ -33,8 +33,7 @@ HARMLESS = {
     ("operate.acknowledge_work", "not_before IS NOT NULL"): "without a wait the state does not change",
     ("operate.acknowledge", "lease_until > $lease_now"): "a lapsed lease is over with or without it",
     ("registration.delete_uncalled", "x.present > 0"): "delete_uncalled_inputs has asked before",
-    ("publish.renew_work", "r.run_id = w.run_id"): "a join",
-    ("operate.resubmit", "r.run_id = w.run_id"): "a join",
+    ("publish.do_again", "r.run_id = w.run_id"): "a join",
 }
 
 

@@ -247,14 +247,6 @@ def test_a_revoked_run_that_is_over_does_not_replace_a_missing_input(world: Worl
     world.take("to_clean", "1")
 
 
-def test_acknowledging_does_not_end_the_wait_of_a_later_run(world: World, run: Run) -> None:
-    world.cancel(run)
-    later = world.force("to_clean", "1")
-    world.finish(later, RunOutcome.RETURNED, delay_seconds=30)
-    world.store.acknowledge(run.run_id, "first")
-    assert not world.claim("to_clean")
-
-
 def test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_live(
     world: World, run: Run
 ) -> None:

@@ -161,6 +161,16 @@ def test_a_finished_work_whose_other_input_is_missing_waits_for_it(world: World)
     assert (world.state("join", "1"), world.status("both", "1")) == ("WAITING", "STALE")
 
 
+def test_a_newer_input_does_not_shorten_a_wait(world: World) -> None:
+    world.chain("raw", "clean", retries=1, retry_delay_seconds=60)
+    world.ready("raw", "1")
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    world.ready("raw", "1", again=True)
+    assert not world.claim("to_clean")
+    world.advance(60)
+    assert world.take("to_clean").pins[0].version == 2
+
+
 def test_a_newer_version_travels_down_the_chain_as_each_job_is_done_again(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")

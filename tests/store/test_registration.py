@@ -99,6 +99,7 @@ def test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for(world: Worl
     world.ready("other", "2", "3")
     world.job("to_clean", ["other"], ["clean"])
     assert world.states("to_clean") == {"2": "CLAIMABLE", "3": "CLAIMABLE"}
+    assert world.select("SELECT count(*) FROM work_input") == [(2,)]
     world.ready("raw", "9")
     assert world.state("to_clean", "9") == ""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -105,12 +107,15 @@ class Handoff(RuleBasedStateMachine):
     @rule(job=jobs, dataid=dataids, claimant=claimants)
     def force(self, job: str, dataid: str, claimant: str) -> None:
         where = {"dataid": dataid, "force": True, "lease_seconds": LEASE_SECONDS}
-        given = self.world.claim(job, 1, claimant, **where)
+        before = copy.deepcopy(self.oracle)
         self.oracle.tidy(job, ())
-        work = self.oracle.works.get((job, dataid))
-        assert bool(given) == (work is None or not work.running)
-        for run in given:
+        if self.oracle.may_force(job, dataid):
+            (run,) = self.world.claim(job, 1, claimant, **where)
             self._given(run, claimant)
+        else:
+            self.oracle = before
+            with pytest.raises(errors.Conflict):
+                self.world.claim(job, 1, claimant, **where)
 
     @precondition(lambda self: self.runs)
     @rule(pick=picks, claimant=claimants)

@@ -88,13 +88,43 @@ def test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer(world: W
     assert actions == ["ready", "claim", "cancel", "resubmit", "hold", "release", "mark"]
 
 
-def test_ready_and_withdraw_are_harmless_to_repeat(world: World) -> None:
+def test_ready_and_withdraw_whose_answers_were_lost_happen_once(world: World) -> None:
     world.chain("raw", "clean")
     deaf = world.beside(LostAnswer(world.store.database))
-    deaf.ready("raw", "1", "2")
-    deaf.withdraw("raw", "2")
+    assert deaf.ready("raw", "1", "2") == 2
+    assert deaf.withdraw("raw", "2") == 1
     assert [(chunk.status, chunk.version) for chunk in world.chunks("raw")] == [("READY", 1), ("PENDING", 1)]
     assert [world.present("to_clean", dataid) for dataid in ("1", "2")] == [[(1, 1)], [(1, 0)]]
+
+
+def test_a_new_version_whose_answer_was_lost_is_one_version(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    world.drain("to_clean")
+    deaf = world.beside(LostAnswer(world.store.database))
+    assert deaf.ready("raw", "1", "2", again=True) == 2
+    assert [chunk.version for chunk in world.chunks("raw")] == [2, 2]
+    assert [row["items"] for row in world.journal("ready")] == [2, 2]
+
+
+def test_a_registration_whose_answer_was_lost_gives_the_first_answer(world: World) -> None:
+    deaf = world.beside(LostAnswer(world.store.database))
+    deaf.chain("raw", "clean")
+    assert deaf.plan("to_clean").revision == 1
+    deaf.ready("raw", "1")
+    deaf.remove_job("to_clean")
+    assert world.store.find_plan("to_clean") is None
+    assert deaf.remove_dataset("raw") == 1
+
+
+def test_old_tokens_are_purged_and_new_ones_stay(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    count = "SELECT count(*) FROM verb_token WHERE action = 'ready'"
+    world.store.purge("1999-01-01T00:00:00Z")
+    assert world.select(count) == [(1,)]
+    world.store.purge("2999-01-01T00:00:00Z")
+    assert world.select(count) == [(0,)]
 
 
 def test_a_renewal_is_harmless_to_repeat(world: World) -> None:

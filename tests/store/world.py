@@ -208,8 +208,8 @@ class World:
         grain = Grain(self.plan(job).grain)
         return [(dataid, sort_key(dataid, grain)) for dataid in dataids]
 
-    def resubmit(self, job: str, *dataids: str, priority: int | None = None) -> int:
-        return self.store.resubmit(self.plan(job), self.job_pairs(job, dataids), "please", priority)
+    def resubmit(self, job: str, *dataids: str) -> int:
+        return self.store.resubmit(self.plan(job), self.job_pairs(job, dataids), "please")
 
     def hold(self, job: str, *dataids: str) -> int:
         return self.store.hold(self.plan(job), self.job_pairs(job, dataids) or None, True, "wait")

@@ -9,8 +9,11 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
+from dataflow.actions.prepare import list_newer_snapshots
+from dataflow.actions.refusals import find_repair, question_of
 from dataflow.actions.work_case import Reason
-from dataflow.model.dataid import previous_dataid, sort_key
+from dataflow.model.answers import Question
+from dataflow.model.dataid import previous_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.status import RunOutcome, WorkState
 
@@ -57,12 +60,15 @@ def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
 def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
     if work.wait_seconds is None or work.wait_seconds <= 0:
         return None  # the next claim promotes it
-    wait = f"{work.wait_seconds:.0f} s"
+    wait, command = f"{work.wait_seconds:.0f} s", run_command(case.plan)
     if run is not None and run.outcome is RunOutcome.CANCELLED:
         text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease are left"
-    else:
-        text = f"{work.reason or 'it was handed back'}; the next try is in {wait}"
-    return Reason(text, run_command(case.plan))
+        return Reason(text, command, question=Question.SAFE)
+    text = f"{work.reason or 'it was handed back'}; the next try is in {wait}"
+    question = question_of(work.reason)
+    # What is still so says how to repair it; what kept it from being safe then is looked for again.
+    repair = (find_repair(case, question) if question else None) or command
+    return Reason(text, repair, question=None if question is Question.SAFE else question)
 
 
 def _turn(case: WorkCase, key: str) -> Reason | None:
@@ -114,19 +120,13 @@ def _readers(case: WorkCase) -> list[Reason]:
             continue
         for (run_id,) in case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0):
             name = f"{output.dataset.name}/{case.dataid}"
-            found.append(Reason(f"{name} is being consumed by run {run_id}", follow_command(run_id)))
+            text = f"{name} is being consumed by run {run_id}"
+            found.append(Reason(text, follow_command(run_id), question=Question.SAFE))
     return found
 
 
 def _newer_snapshots(case: WorkCase) -> list[Reason]:
     """A snapshot written in place must not go back in time; a run that would do so is refused for good."""
-    found = []
-    for output in case.plan.outputs:
-        dataset = output.dataset
-        if dataset.mode != "snapshot" or dataset.staged:
-            continue
-        newest = case.store.find("reading.newest_chunk", dataset_id=output.dataset_id)
-        if newest is not None and newest[1] > sort_key(case.dataid, Grain(dataset.grain)):
-            text = f"{dataset.name} already holds the newer snapshot {newest[0]}: this one will be refused"
-            found.append(Reason(text, run_command(case.plan)))
-    return found
+    newer = list_newer_snapshots(case.store, case.plan, case.dataid)
+    command = run_command(case.plan)
+    return [Reason(f"{text}: this one will be refused", command, question=Question.SAFE) for text in newer]

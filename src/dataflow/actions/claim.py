@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from dataflow import errors
 from dataflow.model.record import replace
 
@@ -34,15 +36,14 @@ def finish_and_claim(
 
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
     """What a claim would give now; nothing is claimed or changed."""
-    result = store.preview(plan, request)
-    while result.again:
+    before = None
+    while (result := store.preview(plan, request, before)).again:
         if result.again == "calendar":
             from dataflow.actions.calendar import preview_due_intervals
 
-            result = store.preview(plan, request, lambda tx: preview_due_intervals(tx, plan, store.actor))
+            before = partial(preview_due_intervals, plan=plan, actor=store.actor)
         else:
-            plan = prepare_again(store, plan, result.again)
-            result = store.preview(plan, request)
+            plan, before = prepare_again(store, plan, result.again), None
     return result, plan
 
 

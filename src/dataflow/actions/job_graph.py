@@ -43,6 +43,12 @@ def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
             )
 
 
+def find_open_chain(job: Job) -> str | None:
+    """The output that a job reads one dataid back, if no --start says where that begins."""
+    own = (item.dataset for item in job.inputs if item.mapping == PREVIOUS and item.dataset in job.outputs)
+    return None if job.start else next(own, None)
+
+
 def _find_cycle(name: str, jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> list[str]:
     """The shortest way from a job back to itself; empty if there is none."""
     came_from: dict[str, str] = {}

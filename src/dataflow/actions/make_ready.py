@@ -48,6 +48,7 @@ def make_ready(
     """
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "needs no `ready`")
+    _refuse_staged(dataset)
     changed = given = 0
     for batch in batches_of(dataset, dataids, "made ready"):
         if given:
@@ -57,6 +58,15 @@ def make_ready(
         if progress is not None:
             progress(given)
     return ReadyResult(changed, given - changed)
+
+
+def _refuse_staged(dataset: Dataset) -> None:
+    if dataset.staged:
+        raise BadInput(
+            f"Dataset {dataset.name} has {{run_id}} in its location, so only the run that wrote a chunk knows"
+            " its place and publishes it. To say by hand that one is good: dataflow mark JOB DATAID READY. For"
+            f" chunks from outside, without {{run_id}}: dataflow dataset add {dataset.name} --location PLACE"
+        )
 
 
 def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[list[tuple[str, str]]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from dataflow.actions.next_commands import ready_command, resubmit_command, run_command
+from dataflow.actions.job_graph import find_open_chain
+from dataflow.actions.next_commands import ready_command, resubmit_command, run_command, shell
 from dataflow.actions.work_case import Reason
-from dataflow.model.dataid import interval_of
+from dataflow.model.dataid import interval_of, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import needed_dataids
+from dataflow.model.mapping import PREVIOUS, needed_dataids
 from dataflow.model.record import replace
 
 TYPE_CHECKING = False
@@ -75,6 +76,8 @@ def _why_missing(
     text = f"input {source.dataset.name}/{dataid} is not ready"
     if reason := _why_not_due(case, source, dataid):
         return replace(reason, text=f"{text}: {reason.text}")
+    if reason := _why_no_beginning(case, source, chunk):
+        return replace(reason, text=f"{text}: {reason.text}")
     producer = find_producer(case.store, source.dataset_id)
     plan = case.store.find_plan(producer) if producer else None
     if plan is None:
@@ -84,6 +87,18 @@ def _why_missing(
         return Reason(f"{text}: it was withdrawn", resubmit_command(plan.job.name, dataid))
     reason = explain_producer(replace(case, plan=plan, dataid=dataid, depth=case.depth + 1))
     return replace(reason, text=f"{text}: {reason.text}")
+
+
+def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | None) -> Reason | None:
+    """The first work of a job that reads its own output one dataid back waits until it is told to begin."""
+    job = case.plan.job
+    if chunk is not None or source.mapping != PREVIOUS or source.dataset.name != find_open_chain(job):
+        return None
+    key = sort_key(case.dataid, Grain(case.plan.grain))
+    if case.store.find("claim.earlier_work", job_id=case.plan.job_id, sort_key=key) is not None:
+        return None
+    text = f"job {job.name} reads its own output, and nothing says that {case.dataid} is the first"
+    return Reason(text, shell("dataflow", "job", "add", job.name, "--start", case.dataid))
 
 
 def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | None:

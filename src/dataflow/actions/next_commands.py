@@ -39,6 +39,11 @@ def ready_command(dataset: str, dataid: str) -> str:
     return shell("dataflow", "ready", dataset, dataid)
 
 
+def move_command(dataset: str) -> str:
+    """The command that says where a dataset's chunks are."""
+    return shell("dataflow", "dataset", "add", dataset, "--location") + " PLACE"
+
+
 def resubmit_command(job: str, dataid: str) -> str:
     """The command that has work done again."""
     return shell("dataflow", "resubmit", job, dataid)

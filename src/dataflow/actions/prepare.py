@@ -19,7 +19,7 @@ from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import needed_dataids
-from dataflow.model.record import record, replace
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,23 +66,18 @@ def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: s
     """Puts the facts of a run, as they are now, together and answers the five questions."""
     if store.database.dialect == "postgres" and _may_race(plan, run):
         run = store.refresh(plan, run)
-    prepared = ask(store, plan, run, project_dir, environment)
-    if not any(item.dataset.staged for item in plan.outputs):
-        return prepared
-    located = answer_located(plan, prepared.inputs, prepared.outputs)
-    answers = [located if answer.question is Question.LOCATED else answer for answer in prepared.answers]
-    return replace(prepared, answers=tuple(answers))
+    return ask(store, plan, run, project_dir, environment)
 
 
 def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Answers the five questions from what a claim, or the preview of one, gave; looks only, makes nothing."""
+    """Answers the five questions from what a claim, or the preview of one, gave; only looks."""
     fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
     outputs = list_outputs(plan, run.dataid, project_dir, fields)
     answers = (
         answer_ready(inputs),
         answer_right(plan, run.dataid, inputs),
-        answer_located(plan, inputs, ()),
+        answer_located(plan, inputs, outputs),
         answer_valid(inputs),
         answer_safe(plan, run, inputs),
     )
@@ -131,7 +126,9 @@ def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:
     parts = []
     for item in inputs:
         parts.append(
-            (YES, f"{item.name} version {item.pin.version}") if item.pin else (NO, f"{item.name} is not ready")
+            (YES, f"{item.name} version {item.pin.version}")
+            if item.pin
+            else (NO, f"{item.name} is not ready")
         )
     return combine(Question.READY, parts or [(YES, "it needs no input")], "")
 
@@ -158,7 +155,7 @@ def answer_located(
     plan: Plan, inputs: tuple[InputChunk, ...], outputs: tuple[tuple[str, str], ...]
 ) -> Answer:
     """Does each location resolve here, is the input there, and can the staged output be put there?"""
-    parts = [_is_there(item) for item in inputs]
+    parts = [is_there(item) for item in inputs]
     for name, place in _list_staged(plan, outputs):
         reason = why_not_writable(_folder_of(place))
         if reason:
@@ -227,9 +224,13 @@ def _place(template: str, project_dir: str, dataset: str, dataid: str, fields: d
     )
 
 
-def _is_there(item: InputChunk) -> tuple[Verdict, str]:
+def is_there(item: InputChunk) -> tuple[Verdict, str]:
+    """Whether something is at the place of an input, with the words for it."""
     if not item.location and item.source.dataset.staged:
-        return NO, f"{item.name} was published without a place" if item.pin else f"{item.name} is not published"
+        return (
+            NO,
+            f"{item.name} was published without a place" if item.pin else f"{item.name} is not published",
+        )
     if not item.location:
         return NOT_CHECKED, f"{item.source.dataset.name} declares no location"
     if not is_local(item.location):

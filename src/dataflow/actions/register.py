@@ -8,6 +8,7 @@ from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
 from dataflow.actions.registry import Registry, merge_dataset, merge_job
 from dataflow.errors import Conflict
+from dataflow.model.records import Calendar
 from dataflow.store import registration
 from dataflow.store.journal import Entry, write_journal
 from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
@@ -110,7 +111,7 @@ def _write(tx: Transaction, registry: Registry, draft: Draft) -> None:
     for checked in draft.jobs:
         # An output may move from one job to another in one go, in either order.
         if plan := registry.plans.get(checked.job.name):
-            tx.run("registration.delete_job_outputs", job_id=plan.job_id)
+            registration.free_outputs(tx, plan, checked.job.outputs)
     for checked in draft.jobs:
         registration.upsert_job(tx, checked.job, checked.inputs, checked.grain, checked.timezone)
         plan = registry.plans.get(checked.job.name)
@@ -124,14 +125,15 @@ def _write_calendars(tx: Transaction, registry: Registry, checked: CheckedJob) -
         if dataset.name == TODAY:
             if TODAY not in registry.dataset_ids:
                 dataset_id = registration.upsert_dataset(tx, dataset)
-                registration.upsert_calendar(tx, dataset_id, TODAY_EXPRESSION, "", "", False)
+                registration.upsert_calendar(tx, dataset_id, Calendar(TODAY_EXPRESSION))
                 registry.dataset_ids[TODAY] = dataset_id
             continue
         job = checked.job
         if plan is not None and _schedule_of(plan.job) == _schedule_of(job):
             continue  # writing it again would make it due again
         dataset_id = registration.upsert_dataset(tx, dataset)
-        registration.upsert_calendar(tx, dataset_id, job.schedule, job.start, job.end, job.catchup)
+        calendar = Calendar(job.schedule, job.start, job.end, job.catchup)
+        registration.upsert_calendar(tx, dataset_id, calendar)
 
 
 def _schedule_of(job: Job) -> tuple[object, ...]:

@@ -118,14 +118,14 @@ def _counts(rows: list[Row], total: int) -> dict[str, int]:
 
 
 def _oldest(store: Store, job_id: int, rows: list[Row], now: float) -> Oldest | None:
-    """The open work, not on hold, that has been in its state longest."""
+    """The open work, not on hold, that was called for first."""
     found = [(since, state) for state, hold, _, since in rows if state in UNFINISHED and not hold]
     if not found:
         return None
     since, state = min(found)
     row = store.find("status.first_in_state", job_id=job_id, state=state)
     if row is None or row[2] != since:
-        row = store.find("status.work_since", job_id=job_id, state=state, modified_at=since)
+        row = store.find("status.work_since", job_id=job_id, state=state, called_at=since)
     if row is None:  # it moved between the two statements
         return None
     age_seconds = max(0.0, now - _seconds(since))

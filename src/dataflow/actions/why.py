@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 
-from dataflow.actions.locations import resolve_location
-from dataflow.actions.missing import needed
-from dataflow.actions.prepare import (
-    InputChunk,
-    answer_located,
-    answer_right,
-    answer_valid,
-)
+from dataflow.actions.prepare import answer_right, answer_valid
 from dataflow.actions.reasons import explain, without_work
+from dataflow.actions.refusals import ask_located, list_input_chunks
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.answers import Answer, Question, Verdict, Why, combine
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
-from dataflow.model.records import Pin
 from dataflow.model.status import Status, WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dataflow.actions.prepare import InputChunk
     from dataflow.actions.reasons import Explanation
     from dataflow.config.settings import Config
-    from dataflow.model.records import Plan, PlanInput
+    from dataflow.model.records import Plan
     from dataflow.store.store import Store
 
 LOOKED_FOR = (
@@ -73,44 +67,29 @@ def find_next(store: Store, plan: Plan) -> str | None:
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
     if found.run is not None and found.status in ANSWERED_BY_RUN and (stored := _stored(found.run.answers)):
         return stored
-    chunks = list_chunks(case) if case.dataid else []
+    chunks = list_input_chunks(case) if case.dataid else ()
     there = tuple(chunk for chunk in chunks if chunk.pin is not None)
     parts = [(Verdict.NO, reason.text) for reason in found.missing]
     for chunk in there:
         if _is_ready(case, chunk):
             assert chunk.pin is not None
-            parts.append(
-                (Verdict.YES, f"{chunk.source.dataset.name}/{chunk.dataid} version {chunk.pin.version}")
-            )
-    return (
+            parts.append((Verdict.YES, f"{chunk.name} version {chunk.pin.version}"))
+    answers = (
         combine(Question.READY, parts, "it needs no input"),
         answer_right(case.plan, case.dataid, there) if case.dataid else _unasked(Question.RIGHT),
-        answer_located(case.plan, there, ()) if there else _unasked(Question.LOCATED),
+        ask_located(case, there) if there else _unasked(Question.LOCATED),
         answer_valid(there) if there else _unasked(Question.VALID),
         _answer_safe(case, found),
     )
+    return tuple(_with_refusal(answer, found) for answer in answers)
 
 
-def list_chunks(case: WorkCase) -> list[InputChunk]:
-    """The input chunks of the work as a claim made now would pin them; no pin for what is not published."""
-    return [
-        _input_chunk(case, source, dataid) for source in case.plan.inputs for dataid in needed(case, source)
-    ]
-
-
-def _input_chunk(case: WorkCase, source: PlanInput, dataid: str) -> InputChunk:
-    row = case.store.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=dataid)
-    pin = None
-    if row is not None:
-        chunk_id, version, location, size, checked, dirty_run_id = row
-        pin = Pin(source.position, chunk_id, dataid, version, location, size, checked, dirty_run_id)
-    place = pin.location if pin and pin.location else source.dataset.location
-    fields = {"dataset": source.dataset.name, "dataid": dataid, "job": case.plan.job.name}
-    environment = case.config.environment
-    where = (
-        resolve_location(place, case.config.project_dir, environment=environment, **fields) if place else ""
-    )
-    return InputChunk(source, dataid, pin, where)
+def _with_refusal(answer: Answer, found: Explanation) -> Answer:
+    """What cannot be seen from here is as the last run found it."""
+    told = [reason.text for reason in found.blockers if reason.question is answer.question]
+    if answer.answer is not Verdict.NOT_CHECKED or not told:
+        return answer
+    return Answer(answer.question, Verdict.NO, "; ".join(told).removeprefix(f"{answer.question}? no: "))
 
 
 def _is_ready(case: WorkCase, chunk: InputChunk) -> bool:
@@ -119,7 +98,8 @@ def _is_ready(case: WorkCase, chunk: InputChunk) -> bool:
 
 
 def _answer_safe(case: WorkCase, found: Explanation) -> Answer:
-    parts = [(Verdict.NO, reason.text) for reason in found.blockers]
+    unsafe = [reason for reason in found.blockers if reason.question is Question.SAFE]
+    parts = [(Verdict.NO, reason.text) for reason in unsafe]
     if found.status is Status.RUNNING:
         parts.append((Verdict.YES, found.text))
     datasets = [item.dataset for item in case.plan.inputs] + [item.dataset for item in case.plan.outputs]
@@ -127,9 +107,7 @@ def _answer_safe(case: WorkCase, found: Explanation) -> Answer:
         if dataset.encryptedpass:
             text = f"the password of {dataset.name} was not opened to answer this"
             parts.append((Verdict.NOT_CHECKED, text))
-    return combine(
-        Question.SAFE, parts or [(Verdict.YES, "no hold, wait, limit or reader is in its way")], ""
-    )
+    return combine(Question.SAFE, parts or [(Verdict.YES, "no other writer or reader is in its way")], "")
 
 
 def _unasked(question: Question) -> Answer:

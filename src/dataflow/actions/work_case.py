@@ -9,17 +9,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dataflow.config.settings import Config
+    from dataflow.model.answers import Question
     from dataflow.model.records import Plan, RunRow
     from dataflow.store.store import Store
 
 
 @record
 class Reason:
-    """One thing that stands in the way, and the command that deals with it."""
+    """One thing that stands in the way, and the command or repair that deals with it."""
 
     text: str
     next: str
     is_hold: bool = False
+    question: Question | None = None  # the one of the five that it answers with no; None for a mere wait
 
 
 @record

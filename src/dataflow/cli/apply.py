@@ -8,6 +8,7 @@ from collections import Counter
 from dataflow.actions.apply import apply_changes, export_declarations, plan_changes
 from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
 from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
+from dataflow.cli.job import say_how_it_begins
 from dataflow.cli.output import as_text
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
@@ -57,10 +58,14 @@ def apply(args: argparse.Namespace, context: Context) -> int:
         raise UsageError("nothing was changed: there is nobody to ask. To change it: dataflow apply --yes …")
     if not may_go_on("Change this?", args.yes):
         return 1
-    counts = Counter([change.what for change in apply_changes(context.store, declarations)])
+    changes = apply_changes(context.store, declarations)
+    counts = Counter([change.what for change in changes])
     context.say(
         ", ".join([f"{counts[what]} {what}" for what in (ADDED, CHANGED, UNCHANGED) if counts[what]]) + "."
     )
+    for change in changes:
+        if change.kind == "job" and change.what != UNCHANGED:
+            say_how_it_begins(context, change.name)
     return 0
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataflow.cli.output import add_json_option, show_object
-from dataflow.errors import SchemaMismatch, UsageError
-from dataflow.store.queries import SCHEMA_VERSION
+from dataflow.errors import UsageError
+from dataflow.store.queries import SCHEMA_VERSION, newer_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def upgrade(args: argparse.Namespace, context: Context) -> int:
     applied = database.upgrade()
     found = database.schema_version()
     if found > SCHEMA_VERSION:
-        raise SchemaMismatch(
-            f"The store {database.url} has schema {found}, this version of DataFlow knows {SCHEMA_VERSION}. "
-            "Upgrade DataFlow on this machine."
-        )
+        raise newer_schema(database.url, found)
     context.say(
         f"Applied {', '.join(applied)}." if applied else f"The store is at schema {found}; nothing to do."
     )

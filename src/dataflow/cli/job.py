@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.register import add_job, remove_job
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
@@ -120,7 +121,24 @@ def add(args: argparse.Namespace, context: Context) -> int:
     """Registers or changes a job."""
     values = _given(args)
     say_change(context, add_job(context.store, Job(args.name, **values), values))
+    say_how_it_begins(context, args.name)
     return 0
+
+
+def say_how_it_begins(context: Context, name: str) -> None:
+    """Says what starts a job that waits for its own output, if nothing does yet."""
+    plan = context.get_plan(name)
+    chain = find_open_chain(plan.job)
+    if chain is None:
+        return
+    text = (
+        f"Job {name} reads its own output {chain}:previous, so its first work waits until it is told that it "
+    )
+    text += f"is the first: dataflow job add {name} --start DATAID"
+    staged = any(item.dataset.staged for item in plan.outputs if item.dataset.name == chain)
+    context.say(
+        text if staged else f"{text}, or that a chunk before it is there: dataflow ready {chain} DATAID"
+    )
 
 
 def list_all(args: argparse.Namespace, context: Context) -> int:

@@ -131,7 +131,7 @@ def run_word(argv: list[str]) -> int:
             runjob.run_command([*before, *rest]) if word == "run" else runjob.force_command([*before, *rest])
         )
     args = parse(word, [*before, word, *rest])
-    context = Context(args.store, os.environ, os.getcwd())
+    context = Context(args.store, os.environ, get_working_dir())
     try:
         code: int = args.call(args, context)
         return code

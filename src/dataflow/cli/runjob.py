@@ -56,7 +56,7 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
         return 0
     if not args.command:
         raise UsageError(f"Which script? Usage: {prog} [options] script [args…]. More: {prog} --help")
-    context = Context(args.store, os.environ, os.getcwd())
+    context = Context(args.store, os.environ, get_working_dir())
     request = _request(args, context, args.job or job_of(args.command[0]))
     if args.dry_run:
         from dataflow.cli.dry_run import show_claim  # start-up: a rare option
@@ -70,7 +70,7 @@ def force_command(argv: list[str]) -> int:
     from dataflow.cli.force import parse_force  # start-up: a rare command
 
     store, job, dataid, command = parse_force(argv)
-    context = Context(store, os.environ, os.getcwd())
+    context = Context(store, os.environ, get_working_dir())
     return _run(JobRequest(context.config, os.environ, job, command, dataid=dataid, force=True), context)
 
 

@@ -10,6 +10,16 @@ PROPERTIES_FILE = "dataflow.properties"
 STATE_FOLDER = ".dataflow"
 
 
+def get_working_dir() -> str:
+    """The working directory; ConfigError if somebody has removed it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise ConfigError(
+            "The working directory does not exist any more. Go to the project's folder: cd FOLDER"
+        ) from error
+
+
 def find_project_dir(cwd: str) -> str | None:
     """The nearest folder, from the working directory upward, that holds one of our files or folders."""
     folder = os.path.abspath(cwd)

@@ -35,6 +35,11 @@ class Dataset:
         """True when each run writes to a place of its own, which DataFlow then publishes."""
         return "{run_id}" in self.location
 
+    @property
+    def is_overwritten(self) -> bool:
+        """True when each snapshot is written over the one before, so that an older dataid must not come last."""
+        return self.mode == "snapshot" and not self.staged and "{dataid}" not in self.location
+
 
 @record
 class JobInput:
@@ -67,6 +72,16 @@ class Job:
     lease_seconds: float = 300.0
     grace_seconds: float = 10.0
     priority: int = 0
+
+
+@record
+class Calendar:
+    """When the chunks of a dataset become ready: a schedule, from where to where, and whether the past counts."""
+
+    expression: str
+    start: str = ""
+    end: str = ""
+    catchup: bool = False
 
 
 @record
@@ -193,7 +208,6 @@ class ClaimResult:
     """What a claim gave: runs, or the reason to look again (`calendar` is due, the `plan` is out of date)."""
 
     runs: tuple[Run, ...] = ()
-    freed: tuple[LapsedRun, ...] = ()
     again: str = ""
 
 
@@ -205,7 +219,6 @@ class Publication:
     location: str = ""
     rows: int | None = None
     size: int | None = None
-    checksum: str = ""
     checked: str = ""
 
 

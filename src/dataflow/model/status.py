@@ -48,9 +48,6 @@ FINAL = frozenset({WorkState.DONE, WorkState.FAILED, WorkState.INVALID})
 UNFINISHED = frozenset({WorkState.WAITING, WorkState.CLAIMABLE})
 """States of work that nobody holds and that is still to be done."""
 
-READABLE = frozenset({Status.READY, Status.STALE})
-"""Statuses whose chunk certainly has a published version."""
-
 _UNCLAIMED = frozenset(WorkState) - {WorkState.RUNNING}
 _RUNNING = frozenset({WorkState.RUNNING})
 

@@ -37,13 +37,13 @@ class ClaimantLock:
         path = _path_of(directory, name)
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
+            _refuse_foreign(directory)
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise ConfigError(
                 f'Cannot create the lock file "{path}": {error.strerror}. '
                 f"Make the folder writable for this user: ls -ld {directory}"
             ) from error
-        _refuse_foreign(directory)
         fcntl.flock(fd, fcntl.LOCK_EX)
         return cls(name, path, fd)
 
@@ -108,7 +108,7 @@ def _refuse_foreign(directory: str) -> None:
             return
         path = os.path.dirname(path)
     for path, facts in ours:
-        if facts.st_uid not in (os.geteuid(), 0) or facts.st_mode & 0o022:
+        if facts.st_uid not in (os.geteuid(), 0) or facts.st_mode & stat.S_IWOTH:
             raise ConfigError(
                 f"The lock folder {directory} is not safe: {path} belongs to another user, or others may "
                 "write to it. Name another one as lock_dir in dataflow.toml or in DATAFLOW_LOCK_DIR."

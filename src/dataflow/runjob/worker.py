@@ -106,6 +106,7 @@ class Worker:
         for (ending, child), state in zip(batch, states, strict=True):
             self._settled(ending, child, state)
         self._forget_dead(request)
+        self._end_remains(result)
         if result.runs:
             failpoints.reach("after_claim")
         elif request is not None:
@@ -193,6 +194,11 @@ class Worker:
             if run.has_kill_command and self._kill_remains(run.run_id, run.dataid)
         ]
         return replace(request, killed=tuple(killed))
+
+    def _end_remains(self, result: ClaimResult) -> None:
+        """Ends what is left here of runs whose lease lapsed, for the case that their guard was stopped."""
+        for name in {lapsed.claimant for lapsed in result.freed if lapsed.host == self._claimant.host}:
+            kill_orphans(name)
 
     def _forget_dead(self, request: ClaimRequest | None) -> None:
         """Removes the locks of dead claimants that hold nothing any more, of this job or of another."""

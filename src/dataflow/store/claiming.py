@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 MAX_LOSSES = 10
 """A work whose run dies this often in a row is FAILED: it may be what kills them."""
 LOSS_DELAY_SECONDS = 5.0
-MAX_TAKES = 50
-"""How many candidates a claim looks at before it gives up for this time."""
 
 
 def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
@@ -39,14 +37,20 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         return ClaimResult(again="calendar")
     if max_running:
         tx.lock("claim.lock_job", job_id=plan.job_id)
-    freed = free_lapsed(tx, plan, request) if lapsed or request.dead else ()
+    if lapsed or request.dead:
+        free_lapsed(tx, plan, request)
     if waits_over:
         tx.run("claim.promote", job_id=plan.job_id)
     if not script_path and request.claimant.script_path:
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
     if hold and not request.force:
-        return ClaimResult(freed=tuple(freed))
+        return ClaimResult()
     room = _room(tx, plan, max_running, len(request.tokens))
+    if request.force and not room:
+        raise errors.Conflict(
+            f"Job {plan.job.name} runs {max_running} at a time, and as many are running. "
+            f"Wait for one: dataflow runs --job {plan.job.name}"
+        )
     runs = []
     for token in request.tokens[:room]:
         found = _find_work(tx, plan, request, bool(ordered))
@@ -54,20 +58,19 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
             break
         run = _give(tx, plan, request, token, found)
         if run is None:
-            return ClaimResult(freed=tuple(freed), again="plan")
+            return ClaimResult(again="plan")
         runs.append(run)
         if ordered:
             break
-    return ClaimResult(runs=tuple(runs), freed=tuple(freed))
+    return ClaimResult(runs=tuple(runs))
 
 
-def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> list[LapsedRun]:
+def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
     """Takes work back from runs that are seen to be dead."""
     names = tx.names(request.dead)
     rows = tx.rows(
         "claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names
     )
-    freed = []
     for lapsed in [_lapsed_from_row(row) for row in rows]:
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
@@ -93,8 +96,6 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> list[Laps
             why=reason,
         )
         write_journal(tx, entry)
-        freed.append(lapsed)
-    return freed
 
 
 def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
@@ -167,9 +168,10 @@ def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: boo
     if request.force:
         _make_forced(tx, plan, dataid)
     found = tx.find("claim.named_work", job_id=plan.job_id, dataid=dataid)
-    if found is None or found[4] == WorkState.RUNNING:
+    if found is None:
         return None
     if request.force:
+        _refuse_two_runs(tx, f"{plan.job.name}/{dataid}", found)
         return found
     if found[4] != WorkState.CLAIMABLE or found[5]:
         return None
@@ -177,6 +179,24 @@ def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: boo
         first = tx.find("claim.next_ordered", job_id=plan.job_id)
         return found if first and first[0] == found[0] and _in_turn(tx, plan, found) else None
     return found
+
+
+def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None:
+    """Nothing is forced beside a run that has the work, or that was revoked and may still be ending."""
+    state, run_id = found[4], found[6]
+    row = tx.find("claim.last_run", run_id=run_id)
+    if row is None:
+        return
+    host, left_seconds = row
+    if state == WorkState.RUNNING:
+        raise errors.Conflict(
+            f"{work} is RUNNING under run {run_id} on {host}. Wait for it, or: dataflow cancel {run_id}"
+        )
+    if left_seconds is not None:
+        raise errors.Conflict(
+            f"Run {run_id} of {work} was cancelled and may still be ending on {host}. "
+            f"Wait {int(left_seconds) + 1} s and run the same command again."
+        )
 
 
 def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataflow import errors
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import publishing
@@ -15,20 +16,28 @@ if TYPE_CHECKING:
     from dataflow.model.records import Ending, Plan
     from dataflow.store.database import Transaction
 
+TRIED = frozenset({RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID})
+"""Outcomes that settle a version of the inputs: with these the run counts as having tried it."""
+NOT_BY_THE_RUN = frozenset({RunOutcome.RUNNING, RunOutcome.CANCELLED, RunOutcome.LOST})
+
 
 def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState:
-    """Accepts the outcome and gives the work's new state; LeaseLost if the run no longer owns its work."""
+    """Accepts the outcome and gives the work's new state; LeaseLost if the run no longer owns its work.
+
+    A snapshot that would be written over a newer one is not published: its run has FAILED for good.
+    """
     run = ending.run
-    done = ending.outcome is RunOutcome.DONE
-    if done or ending.untouched:
-        tx.lock("publish.lock_datasets", dataset_ids=sorted(output.dataset_id for output in plan.outputs))
-    if done:
+    if ending.outcome is RunOutcome.DONE or ending.untouched:
+        _lock_outputs(tx, plan)
+    if ending.outcome in TRIED:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
+    if ending.outcome is RunOutcome.DONE:
+        ending = _unless_superseded(tx, plan, ending)
     _end_run(tx, ending)
-    stale = done and _moved_pins(tx, run.run_id)
-    state = _settle(tx, plan, ending, stale)
-    if done:
-        _publish(tx, plan, ending, stale)
+    outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
+    state = _settle(tx, plan, ending, outdated)
+    if ending.outcome is RunOutcome.DONE:
+        _publish(tx, plan, ending, outdated)
     elif ending.untouched:
         publishing.make_clean(tx, run.run_id)
     entry = Entry(
@@ -46,9 +55,34 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
 
 
 def find_finished(tx: Transaction, ending: Ending) -> bool:
-    """True when an earlier, unanswered call has already recorded this outcome."""
+    """True when an earlier, unanswered call has already recorded this outcome, or what became of it."""
     row = tx.find("finish.find_run", run_id=ending.run.run_id)
-    return row is not None and row[0] == ending.run.claimant and row[1] == ending.outcome
+    return row is not None and row[0] == ending.run.claimant and row[1] not in NOT_BY_THE_RUN
+
+
+def _lock_outputs(tx: Transaction, plan: Plan) -> None:
+    """Keeps registrations out of the outputs; of an overwritten snapshot every other publisher too."""
+    alone = {output.dataset_id for output in plan.outputs if output.dataset.is_overwritten}
+    ids = sorted(output.dataset_id for output in plan.outputs)
+    if not alone:
+        tx.lock("publish.lock_datasets", dataset_ids=ids)
+        return
+    for dataset_id in ids:  # one by one, as all locks are taken in the order of ids
+        if dataset_id in alone:
+            tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
+        else:
+            tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+
+
+def _unless_superseded(tx: Transaction, plan: Plan, ending: Ending) -> Ending:
+    for output in plan.outputs:
+        if not output.dataset.is_overwritten:
+            continue
+        newest = tx.find("reading.newest_chunk", dataset_id=output.dataset_id)
+        if newest is not None and newest[1] > sort_key(ending.run.dataid, Grain(output.dataset.grain)):
+            reason = f"{output.dataset.name} already holds the newer snapshot {newest[0]}"
+            return replace(ending, outcome=RunOutcome.FAILED, reason=reason, final=True)
+    return ending
 
 
 def _end_run(tx: Transaction, ending: Ending) -> None:
@@ -80,16 +114,24 @@ def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
     )
 
 
-def _moved_pins(tx: Transaction, run_id: int) -> bool:
-    row = tx.find("finish.count_moved_pins", run_id=run_id)
+def _is_outdated(tx: Transaction, ending: Ending) -> bool:
+    """Whether the work is to be done again for what its inputs have become.
+
+    An input that only went away meanwhile makes a good run's output stale, but a failed run has tried that version.
+    """
+    done = ending.outcome is RunOutcome.DONE
+    query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
+    row = tx.find(query, run_id=ending.run.run_id)
     return bool(row and row[0])
 
 
-def _settle(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> WorkState:
+def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:
     where = {"work_id": ending.run.work_id, "run_id": ending.run.run_id}
     outcome = ending.outcome
-    if outcome is RunOutcome.DONE:
-        row = tx.find("finish.work_done", stale=stale, **where)
+    if outdated:
+        row = tx.find("finish.work_outdated", **where)
+    elif outcome is RunOutcome.DONE:
+        row = tx.find("finish.work_done", **where)
     elif outcome is RunOutcome.FAILED and not ending.final:
         row = tx.find(
             "finish.work_failed",
@@ -116,7 +158,6 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> WorkSta
 def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> None:
     given = {publication.dataset: publication for publication in ending.publications}
     for output in plan.outputs:
-        name = output.dataset.name
-        pair = (ending.run.dataid, sort_key(ending.run.dataid, Grain(output.dataset.grain)))
-        publication = given.get(name) or Publication(name)
-        publishing.publish(tx, output.dataset_id, pair, publication, ending.run.run_id, stale)
+        publication = given.get(output.dataset.name) or Publication(output.dataset.name)
+        version = publishing.Version(publication, ending.run.run_id, stale)
+        publishing.publish(tx, output, ending.run.dataid, version)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow import errors
-from dataflow.model.dataid import sort_key
-from dataflow.model.grain import Grain
+from dataflow.model.record import record, replace
 from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 from dataflow.store import publishing
@@ -33,7 +32,19 @@ def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> A
     return answer
 
 
-def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], actor: str, why: str, priority: int | None) -> int:
+@record
+class Mover:
+    """Who makes a move, and why."""
+
+    actor: str
+    why: str
+
+    def reason(self, what: str) -> str:
+        """The move in words, such as `cancelled by eve@etl1: wrong file`."""
+        return f"{what} by {self.actor}" + (f": {self.why}" if self.why else "")
+
+
+def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -> int:
     """Makes work be done again by the ordinary command; refuses, as a whole, what is unknown or RUNNING."""
     named = _named(tx, plan, pairs)
     running = [(dataid, run_id) for _, dataid, _, state, _, run_id in named if state == WorkState.RUNNING]
@@ -43,39 +54,33 @@ def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], actor: str, why
             f"{plan.job.name}/{dataid} is RUNNING under run {run_id}; nothing was resubmitted. "
             f"Wait for it, or: dataflow cancel {run_id}"
         )
-    states = tx.rows(
-        "operate.resubmit",
-        job_id=plan.job_id,
-        reason=f"resubmitted by {actor}" + (f": {why}" if why else ""),
-        priority=priority,
-        **tx.batch(pairs),
-    )
-    to_state = states[0][0] if len(states) == 1 else ""
-    _journal(tx, "resubmit", actor, plan, named, to_state, why)
+    states = publishing.do_again(tx, plan.job_id, pairs, mover.reason("resubmitted"), resubmitted=True)
+    to_state = states[0] if len(states) == 1 else ""
+    _journal(tx, Entry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named)
     return len(states)
 
 
-def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, actor: str, why: str) -> int:
+def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, mover: Mover) -> int:
     """Sets or lifts the flag that blocks claims, on the whole job (None) or on some of its work."""
-    action = "hold" if on else "release"
+    entry = Entry("hold" if on else "release", mover.actor, plan.job.name, why=mover.why)
     if pairs is None:
         count = tx.run("operate.hold_job", job_id=plan.job_id, hold=on)
         if count:
-            write_journal(tx, Entry(action=action, actor=actor, job=plan.job.name, why=why))
+            write_journal(tx, entry)
         return count
     named = _named(tx, plan, pairs)
     count = tx.run("operate.hold_work", job_id=plan.job_id, hold=on, **tx.batch(pairs))
     if count:
-        _journal(tx, action, actor, plan, named, "", why)
+        _journal(tx, entry, named)
     return count
 
 
-def cancel(tx: Transaction, run_id: int, actor: str, why: str) -> dict[str, Any]:
+def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
     """Revokes a run; its work is FAILED until somebody resubmits it."""
-    reason = f"cancelled by {actor}" + (f": {why}" if why else "")
+    reason = mover.reason("cancelled")
     job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
     states = (WorkState.RUNNING, WorkState.FAILED)
-    write_journal(tx, Entry("cancel", actor, job, "", dataid, run_id, *states, why=reason))
+    write_journal(tx, Entry("cancel", mover.actor, job, "", dataid, run_id, *states, why=reason))
     return {"run_id": run_id, "job": job, "dataid": dataid, "host": host}
 
 
@@ -99,13 +104,13 @@ def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
         tx.run("operate.acknowledge_work", work_id=row[0], run_id=run_id)
 
 
-def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, actor: str, why: str) -> str:
+def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover) -> str:
     """Sets how a work stands by hand and gives the state it was in.
 
     DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. RUNNING work loses its run.
     """
     work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
-    reason = f"marked {state} by {actor}" + (f": {why}" if why else "")
+    reason = mover.reason(f"marked {state}")
     if found == WorkState.RUNNING:
         _revoke(tx, run_id, state, reason)
     else:
@@ -113,25 +118,39 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, actor: str, 
     for output in plan.outputs:
         if state is WorkState.DONE:
             tx.lock("publish.lock_datasets", dataset_ids=[output.dataset_id])
-            publication = Publication(output.dataset.name, checked="")
-            own = (dataid, sort_key(dataid, Grain(output.dataset.grain)))
-            publishing.publish(tx, output.dataset_id, own, publication, None, False)
+            chunk = tx.find("publish.find_chunk", dataset_id=output.dataset_id, dataid=dataid)
+            # What a run staged stays where that run wrote it; only that it is good is said by hand.
+            publication = Publication(output.dataset.name, location=chunk[3] if chunk else "")
+            publishing.publish(tx, output, dataid, publishing.Version(publication))
         elif state is WorkState.INVALID:
             publishing.withdraw(tx, output.dataset_id, [pair])
     revoked = run_id if found == WorkState.RUNNING else None
-    entry = Entry("mark", actor, plan.job.name, "", dataid, revoked, found, state, 1, reason)
-    write_journal(tx, entry)
+    write_journal(tx, Entry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason))
     return str(found)
 
 
-def purge(tx: Transaction, before: str, most: int) -> int:
-    """Deletes a bounded part of the history older than a time and gives how many rows went."""
-    runs = [row[0] for row in tx.rows("operate.purge_runs", before=before, most=most)]
+def purge_runs(tx: Transaction, before: str, after: int, most: int) -> tuple[int, int | None]:
+    """Deletes old runs among the next so many; gives how many went, and where to go on, None at the end."""
+    last = _last_of(tx, "operate.next_runs", after, most)
+    if last is None:
+        return 0, None
+    runs = [row[0] for row in tx.rows("operate.purge_runs", before=before, after=after, last=last)]
     if runs:
         tx.run("operate.purge_pins", **tx.ids(runs))
-    lines = tx.run("operate.purge_journal", before=before, most=most)
-    tx.run("operate.purge_tokens", before=before)
-    return len(runs) + lines
+    return len(runs), last
+
+
+def purge_journal(tx: Transaction, before: str, after: int, most: int) -> tuple[int, int | None]:
+    """Deletes old lines among the next so many; gives how many went, and where to go on, None at the end."""
+    last = _last_of(tx, "operate.next_lines", after, most)
+    if last is None:
+        return 0, None
+    return tx.run("operate.purge_journal", before=before, after=after, last=last), last
+
+
+def _last_of(tx: Transaction, query: str, after: int, most: int) -> int | None:
+    row = tx.find(query, after=after, most=most)
+    return int(row[0]) if row and row[0] is not None else None
 
 
 def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
@@ -145,12 +164,10 @@ def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any
     return rows
 
 
-def _journal(
-    tx: Transaction, action: str, actor: str, plan: Plan, named: Sequence[tuple[Any, ...]], to: str, why: str
-) -> None:
+def _journal(tx: Transaction, entry: Entry, named: Sequence[tuple[Any, ...]]) -> None:
+    """One line for the move: of the one work that is named, or of so many."""
     if len(named) == 1:
         _, dataid, _, state, _, _ = named[0]
-        entry = Entry(action, actor, plan.job.name, "", dataid, None, state, to, 1, why)
+        write_journal(tx, replace(entry, dataid=dataid, from_state=state))
     else:
-        entry = Entry(action, actor, plan.job.name, "", "", None, "", to, len(named), why)
-    write_journal(tx, entry)
+        write_journal(tx, replace(entry, items=len(named)))

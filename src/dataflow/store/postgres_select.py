@@ -69,4 +69,13 @@ def _run_one(connection: Any, statement: bytes) -> None:
     if result.status != COMMAND_OK:
         lines = result.error_message.decode(errors="replace").splitlines() or ["no answer"]
         reason = lines[0].removeprefix("ERROR:").strip()
-        raise BadInput(f"sql takes one statement that only reads. PostgreSQL says: {reason}")
+        raise explain_refusal(reason)
+
+
+def explain_refusal(reason: str) -> BadInput:
+    """The error for a statement that the server does not take, with the way to what can be asked."""
+    return BadInput(
+        f"sql takes one statement that only reads. PostgreSQL says: {reason.rstrip('.')}. What there is to read: "
+        "dataflow sql 'select table_name, column_name from information_schema.columns "
+        "where table_schema = current_schema()'"
+    )

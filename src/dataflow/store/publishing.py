@@ -9,13 +9,14 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import PREVIOUS, consumers_of, needed_dataids
 from dataflow.model.record import record
+from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dataflow.model.records import Publication
+    from dataflow.model.records import PlanOutput
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
@@ -79,38 +80,41 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
     return len(changed)
 
 
-def publish(
-    tx: Transaction, dataset_id: int, pair: Pair, publication: Publication, run_id: int | None, stale: bool
-) -> int:
+@record
+class Version:
+    """A new version of a chunk: what is given out, by which run, and whether it is out of date from the start."""
+
+    publication: Publication
+    run_id: int | None = None
+    stale: bool = False
+
+
+def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) -> int:
     """Gives out the next version of one chunk and returns its number."""
-    dataid, key = pair
+    pair = (dataid, sort_key(dataid, Grain(output.dataset.grain)))
     row = None
     while row is None:  # again when somebody else made the chunk in between
-        before = tx.find("publish.find_chunk", dataset_id=dataset_id, dataid=dataid)
+        before = tx.find("publish.find_chunk", dataset_id=output.dataset_id, dataid=dataid)
         row = tx.find(
             "publish.publish",
-            dataset_id=dataset_id,
+            dataset_id=output.dataset_id,
             dataid=dataid,
-            sort_key=key,
-            run_id=run_id,
-            location=publication.location,
-            row_count=publication.rows,
-            size=publication.size,
-            checksum=publication.checksum,
-            checked=publication.checked,
-            stale=stale,
+            sort_key=pair[1],
+            run_id=version.run_id,
+            location=version.publication.location,
+            row_count=version.publication.rows,
+            size=version.publication.size,
+            checked=version.publication.checked,
+            stale=version.stale,
             known=before is not None,
         )
     was_ready = bool(before and before[2])
-    chunks_changed(
-        tx,
-        dataset_id,
-        Change(
-            gained=[pair] if not was_ready and not stale else (),
-            lost=[pair] if was_ready and stale else (),
-            renewed=[pair] if before and before[1] > 0 else (),
-        ),
+    change = Change(
+        gained=[pair] if not was_ready and not version.stale else (),
+        lost=[pair] if was_ready and version.stale else (),
+        renewed=[pair] if before and before[1] > 0 else (),
     )
+    chunks_changed(tx, output.dataset_id, change)
     return int(row[0])
 
 
@@ -194,6 +198,14 @@ def waive_inputs(
         tx.run("publish.arrive", job_id=job_id, **batch)
 
 
+def do_again(
+    tx: Transaction, job_id: int, pairs: Sequence[Pair], reason: str, resubmitted: bool = False
+) -> list[str]:
+    """Has finished work done again, and if it is `resubmitted` unfinished work too; gives the new states."""
+    where = {"job_id": job_id, "reason": reason, "resubmitted": resubmitted}
+    return [row[0] for row in tx.rows("publish.do_again", **where, **tx.batch(pairs))]
+
+
 def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
     _count(tx, consumer, pairs, -1)
     tx.run("publish.depart", job_id=consumer.job_id, **tx.batch(pairs))
@@ -202,7 +214,7 @@ def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
 def _renew(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
     tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
     batch = tx.batch(pairs)
-    tx.run("publish.renew_work", job_id=consumer.job_id, **batch)
+    do_again(tx, consumer.job_id, pairs, "an input has a newer version")
     outputs = [row[0] for row in tx.rows("publish.outputs_of", job_id=consumer.job_id)]
     tx.lock("publish.lock_datasets", dataset_ids=outputs)
     for output_id in outputs:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from dataflow import errors
+
 SQL_DIR = os.path.join(os.path.dirname(__file__), "sql")
 
 
@@ -61,3 +63,11 @@ def read_migrations() -> list[tuple[int, str, str]]:
 
 SCHEMA_VERSION = 1
 """The number of the newest migration, so that a start need not read the folder; a test keeps it true."""
+
+
+def newer_schema(shown: str, found: int) -> errors.SchemaMismatch:
+    """The refusal of a store that a later version of DataFlow has made."""
+    return errors.SchemaMismatch(
+        f"The store {shown} has schema {found}, this version of DataFlow knows {SCHEMA_VERSION}. "
+        "Upgrade DataFlow on this machine."
+    )

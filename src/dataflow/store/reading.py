@@ -55,9 +55,9 @@ def work_from_row(row: Row) -> WorkRow:
     )
 
 
-def list_runs(tx: Transaction, most: int, job: str, dataid: str, outcome: str, run_id: int = 0) -> list[RunRow]:
+def list_runs(tx: Transaction, most: int, job: str, dataid: str, outcome: str) -> list[RunRow]:
     """Runs, newest first."""
-    rows = tx.rows("reading.runs", most=most, job=job, dataid=dataid, outcome=outcome, run_id=run_id)
+    rows = tx.rows("reading.runs", most=most, job=job, dataid=dataid, outcome=outcome)
     return [run_from_row(row) for row in rows]
 
 

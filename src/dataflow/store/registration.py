@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dataflow.model.records import Calendar
     from dataflow.store.database import Row, Transaction
 
 REBUILD_BATCH = 5000
@@ -87,15 +88,15 @@ def upsert_dataset(tx: Transaction, dataset: Dataset) -> int:
     return int(row[0])
 
 
-def upsert_calendar(tx: Transaction, dataset_id: int, expression: str, start: str, end: str, catchup: bool) -> None:
+def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> None:
     """Makes a dataset a calendar: its chunks become ready as time passes."""
     tx.run(
         "registration.upsert_calendar",
         dataset_id=dataset_id,
-        expression=expression,
-        start_at=start,
-        end_at=end,
-        catchup=catchup,
+        expression=calendar.expression,
+        start_at=calendar.start,
+        end_at=calendar.end,
+        catchup=calendar.catchup,
     )
 
 
@@ -124,6 +125,8 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
     former = [row[0] for row in tx.rows("registration.inputs_of", name=job.name)]
     tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     before = find_plan(tx, job.name)
+    if before is not None:
+        free_outputs(tx, before, job.outputs)
     job_id = _upsert_job_row(tx, job, grain, grain_timezone)
     _replace_parts(tx, job_id, job, inputs, ids)
     after = find_plan(tx, job.name)
@@ -131,6 +134,26 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
     if before is None or _shape_of_work(before) != _shape_of_work(after):
         rebuild_work(tx, job_id, job)
     return job_id
+
+
+def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
+    """Takes from a job the outputs that it shall no longer have, so that another may be given them.
+
+    Refused while runs of it are live: they were claimed for the outputs it has had, and finish with these.
+    """
+    before = {output.dataset.name: output.dataset_id for output in plan.outputs}
+    if set(before) == set(outputs):
+        return
+    # Claims are kept out from here on; one that came before is seen by the next statement.
+    tx.lock("registration.lock_work", job_id=plan.job_id)
+    live = [str(row[0]) for row in tx.rows("explain.live_runs", job_id=plan.job_id)]
+    if live:
+        raise errors.Conflict(
+            f"Job {plan.job.name} has run {', '.join(live)} at work on its outputs, which cannot change now. "
+            f"Nothing was changed. Wait, or: dataflow cancel {live[0]}"
+        )
+    for name in before.keys() - set(outputs):
+        tx.run("registration.delete_job_output", dataset_id=before[name])
 
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
@@ -145,13 +168,15 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
     used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
     tx.lock("registration.lock_work", job_id=job_id)
-    row = tx.find("registration.count_running", job_id=job_id)
-    if row and row[0]:
+    running = [row[0] for row in tx.rows("registration.running", job_id=job_id)]
+    if running:
         raise errors.Conflict(
-            f"Job {plan.job.name} has {row[0]} running. Wait, or end them: dataflow runs --job {plan.job.name}"
+            f"Job {plan.job.name} has {len(running)} running, the first as run {running[0]}. Wait for it, or: "
+            f"dataflow cancel {running[0]}"
         )
-    for query in ("delete_work_inputs", "delete_work", "delete_job_parts", "delete_job_inputs", "delete_job_outputs"):
-        tx.run(f"registration.{query}", job_id=job_id)
+    tx.run("registration.delete_work_inputs", job_id=job_id)
+    tx.run("registration.delete_work", job_id=job_id)
+    _delete_parts(tx, job_id)
     tx.run("registration.delete_job", job_id=job_id)
     calendar = find_dataset(tx, calendar_name(plan.job.name))
     if calendar is not None:
@@ -220,8 +245,7 @@ def _upsert_job_row(tx: Transaction, job: Job, grain: str, grain_timezone: str) 
 def _replace_parts(
     tx: Transaction, job_id: int, job: Job, inputs: Sequence[JobInput], ids: dict[str, int]
 ) -> None:
-    for query in ("delete_job_parts", "delete_job_inputs", "delete_job_outputs"):
-        tx.run(f"registration.{query}", job_id=job_id)
+    _delete_parts(tx, job_id)
     for position, item in enumerate(inputs):
         where = {"job_id": job_id, "position": position, "dataset_id": ids[item.dataset]}
         tx.run("registration.insert_job_input", mapping=item.mapping, **where)
@@ -235,6 +259,12 @@ def _replace_parts(
         tx.run("registration.insert_job_output", dataset_id=ids[name], job_id=job_id, position=position)
     for name, value in job.environment:
         tx.run("registration.insert_job_environment", job_id=job_id, name=name, value=value)
+
+
+def _delete_parts(tx: Transaction, job_id: int) -> None:
+    tx.run("registration.delete_job_environment", job_id=job_id)
+    tx.run("registration.delete_job_inputs", job_id=job_id)
+    tx.run("registration.delete_job_outputs", job_id=job_id)
 
 
 def _plan_from_row(tx: Transaction, row: Row) -> Plan:

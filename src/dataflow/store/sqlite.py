@@ -13,7 +13,7 @@ import apsw
 
 from dataflow import errors
 from dataflow.store.boot import boot_id
-from dataflow.store.queries import SCHEMA_VERSION, Queries, read_migrations
+from dataflow.store.queries import SCHEMA_VERSION, Queries, newer_schema, read_migrations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dataflow.store.database import Result, Row
 
 WORDS = {
-    "id": "INTEGER PRIMARY KEY",
-    "sequence": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    # Without AUTOINCREMENT the id of a row that was removed is given to the next one, and with it its history.
+    "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "time": "text",
     "sort": "text",
     "clustered": "WITHOUT ROWID",
@@ -42,10 +42,18 @@ WORDS = {
     "names": "(SELECT value AS id FROM json_each(:names)) AS ids",
 }
 
+MEMORY = ":memory:"
 BUSY_SECONDS = 60.0
 NETWORK_FILE_SYSTEMS = frozenset(
-    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "lustre", "gpfs")
+    (
+        *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "ncpfs", "9p", "afs", "coda", "sshfs", "davfs", "davfs2"),
+        *("ceph", "ceph-fuse", "glusterfs", "lustre", "gpfs", "beegfs", "orangefs", "pvfs2", "moosefs", "mfs"),
+        *("gfs2", "ocfs2", "s3fs", "s3ql", "goofys", "gcsfuse", "blobfuse", "blobfuse2", "rclone", "juicefs"),
+        # Shared with another machine that locks for itself, such as a host and its guest.
+        *("virtiofs", "vboxsf", "vmhgfs", "vmhgfs-fuse", "prl_fs", "drvfs", "grpcfuse", "osxfs"),
+    )
 )
+"""File systems where another machine may write the same file; a type `fuse.x` counts as x."""
 
 
 def now_text(seconds: float) -> str:
@@ -184,7 +192,10 @@ class SqliteDatabase:
         except (apsw.AuthError, apsw.ReadOnlyError) as error:
             raise errors.BadInput(f"sql only reads: {error}. Other commands change things.") from error
         except apsw.SQLError as error:
-            raise errors.BadInput(f"sql: {error}") from error
+            raise errors.BadInput(
+                f"sql takes one statement that only reads. SQLite says: {error}. What there is to read: "
+                "dataflow sql 'select name, sql from sqlite_schema'"
+            ) from error
         except apsw.Error as error:
             raise translate(error, self.path) from error
         finally:
@@ -195,6 +206,7 @@ class SqliteDatabase:
         folder = os.path.dirname(self.path) or "."
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
+            _create_private(self.path)
             connection = apsw.Connection(self.path)
         except (OSError, apsw.Error) as error:
             raise errors.StoreUnreachable(
@@ -208,8 +220,8 @@ class SqliteDatabase:
         boot = boot_id()
         functions: dict[str, Callable[..., float | str]] = {
             "now_at": lambda: now_text(self._clock()),
-            "now_seconds": lambda: self._clock(),
-            "boot_seconds": lambda: self._boot_clock(),
+            "now_seconds": self._clock,
+            "boot_seconds": self._boot_clock,
             "boot_id": lambda: boot,
         }
         for name, function in functions.items():
@@ -224,10 +236,7 @@ class SqliteDatabase:
         if found < SCHEMA_VERSION:
             self.upgrade()
         elif found > SCHEMA_VERSION:
-            raise errors.SchemaMismatch(
-                f"The store {self.path} has schema {found}, this version of DataFlow knows {SCHEMA_VERSION}. "
-                "Upgrade DataFlow on this machine."
-            )
+            raise newer_schema(self.path, found)
 
     def _migrate(self, number: int, name: str, text: str) -> bool:
         def migrate(transaction: SqliteTransaction) -> bool:
@@ -240,10 +249,22 @@ class SqliteDatabase:
         return self.write(migrate)
 
 
+def _create_private(path: str) -> None:
+    """Makes the file of a new store for its user only; SQLite makes the files beside it with the same rights.
+
+    One that is there is left alone: closing it here would drop the locks this process has on it.
+    """
+    if path != MEMORY:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            pass
+
+
 def refuse_network_file_system(path: str) -> None:
     """WAL needs memory shared by all processes, which no network file system gives."""
     kind = file_system_of(path)
-    if kind in NETWORK_FILE_SYSTEMS:
+    if kind.removeprefix("fuse.") in NETWORK_FILE_SYSTEMS:
         raise errors.ConfigError(
             f"The store {path} is on {kind}, a network file system, where SQLite's WAL can lose data. "
             "Use a path on a local disk, or PostgreSQL: --store postgresql://user@host/dataflow"
@@ -316,4 +337,4 @@ def translate(error: apsw.Error, path: str) -> errors.StoreError:
         return errors.StoreDenied(
             f"The store {path} cannot be written: {error}. SQLite needs write access to the file and its folder."
         )
-    return errors.StoreError(f"The store {path} answered: {error}.")
+    return errors.StoreError(f"The store {path} answered: {error}. Look at it: dataflow doctor")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from dataflow import errors
+from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult
 from dataflow.store import claiming, finishing, operating, publishing, reading, registration
 from dataflow.store.journal import Entry, write_journal
+from dataflow.store.operating import Mover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,16 +76,21 @@ class Store:
 
     def list_names(self, kind: str) -> list[str]:
         """The names of all datasets or of all jobs."""
-        return [row[0] for row in self.database.read(lambda tx: tx.rows(f"registration.{kind}_names"))]
+        query = "registration.job_names" if kind == "job" else "registration.dataset_names"
+        return [row[0] for row in self.rows(query)]
 
     def register(self, verb: Callable[[Transaction], Any]) -> Any:
         """Runs a registration under the registry's lock, so that checks and changes are one."""
+        answer: Any = None
 
-        def locked(tx: Transaction) -> Any:
+        def locked(tx: Transaction) -> None:
+            # Its answer may be any record, so it is kept here; the token tells that it was given.
+            nonlocal answer
             tx.lock("registration.lock_registry")
-            return verb(tx)
+            answer = verb(tx)
 
-        return self.database.write(locked)
+        self._once("register", locked)
+        return answer
 
     # publishing
 
@@ -93,11 +100,10 @@ class Store:
         def verb(tx: Transaction) -> int:
             count = publishing.make_ready(tx, dataset_id, pairs, again)
             if count:
-                dataid = pairs[0][0] if len(pairs) == 1 else ""
-                write_journal(tx, Entry("ready", self.actor, "", name, dataid, to_state="READY", items=count, why=why))
+                self._journal_batch(tx, Entry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count)
             return count
 
-        return self.database.write(verb)
+        return int(self._once("ready", verb))
 
     def withdraw(self, dataset_id: int, name: str, pairs: Sequence[Pair], why: str) -> int:
         """Takes one batch of chunks out of use; gives how many were published."""
@@ -105,11 +111,15 @@ class Store:
         def verb(tx: Transaction) -> int:
             count = publishing.withdraw(tx, dataset_id, pairs)
             if count:
-                dataid = pairs[0][0] if len(pairs) == 1 else ""
-                write_journal(tx, Entry("withdraw", self.actor, "", name, dataid, to_state="PENDING", items=count, why=why))
+                entry = Entry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
+                self._journal_batch(tx, entry, pairs, count)
             return count
 
-        return self.database.write(verb)
+        return int(self._once("withdraw", verb))
+
+    def _journal_batch(self, tx: Transaction, entry: Entry, pairs: Sequence[Pair], count: int) -> None:
+        dataid = pairs[0][0] if len(pairs) == 1 else ""
+        write_journal(tx, replace(entry, dataid=dataid, items=count))
 
     # the handoff
 
@@ -207,17 +217,20 @@ class Store:
 
     # operators
 
-    def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str, priority: int | None = None) -> int:
+    def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str) -> int:
         """Makes work be done again."""
-        return int(self._once("resubmit", lambda tx: operating.resubmit(tx, plan, pairs, self.actor, why, priority)))
+        mover = Mover(self.actor, why)
+        return int(self._once("resubmit", lambda tx: operating.resubmit(tx, plan, pairs, mover)))
 
     def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
         """Blocks or unblocks claims of a job (None) or of some of its work."""
-        return int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, self.actor, why)))
+        mover = Mover(self.actor, why)
+        return int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, mover)))
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revokes a run."""
-        answer: dict[str, Any] = self._once("cancel", lambda tx: operating.cancel(tx, run_id, self.actor, why))
+        mover = Mover(self.actor, why)
+        answer: dict[str, Any] = self._once("cancel", lambda tx: operating.cancel(tx, run_id, mover))
         return answer
 
     def acknowledge(self, run_id: int, claimant: str) -> None:
@@ -226,18 +239,31 @@ class Store:
 
     def mark(self, plan: Plan, pair: Pair, state: WorkState, why: str) -> str:
         """Sets how a work stands by hand; gives the state it was in."""
-        return str(self._once("mark", lambda tx: operating.mark(tx, plan, pair, state, self.actor, why)))
+        mover = Mover(self.actor, why)
+        return str(self._once("mark", lambda tx: operating.mark(tx, plan, pair, state, mover)))
 
     def purge(self, before: str) -> int:
-        """Deletes history older than a time, a few thousand rows per transaction; gives how many rows went."""
+        """Deletes history older than a time, looking at a few thousand rows per transaction; gives how many went."""
+        total = self._walk(operating.purge_runs, before) + self._walk(operating.purge_journal, before)
+        self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
+        return total
+
+    def _walk(self, purge: Callable[[Transaction, str, int, int], tuple[int, int | None]], before: str) -> int:
         total = 0
-        while count := self.database.write(lambda tx: operating.purge(tx, before, BULK_BATCH)):
+        after: int | None = 0
+        while after is not None:
+            start = after
+
+            def verb(tx: Transaction, start: int = start) -> tuple[int, int | None]:
+                return purge(tx, before, start, BULK_BATCH)
+
+            count, after = self.database.write(verb)
             total += count
         return total
 
     def journal(self, entry: Entry) -> None:
         """Adds a line that belongs to no other move."""
-        self.database.write(lambda tx: write_journal(tx, entry))
+        self._once("journal", lambda tx: write_journal(tx, entry))
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()
@@ -245,11 +271,9 @@ class Store:
 
     # reading
 
-    def list_runs(
-        self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "", run_id: int = 0
-    ) -> list[RunRow]:
+    def list_runs(self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "") -> list[RunRow]:
         """Runs, newest first."""
-        return self.database.read(lambda tx: reading.list_runs(tx, most, job, dataid, outcome, run_id))
+        return self.database.read(lambda tx: reading.list_runs(tx, most, job, dataid, outcome))
 
     def find_run(self, run_id: int) -> RunRow | None:
         """One run, or None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ DATAFLOW = [sys.executable, "-c", "import sys; from dataflow.cli.main import mai
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a command and the processes it waited for used."""
+    """What a command and its children used; the peak is known only if it was looked at meanwhile."""
 
     seconds: float
     cpu_seconds: float
@@ -32,6 +33,7 @@ class Command:
         self, argv: list[str], env: dict[str, str], cwd: str, stdin: IO[bytes] | None = None
     ) -> None:
         self._argv = argv
+        self._peak_mb = 0.0
         self._errors = os.path.join(cwd, "errors")
         self._started = perf_counter()
         with open(self._errors, "wb") as stderr:
@@ -46,7 +48,9 @@ class Command:
 
     def wait(self, block: bool = True) -> Usage | None:
         """What it used, once it has ended; None while it runs, if not to `block`."""
-        # wait4, because the usage of all children together, which Python offers, cannot tell peaks apart.
+        if not block:
+            self._peak_mb = max(self._peak_mb, peak_mb(self._process.pid))
+        # wait4, because Python itself offers only the usage of all children together.
         pid, status, usage = os.wait4(self._process.pid, 0 if block else os.WNOHANG)
         if not pid:
             return None
@@ -55,7 +59,18 @@ class Command:
             with open(self._errors, encoding="utf-8", errors="replace") as errors:
                 raise DataFlowError(f"bench: {' '.join(self._argv)} failed: {errors.read()[-1000:]}")
         seconds = perf_counter() - self._started
-        return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        return Usage(seconds, usage.ru_utime + usage.ru_stime, self._peak_mb)
+
+
+def peak_mb(pid: int) -> float:
+    """The most memory a running process has had so far; 0 when it is gone."""
+    # Not ru_maxrss: it counts what the parent had when it started the process.
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+            found = re.search(r"VmHWM:\s+(\d+) kB", status.read())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def run(argv: list[str], env: dict[str, str], cwd: str, stdin: IO[bytes] | None = None) -> Usage:

@@ -11,7 +11,7 @@ from itertools import islice
 from time import perf_counter
 
 from dataflow.cli.bench import scene
-from dataflow.cli.bench.commands import DATAFLOW, Command, Usage, run
+from dataflow.cli.bench.commands import DATAFLOW, Command, Usage, peak_mb, run
 from dataflow.cli.bench.measurement import Measurement
 from dataflow.cli.bench.place import Address, Place
 from dataflow.errors import DataFlowError
@@ -44,8 +44,8 @@ def _measure_one(place: Place, address: Address) -> Iterator[Measurement]:
     plain = f"plain inserts of (dataid, sort_key), {'COPY' if address.kind == 'postgres' else 'executemany'}"
     yield Measurement(what, used.seconds, "s", plain, floor, "< 60 s")
     env = place.environment(address)
-    help_mb = run([*DATAFLOW, "ready", "--help"], env, place.folder).peak_mb
-    yield Measurement(f"{what}: memory", used.peak_mb, "MB", "dataflow ready --help", help_mb, "< 300 MB")
+    own = peak_mb(os.getpid())
+    yield Measurement(f"{what}: memory", used.peak_mb, "MB", "dataflow bench itself", own, "< 300 MB")
     waits.sort()
     middle = waits[len(waits) // 2]
     wait = f"{what}: longest claim, renewal or finish meanwhile"

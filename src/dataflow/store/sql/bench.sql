@@ -6,12 +6,12 @@ SELECT :dataset_id, CAST(i AS text), '8' || CAST(i AS text), 1, $now_at FROM num
 
 -- name: fill_work
 -- The work these chunks call for: the first are done, the next wait for another hour, the rest is claimable.
-INSERT INTO work (job_id, dataid, sort_key, state, missing, not_before, modified_at)
+INSERT INTO work (job_id, dataid, sort_key, state, missing, not_before, called_at, modified_at)
 SELECT :job_id, c.dataid, c.sort_key,
        CASE WHEN c.dataid < :first_open THEN 'DONE' WHEN c.dataid < :first_claimable THEN 'WAITING' ELSE 'CLAIMABLE' END,
        0,
        CASE WHEN c.dataid >= :first_open AND c.dataid < :first_claimable THEN $now_seconds + 3600 END,
-       $now_at
+       $now_at, $now_at
 FROM chunk c
 WHERE c.dataset_id = :dataset_id
 ORDER BY c.chunk_id
@@ -22,9 +22,9 @@ SELECT work_id, 0, 1, 1 FROM work WHERE job_id = :job_id ORDER BY work_id
 
 -- name: fill_runs
 -- One finished run of every work that is done.
-INSERT INTO run (work_id, job_id, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment, started_at,
+INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment, started_at,
                  lease_seconds, grace_seconds, lease_until, clock_id, ended_at, outcome, exit_code)
-SELECT work_id, job_id, dataid, 1, 'done ' || dataid, 'bench', 'bench', 'bench', 1, 'bench', 'bench', $now_at,
+SELECT work_id, job_id, 'bench', dataid, 1, 'done ' || dataid, 'bench', 'bench', 'bench', 1, 'bench', 'bench', $now_at,
        300, 10, 0, $clock_id, $now_at, 'DONE', 0
 FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY work_id
 

@@ -76,8 +76,14 @@ ORDER BY sort_key LIMIT 1 $for_update
 
 -- name: named_work
 -- One particular work.
-SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold FROM work
+SELECT work_id, dataid, sort_key, attempts + losses + 1 AS attempt, state, hold, run_id FROM work
 WHERE job_id = :job_id AND dataid = :dataid $for_update
+
+-- name: last_run
+-- The run that had a work last: where it is, and for how long it may still be at work although it was revoked.
+SELECT host, CASE WHEN outcome = 'CANCELLED' AND clock_id = $clock_id AND lease_until > $lease_now
+                  THEN lease_until - $lease_now END
+FROM run WHERE run_id = :run_id
 
 -- name: earlier_work
 -- Whether a job has work before a given place in order.
@@ -90,10 +96,10 @@ SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
 -- name: insert_run
 -- A new run with its lease; none when the job was changed meanwhile. The work is locked by now, and a change of the
 -- job waits for that lock before it commits: what this statement sees is what the run will be.
-INSERT INTO run (work_id, job_id, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
+INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
                  script_path, script_hash, has_kill_command, started_at, lease_seconds, grace_seconds, lease_until,
                  clock_id)
-SELECT :work_id, j.job_id, :dataid, :attempt, :token, :claimant, :host, :boot_id, :pid, :user_name, :environment,
+SELECT :work_id, j.job_id, j.name, :dataid, :attempt, :token, :claimant, :host, :boot_id, :pid, :user_name, :environment,
        :script_path, :script_hash, :has_kill_command, $now_at, :lease_seconds, :grace_seconds,
        $lease_now + :lease_seconds, $clock_id
 FROM job j
@@ -111,9 +117,9 @@ RETURNING work_id
 
 -- name: insert_forced_work
 -- Work that is forced before any of its inputs called for it.
-INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, modified_at)
+INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, called_at, modified_at)
 VALUES (:job_id, :dataid, :sort_key, :priority, :ordered, 'WAITING',
-        (SELECT count(*) FROM job_input WHERE job_id = :job_id), $now_at)
+        (SELECT count(*) FROM job_input WHERE job_id = :job_id), $now_at, $now_at)
 ON CONFLICT (job_id, dataid) DO NOTHING
 RETURNING work_id
 

@@ -1,7 +1,7 @@
 -- name: live_runs
 -- Runs whose lease is good, to ask the kernel whether their processes live.
-SELECT r.run_id, coalesce(j.name, ''), r.dataid, r.host, r.claimant
-FROM run r LEFT JOIN job j ON j.job_id = r.job_id
+SELECT r.run_id, r.job, r.dataid, r.host, r.claimant
+FROM run r
 WHERE r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
 ORDER BY r.run_id
 

@@ -21,12 +21,25 @@ SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
 WHERE i.run_id = :run_id
   AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL)
 
+-- name: count_newer_inputs
+-- Inputs that have a newer version than the run read.
+SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+WHERE i.run_id = :run_id AND c.version <> i.version
+
 -- name: work_done
--- The work's outputs are published; born stale, it is to be done again.
+-- The work's outputs are published from what its inputs are now.
 UPDATE work
-SET state = CASE WHEN NOT :stale THEN 'DONE' WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END,
+SET state = 'DONE', resubmitted = FALSE, attempts = 0, losses = 0, returns = 0, not_before = NULL, reason = '',
+    modified_at = $now_at
+WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
+RETURNING state
+
+-- name: work_outdated
+-- An input changed while the run was at it: whatever came of the old version, the new one is still to be tried.
+UPDATE work
+SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END,
     resubmitted = FALSE, attempts = 0, losses = 0, returns = 0, not_before = NULL,
-    reason = CASE WHEN :stale THEN 'an input changed while it ran' ELSE '' END, modified_at = $now_at
+    reason = 'an input changed while it ran', called_at = $now_at, modified_at = $now_at
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
 
@@ -54,7 +67,3 @@ SET returns = returns + CASE WHEN :delay_seconds > 0 THEN 1 ELSE 0 END, reason =
     state = CASE WHEN :delay_seconds > 0 OR missing > 0 THEN 'WAITING' ELSE 'CLAIMABLE' END
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
-
--- name: job_of
--- The job a run belongs to, with what finishing needs of it.
-SELECT job_id, name, retries, retry_delay_seconds, grain FROM job WHERE job_id = :job_id

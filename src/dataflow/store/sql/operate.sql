@@ -24,23 +24,6 @@ SELECT dataid, sort_key FROM work
 WHERE job_id = :job_id AND sort_key >= :first AND sort_key <= :last
 ORDER BY sort_key
 
--- name: resubmit
--- To be done again by the ordinary command. A revoked run may still be ending: its lease is waited for.
--- Materialized, so that the clock is read once and state and not_before agree.
-WITH revoked AS MATERIALIZED (
-    SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
-                       WHERE r.run_id = w.run_id AND r.outcome = 'CANCELLED'
-                         AND r.clock_id = $clock_id AND r.lease_until > $lease_now) AS until
-    FROM work w
-    WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
-UPDATE work
-SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' ELSE 'CLAIMABLE' END,
-    not_before = revoked.until, attempts = 0, losses = 0, returns = 0, resubmitted = TRUE, reason = :reason,
-    priority = coalesce(:priority, priority), modified_at = $now_at
-FROM revoked
-WHERE work.work_id = revoked.work_id AND state <> 'RUNNING'
-RETURNING state
-
 -- name: hold_work
 UPDATE work SET hold = :hold, modified_at = $now_at
 WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND hold <> :hold
@@ -52,7 +35,7 @@ UPDATE job SET hold = :hold, modified_at = $now_at WHERE job_id = :job_id AND ho
 -- An operator takes a run's work away: it can no longer renew, finish or publish.
 UPDATE run SET ended_at = $now_at, outcome = 'CANCELLED', reason = :reason
 WHERE run_id = :run_id AND ended_at IS NULL
-RETURNING work_id, coalesce((SELECT j.name FROM job j WHERE j.job_id = run.job_id), ''), dataid, host
+RETURNING work_id, job, dataid, host
 
 -- name: revoke_work
 UPDATE work SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, modified_at = $now_at
@@ -77,24 +60,31 @@ SET state = :state, reason = :reason, resubmitted = FALSE, not_before = NULL, at
     modified_at = $now_at
 WHERE work_id = :work_id AND state = :from_state
 
+-- name: next_runs
+-- The last of so many runs after a place; none at the end.
+SELECT max(run_id) FROM (SELECT run_id FROM run WHERE run_id > :after ORDER BY run_id LIMIT :most) AS part
+
 -- name: purge_runs
--- Ended runs older than a time, except each work's last one and those a chunk names; bounded.
+-- Ended runs older than a time, from one place to another, except each work's last one and those a chunk names.
 DELETE FROM run WHERE run_id IN (
     SELECT r.run_id FROM run r
-    WHERE r.ended_at < :before
+    WHERE r.run_id > :after AND r.run_id <= :last AND r.ended_at < :before
       AND NOT EXISTS (SELECT 1 FROM work w WHERE w.work_id = r.work_id AND w.run_id = r.run_id)
       AND NOT EXISTS (SELECT 1 FROM job_output o
                       JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = r.dataid
-                      WHERE o.job_id = r.job_id AND (c.run_id = r.run_id OR c.dirty_run_id = r.run_id))
-    ORDER BY r.run_id LIMIT :most)
+                      WHERE o.job_id = r.job_id AND (c.run_id = r.run_id OR c.dirty_run_id = r.run_id)))
 RETURNING run_id
 
 -- name: purge_pins
 DELETE FROM run_input WHERE run_id IN (SELECT ids.id FROM $ids)
 
+-- name: next_lines
+-- The last of so many lines of the journal after a place; none at the end.
+SELECT max(journal_id)
+FROM (SELECT journal_id FROM journal WHERE journal_id > :after ORDER BY journal_id LIMIT :most) AS part
+
 -- name: purge_journal
-DELETE FROM journal WHERE journal_id IN (
-    SELECT journal_id FROM journal WHERE at < :before ORDER BY journal_id LIMIT :most)
+DELETE FROM journal WHERE journal_id > :after AND journal_id <= :last AND at < :before
 
 -- name: purge_tokens
 DELETE FROM verb_token WHERE at < :before

@@ -34,25 +34,25 @@ SELECT :dataset_id, batch.dataid, batch.sort_key, 1, $now_at
 FROM $batch
 WHERE TRUE
 ON CONFLICT (dataset_id, dataid) DO UPDATE
-SET version = chunk.version + 1, run_id = NULL, location = '', row_count = NULL, size = NULL, checksum = '',
-    checked = '', withdrawn = FALSE, stale = FALSE, dirty_run_id = NULL, modified_at = $now_at
+SET version = chunk.version + 1, run_id = NULL, location = '', row_count = NULL, size = NULL, checked = '',
+    withdrawn = FALSE, stale = FALSE, dirty_run_id = NULL, modified_at = $now_at
 WHERE :again OR chunk.version = 0 OR chunk.withdrawn OR chunk.stale OR chunk.dirty_run_id IS NOT NULL
 RETURNING dataid, version
 
 -- name: find_chunk
 -- One chunk's facts before it is published again; locked, so that two publishers cannot both see the old version.
-SELECT chunk_id, version, version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
+SELECT chunk_id, version, version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL, location
 FROM chunk
 WHERE dataset_id = :dataset_id AND dataid = :dataid $for_update
 
 -- name: publish
 -- Gives out the next version of a chunk that a run produced; no row when it came to be since it was looked for.
-INSERT INTO chunk (dataset_id, dataid, sort_key, version, run_id, location, row_count, size, checksum, checked, stale,
+INSERT INTO chunk (dataset_id, dataid, sort_key, version, run_id, location, row_count, size, checked, stale,
                    modified_at)
-VALUES (:dataset_id, :dataid, :sort_key, 1, :run_id, :location, :row_count, :size, :checksum, :checked, :stale, $now_at)
+VALUES (:dataset_id, :dataid, :sort_key, 1, :run_id, :location, :row_count, :size, :checked, :stale, $now_at)
 ON CONFLICT (dataset_id, dataid) DO UPDATE
 SET version = chunk.version + 1, run_id = excluded.run_id, location = excluded.location,
-    row_count = excluded.row_count, size = excluded.size, checksum = excluded.checksum, checked = excluded.checked,
+    row_count = excluded.row_count, size = excluded.size, checked = excluded.checked,
     stale = excluded.stale, withdrawn = FALSE, dirty_run_id = NULL, modified_at = excluded.modified_at
 WHERE :known
 RETURNING version
@@ -84,8 +84,8 @@ RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT st
 
 -- name: insert_work
 -- Work that a chunk calls for; what exists already is left to the statements below.
-INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, modified_at)
-SELECT :job_id, batch.dataid, batch.sort_key, :priority, :ordered, :state, :missing, $now_at
+INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, called_at, modified_at)
+SELECT :job_id, batch.dataid, batch.sort_key, :priority, :ordered, :state, :missing, $now_at, $now_at
 FROM $batch
 WHERE TRUE
 ON CONFLICT (job_id, dataid) DO NOTHING
@@ -134,9 +134,10 @@ UPDATE work SET state = 'WAITING', modified_at = $now_at
 WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
   AND state = 'CLAIMABLE' AND missing > 0
 
--- name: renew_work
--- An input has a newer version: what was finished is to be done again, once. A revoked run may still be ending: its
--- lease is waited for. Materialized, so that the clock is read once and state and not_before agree.
+-- name: do_again
+-- What was finished is to be done again, because an input has a newer version or because an operator asks for it
+-- (:resubmitted), who may mean unfinished work too. A revoked run may still be ending: its lease is waited for.
+-- Materialized, so that the clock is read once and state and not_before agree.
 WITH revoked AS MATERIALIZED (
     SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
                        WHERE r.run_id = w.run_id AND r.outcome = 'CANCELLED'
@@ -145,10 +146,12 @@ WITH revoked AS MATERIALIZED (
     WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 UPDATE work
 SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' ELSE 'CLAIMABLE' END,
-    not_before = revoked.until, attempts = 0, losses = 0, returns = 0, resubmitted = FALSE,
-    reason = 'an input has a newer version', modified_at = $now_at
+    not_before = revoked.until, attempts = 0, losses = 0, returns = 0, resubmitted = :resubmitted,
+    reason = :reason, called_at = $now_at, modified_at = $now_at
 FROM revoked
-WHERE work.work_id = revoked.work_id AND state IN ('DONE', 'FAILED', 'INVALID')
+WHERE work.work_id = revoked.work_id AND state <> 'RUNNING'
+  AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))
+RETURNING state
 
 -- name: journal
 -- One row for a work's move or for a bulk batch.

@@ -13,26 +13,27 @@ FROM job j
 CROSS JOIN run r
 CROSS JOIN run_input i
 JOIN chunk c ON c.chunk_id = i.chunk_id
-WHERE r.job_id = j.job_id AND i.run_id = r.run_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id AND c.dataset_id = :dataset_id
+WHERE r.job_id = j.job_id AND i.run_id = r.run_id AND r.ended_at IS NULL AND r.lease_until > $lease_now
+  AND r.clock_id = $clock_id AND c.dataset_id = :dataset_id
 ORDER BY r.run_id
 
 -- name: runs
 -- Runs, newest first.
-SELECT r.run_id, coalesce(j.name, ''), r.dataid, r.attempt, r.outcome, r.exit_code, r.host, r.user_name, r.environment,
-       r.script_path, r.script_hash, r.started_at, r.ended_at,
+SELECT r.run_id, r.job, r.dataid, r.attempt, r.outcome, r.exit_code, r.host, r.user_name, r.environment, r.script_path,
+       r.script_hash, r.started_at, r.ended_at,
        CASE WHEN r.ended_at IS NULL AND r.clock_id = $clock_id THEN r.lease_until - $lease_now END,
        r.reason, r.answers, r.claimant, r.pid
-FROM run r LEFT JOIN job j ON j.job_id = r.job_id
-WHERE (:job = '' OR j.name = :job) AND (:dataid = '' OR r.dataid = :dataid)
-  AND (:outcome = '' OR r.outcome = :outcome) AND (:run_id = 0 OR r.run_id = :run_id)
+FROM run r
+WHERE (:job = '' OR r.job = :job) AND (:dataid = '' OR r.dataid = :dataid)
+  AND (:outcome = '' OR r.outcome = :outcome)
 ORDER BY r.run_id DESC LIMIT :most
 
 -- name: run
-SELECT r.run_id, coalesce(j.name, ''), r.dataid, r.attempt, r.outcome, r.exit_code, r.host, r.user_name, r.environment,
-       r.script_path, r.script_hash, r.started_at, r.ended_at,
+SELECT r.run_id, r.job, r.dataid, r.attempt, r.outcome, r.exit_code, r.host, r.user_name, r.environment, r.script_path,
+       r.script_hash, r.started_at, r.ended_at,
        CASE WHEN r.ended_at IS NULL AND r.clock_id = $clock_id THEN r.lease_until - $lease_now END,
        r.reason, r.answers, r.claimant, r.pid
-FROM run r LEFT JOIN job j ON j.job_id = r.job_id
+FROM run r
 WHERE r.run_id = :run_id
 
 -- name: work
@@ -58,24 +59,11 @@ SELECT dataid FROM (
 -- The last work of a job that is done.
 SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY modified_at DESC, sort_key DESC LIMIT 1
 
--- name: input_chunk
--- One chunk as its reader sees it.
-SELECT s.status, s.version, s.location, s.modified_at, c.run_id, c.size, c.checked, c.dirty_run_id, c.withdrawn, c.stale
-FROM chunk_status s LEFT JOIN chunk c ON c.chunk_id = s.chunk_id
-WHERE s.dataset_id = :dataset_id AND s.dataid = :dataid
-
 -- name: newest_chunk
 -- The newest published chunk of a dataset.
 SELECT dataid, sort_key FROM chunk
 WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn
 ORDER BY sort_key DESC LIMIT 1
-
--- name: pins_of_run
-SELECT i.position, d.name, c.dataid, i.version, c.version
-FROM run_input i
-JOIN chunk c ON c.chunk_id = i.chunk_id
-JOIN dataset d ON d.dataset_id = c.dataset_id
-WHERE i.run_id = :run_id ORDER BY i.position
 
 -- name: open_counts
 -- Work that is not done, counted from the claim's own index.
@@ -90,39 +78,8 @@ JOIN run r ON r.job_id = j.job_id AND r.ended_at IS NULL
 JOIN work w ON w.work_id = r.work_id AND w.state = 'RUNNING'
 GROUP BY j.name, w.state, w.hold OR j.hold
 
--- name: work_counts
-SELECT j.name, count(*) FROM work w JOIN job j ON j.job_id = w.job_id GROUP BY j.name
-
--- name: chunk_counts
-SELECT d.name, d.dataset_id, d.grain, d.timezone, count(*), min(c.sort_key), max(c.sort_key)
-FROM chunk c JOIN dataset d ON d.dataset_id = c.dataset_id
-GROUP BY d.name, d.dataset_id, d.grain, d.timezone
-
--- name: odd_chunks
--- Chunks that are there but not ready.
-SELECT d.name, count(*) FROM chunk c JOIN dataset d ON d.dataset_id = c.dataset_id
-WHERE c.stale OR c.withdrawn OR c.dirty_run_id IS NOT NULL
-GROUP BY d.name
-
 -- name: chunk_at
 SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND sort_key = :sort_key
-
--- name: chunk_keys
--- Every published dataid of a dataset in order.
-SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND version > 0 ORDER BY sort_key
-
--- name: oldest_open
--- The first unfinished work of a job and how long it has been in its state.
-SELECT w.dataid, w.state, w.modified_at, w.reason FROM work w
-WHERE w.job_id = :job_id AND w.state = :state AND w.hold = FALSE AND w.state <> 'DONE' AND w.state <> 'RUNNING'
-ORDER BY w.priority DESC, w.sort_key LIMIT 1
-
--- name: failures
--- Failed and invalid work.
-SELECT j.name, w.dataid, w.state, w.reason, w.run_id, w.modified_at
-FROM work w JOIN job j ON j.job_id = w.job_id
-WHERE w.state IN ('FAILED', 'INVALID') AND w.state <> 'DONE' AND w.state <> 'RUNNING'
-ORDER BY w.modified_at DESC LIMIT :most
 
 -- name: journal
 SELECT journal_id, at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why
@@ -133,8 +90,8 @@ ORDER BY journal_id DESC LIMIT :most
 
 -- name: lapsed_runs
 -- Runs whose lease has lapsed and that no claim has freed yet.
-SELECT r.run_id, coalesce(j.name, ''), r.dataid, r.host
-FROM run r LEFT JOIN job j ON j.job_id = r.job_id
+SELECT r.run_id, r.job, r.dataid, r.host
+FROM run r
 WHERE r.ended_at IS NULL AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)
 ORDER BY r.run_id
 

@@ -14,10 +14,6 @@ SELECT 1 FROM work WHERE job_id = :job_id ORDER BY work_id FOR UPDATE
 -- The datasets a job reads now.
 SELECT i.dataset_id FROM job_input i JOIN job j ON j.job_id = i.job_id WHERE j.name = :name
 
--- name: store_id
--- The name this store was given when it was made.
-SELECT value FROM meta WHERE key = 'store_id'
-
 -- name: upsert_dataset
 -- Registers a dataset or changes its fields.
 INSERT INTO dataset (name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
@@ -81,7 +77,7 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     modified_at = excluded.modified_at
 RETURNING job_id
 
--- name: delete_job_parts
+-- name: delete_job_environment
 DELETE FROM job_environment WHERE job_id = :job_id
 
 -- name: delete_job_inputs
@@ -89,6 +85,9 @@ DELETE FROM job_input WHERE job_id = :job_id
 
 -- name: delete_job_outputs
 DELETE FROM job_output WHERE job_id = :job_id
+
+-- name: delete_job_output
+DELETE FROM job_output WHERE dataset_id = :dataset_id
 
 -- name: insert_job_input
 INSERT INTO job_input (job_id, position, dataset_id, mapping) VALUES (:job_id, :position, :dataset_id, :mapping)
@@ -136,15 +135,6 @@ SELECT dataid FROM work WHERE job_id = :job_id
 
 -- name: producer_of
 SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
-
--- name: edges
--- Who reads what to produce what, to find cycles; a lag is not one.
-SELECT j.name, d_in.name, d_out.name
-FROM job j
-JOIN job_input i ON i.job_id = j.job_id AND i.mapping <> 'previous'
-JOIN dataset d_in ON d_in.dataset_id = i.dataset_id
-JOIN job_output o ON o.job_id = j.job_id
-JOIN dataset d_out ON d_out.dataset_id = o.dataset_id
 
 -- name: upsert_calendar
 -- A changed schedule starts again from its cursor, so that nothing already given is given twice.
@@ -202,8 +192,8 @@ DELETE FROM work
 WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0
   AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = work.work_id AND x.present > 0)
 
--- name: count_running
-SELECT count(*) FROM run WHERE job_id = :job_id AND ended_at IS NULL
+-- name: running
+SELECT run_id FROM run WHERE job_id = :job_id AND ended_at IS NULL ORDER BY run_id
 
 -- name: delete_work
 DELETE FROM work WHERE job_id = :job_id

@@ -6,13 +6,13 @@ SELECT job_id, name, hold FROM job ORDER BY name
 SELECT job_id, count(*) FROM work GROUP BY job_id
 
 -- name: open_work
--- Unfinished work by job, state and hold, and since when the oldest is in its state. All jobs at once: of a million
+-- Unfinished work by job, state and hold, and when the oldest was called for. All jobs at once: of a million
 -- rows PostgreSQL reads all faster than those of one job.
-SELECT job_id, state, hold, count(*), min(modified_at) FROM work
+SELECT job_id, state, hold, count(*), min(called_at) FROM work
 WHERE state <> 'DONE' AND state <> 'RUNNING'
 GROUP BY job_id, state, hold
 UNION ALL
-SELECT w.job_id, w.state, w.hold, count(*), min(w.modified_at)
+SELECT w.job_id, w.state, w.hold, count(*), min(w.called_at)
 FROM job j
 CROSS JOIN run r
 JOIN work w ON w.work_id = r.work_id
@@ -21,14 +21,15 @@ GROUP BY w.job_id, w.state, w.hold
 
 -- name: first_in_state
 -- The first work in order in a state; most often it is also the oldest.
-SELECT dataid, reason, modified_at FROM work
+SELECT dataid, reason, called_at FROM work
 WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING' AND hold = FALSE
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: work_since
--- The first work, in order, that has been in a state since a moment.
+-- The first work in a state, in order, that was called for at a moment.
 SELECT dataid, reason FROM work
-WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING' AND hold = FALSE AND modified_at = :modified_at
+WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNNING' AND hold = FALSE
+  AND called_at = :called_at
 ORDER BY priority DESC, sort_key LIMIT 1
 
 -- name: ended_badly

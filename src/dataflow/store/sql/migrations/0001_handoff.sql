@@ -98,7 +98,6 @@ CREATE TABLE chunk (
     location text NOT NULL DEFAULT '',
     row_count bigint,
     size bigint,
-    checksum text NOT NULL DEFAULT '',
     checked text NOT NULL DEFAULT '',
     withdrawn boolean NOT NULL DEFAULT FALSE,
     stale boolean NOT NULL DEFAULT FALSE,
@@ -109,7 +108,8 @@ CREATE UNIQUE INDEX chunk_dataid ON chunk (dataset_id, dataid);
 CREATE INDEX chunk_order ON chunk (dataset_id, sort_key);
 CREATE INDEX chunk_odd ON chunk (dataset_id) WHERE stale OR withdrawn OR dirty_run_id IS NOT NULL;
 
--- What is being done. run_id is the last run it was given to and only grows; not_before holds it back until then.
+-- What is being done. run_id is the last run it was given to and only grows; not_before holds it back until then;
+-- called_at is when it was first called for, or called for again, however often it was tried since.
 CREATE TABLE work (
     work_id $id,
     job_id bigint NOT NULL REFERENCES job,
@@ -127,6 +127,7 @@ CREATE TABLE work (
     run_id bigint NOT NULL DEFAULT 0,
     not_before double precision,
     reason text NOT NULL DEFAULT '',
+    called_at $time NOT NULL,
     modified_at $time NOT NULL,
     CHECK (not_before IS NULL OR state = 'WAITING')
 );
@@ -150,11 +151,12 @@ CREATE TABLE work_input (
 ) $clustered;
 
 -- One attempt. run_id is the fencing token: from one sequence, never reused. lease_until counts on the clock
--- named by clock_id (PostgreSQL's own; the machine's time since boot on SQLite).
+-- named by clock_id (PostgreSQL's own; the machine's time since boot on SQLite). The job's name stays when the job goes.
 CREATE TABLE run (
-    run_id $sequence,
+    run_id $id,
     work_id bigint NOT NULL,
     job_id bigint NOT NULL,
+    job text NOT NULL,
     dataid $sort NOT NULL,
     attempt integer NOT NULL,
     token text NOT NULL,
@@ -209,7 +211,7 @@ CREATE TABLE journal (
     why text NOT NULL DEFAULT ''
 );
 
--- The client-made token of each operator's verb with its answer, so that a repeat after a lost answer is the same verb.
+-- The client-made token of each verb that is no claim or finish, with its answer, so that a repeat after a lost answer is the same verb.
 CREATE TABLE verb_token (
     token text PRIMARY KEY,
     action text NOT NULL,
@@ -255,10 +257,9 @@ FROM chunk_status s
 JOIN dataset d ON d.dataset_id = s.dataset_id
 LEFT JOIN job j ON j.job_id = s.job_id
 UNION ALL
-SELECT d.name, j.name, c.dataid, 'IN', 'RUNNING', r.started_at
+SELECT d.name, r.job, c.dataid, 'IN', 'RUNNING', r.started_at
 FROM run r
 JOIN run_input i ON i.run_id = r.run_id
 JOIN chunk c ON c.chunk_id = i.chunk_id
 JOIN dataset d ON d.dataset_id = c.dataset_id
-JOIN job j ON j.job_id = r.job_id
 WHERE r.ended_at IS NULL;

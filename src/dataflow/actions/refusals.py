@@ -1,0 +1,80 @@
+"""What a preparation made now would find, for work that is not claimed yet, and what repairs a no.
+
+By the very functions that prepare a run, so that what `why` tells is what RunJob does.
+"""
+
+from __future__ import annotations
+
+from dataflow.actions.missing import find_producer, needed
+from dataflow.actions.next_commands import move_command, ready_command, resubmit_command
+from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
+from dataflow.model.answers import Question, Verdict
+from dataflow.model.records import Pin, Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.actions.prepare import InputChunk
+    from dataflow.actions.work_case import WorkCase
+    from dataflow.model.answers import Answer
+
+
+def list_input_chunks(case: WorkCase) -> tuple[InputChunk, ...]:
+    """The input chunks of the work as a claim made now would pin them; no pin for what is not published."""
+    plan = case.plan
+    pins = []
+    for source in plan.inputs:
+        for dataid in needed(case, source):
+            row = case.store.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=dataid)
+            if row is not None:
+                chunk_id, version, *rest = row
+                pins.append(Pin(source.position, chunk_id, dataid, version, *rest))
+    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, tuple(pins))
+    return list_inputs(plan, run, case.config.project_dir, _fields(case))
+
+
+def ask_located(case: WorkCase, there: tuple[InputChunk, ...]) -> Answer:
+    """Whether the published inputs are at their places, and the outputs can be written to theirs."""
+    outputs = list_outputs(case.plan, case.dataid, case.config.project_dir, _fields(case))
+    return answer_located(case.plan, there, outputs)
+
+
+def find_repair(case: WorkCase, question: Question) -> str | None:
+    """What to repair where the answer is still no; None if it is not, or if only time can tell."""
+    there = tuple(chunk for chunk in list_input_chunks(case) if chunk.pin is not None)
+    if question is Question.LOCATED and ask_located(case, there).answer is Verdict.NO:
+        return _repair_place(case, there)
+    if question is Question.RIGHT and answer_right(case.plan, case.dataid, there).answer is Verdict.NO:
+        return _repair_size(case, there)
+    return None
+
+
+def question_of(reason: str) -> Question | None:
+    """The question that a run was handed back for, from the reason that was kept."""
+    word, found, _ = reason.partition("? no: ")
+    return Question(word) if found and word in list(Question) else None
+
+
+def _repair_place(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
+    for item in there:
+        if is_there(item)[0] is not Verdict.NO:
+            continue
+        if producer := find_producer(case.store, item.source.dataset_id):
+            return resubmit_command(producer, item.dataid)
+        move = move_command(item.source.dataset.name)
+        return f"put {item.name} at {item.location}, or: {move}" if item.location else move
+    staged = [item.dataset.name for item in case.plan.outputs if item.dataset.staged]
+    return move_command(staged[0]) if staged else None
+
+
+def _repair_size(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
+    for item in there:
+        if answer_right(case.plan, case.dataid, (item,)).answer is Verdict.NO:
+            if producer := find_producer(case.store, item.source.dataset_id):
+                return resubmit_command(producer, item.dataid)
+            return ready_command(item.source.dataset.name, item.dataid) + " --again"
+    return None
+
+
+def _fields(case: WorkCase) -> dict[str, object]:
+    # There is no run yet, so the places of staged outputs are shown with the name of what is not known.
+    return {"job": case.plan.job.name, "environment": case.config.environment, "run_id": "{run_id}"}
