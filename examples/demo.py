@@ -167,7 +167,7 @@ def spoil_one(demo: Demo) -> None:
         f"where d.name = 'loaded' and s.dataid = '{SPOILT}'"
     )
     before = demo.ask(f'dataflow sql "{query}"')[0]
-    content = Path(before["location"]).read_text()
+    content = (demo.folder / before["location"]).read_text()
     show(demo.run(f"dataflow resubmit load {SPOILT}"))
     show(demo.run("RunJob --quiet --job load ./load-broken.sh", exit_code=1), 5)
     show(demo.run(f"dataflow chunks loaded --from {SPOILT} --to {SPOILT}"))
@@ -175,11 +175,10 @@ def spoil_one(demo: Demo) -> None:
     expect((before["status"], after["status"]) == ("READY", "INVALID"), f"{before} became {after}")
     expect(before["location"] == after["location"], f"the published place moved: {before} became {after}")
     expect(before["version"] == after["version"] == 1, f"version 1 was to stay: {before} became {after}")
-    expect(Path(after["location"]).read_text() == content, "the published content changed")
+    expect((demo.folder / after["location"]).read_text() == content, "the published content changed")
     expect(len(content.splitlines()) == 5, f"the published content was to have 5 rows: {content}")
-    place = os.path.relpath(after["location"], demo.folder)
     print("   It is INVALID, and what was published before is still there, whole:")
-    show(demo.run(f"cat {place}"), 5)
+    show(demo.run(f"cat {after['location']}"), 5)
 
 
 def count(demo: Demo) -> None:

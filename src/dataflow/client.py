@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataflow import errors
 from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.actions.names import get_plan
+from dataflow.actions.passwords import open_store_password
 from dataflow.actions.prepare import make_folders, prepare
+from dataflow.config.project import get_working_dir
 from dataflow.config.settings import load_config
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
@@ -22,6 +24,7 @@ from dataflow.runjob.lock import ClaimantLock, is_dead
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
 from dataflow.runjob.spawn import run_to_end
+from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
 from dataflow.store.opening import open_store
@@ -259,19 +262,11 @@ class Flow:
         return is_dead(self._config.lock_dir, name)
 
     def _passphrase(self) -> str:
-        from dataflow.secrets.passphrase import get_passphrase
-
         return get_passphrase(self._config.passkey, self._config.passkey_file, None)
 
 
 def open(store: str | None = None) -> Flow:
     """Opens the store of the project in the working directory, or the one a URL names."""
     config = load_config(get_working_dir(), os.environ, store)
-    password = config.store_password
-    if password is None and config.store_password_record is not None:
-        from dataflow.secrets.cipher import decrypt
-        from dataflow.secrets.passphrase import get_passphrase
-
-        passphrase = get_passphrase(config.passkey, config.passkey_file, None)
-        password = decrypt(config.store_password_record, passphrase, "store")
+    password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
     return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password))

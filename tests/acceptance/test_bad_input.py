@@ -315,7 +315,7 @@ def test_each_way_a_server_refuses_has_its_own_words(
     password, _, host = rest.rpartition("@")
     wrong = {
         "refused the user or password": parts._replace(netloc=f"{user}:not-the-password@{host}"),
-        "has no such database": parts._replace(path="/nowhere"),
+        "has no such database. Create it: createdb -h": parts._replace(path="/nowhere"),
     }
     for told, url in wrong.items():
         monkeypatch.setenv("DATAFLOW_STORE", urlunsplit(url))
@@ -331,6 +331,37 @@ def test_each_way_a_server_refuses_has_its_own_words(
         connection.execute("INSERT INTO dataflow.migration VALUES (999, 'from_the_future')")
     for line in ("dataset list", "ready bobin 1", "db upgrade"):
         assert "Upgrade DataFlow on this machine" in dataflow.say(line, code=MISMATCH).err
+
+
+def test_what_the_store_url_says_goes_before_our_own_settings(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataflow = open_commands(tmp_path, postgres_url, monkeypatch, capsys)
+    ask = "select current_setting('application_name') as name, current_setting('work_mem') as memory"
+    assert dataflow.json("sql", ask)[0]["name"] == "dataflow"
+    query = "application_name=night%20load&options=-c%20work_mem%3D5MB"
+    separator = "&" if "?" in postgres_url else "?"
+    monkeypatch.setenv("DATAFLOW_STORE", f"{postgres_url}{separator}{query}")
+    assert dataflow.json("sql", ask) == [{"name": "night load", "memory": "5MB"}]
+
+
+def test_a_statement_that_cannot_be_run_leads_to_what_there_is(dataflow: Commands) -> None:
+    done = dataflow("sql", "select * from nosuch", code=65)
+    assert "nosuch" in done.err
+    command = done.err.partition("What there is to read: dataflow sql '")[2].rstrip().removesuffix("'")
+    assert "chunk" in dataflow("sql", command).out
+
+
+def test_a_working_directory_that_was_removed_is_told(dataflow: Commands, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    dataflow.environment.chdir(gone)
+    gone.rmdir()
+    try:
+        done = dataflow.say("dataset list", code=78)
+        assert "The working directory does not exist any more" in done.err
+    finally:
+        dataflow.environment.chdir(dataflow.path)
 
 
 def test_a_store_of_the_future_or_none_at_all_is_refused(dataflow: Commands, tmp_path: Path) -> None:

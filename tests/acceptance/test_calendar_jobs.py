@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -124,7 +123,7 @@ def test_a_job_may_read_its_own_output_of_the_day_before(flow: Flow) -> None:
     [(location,)] = flow.select(
         "SELECT location FROM chunk WHERE dataid = '2024-03-05' AND run_id IS NOT NULL"
     )
-    assert Path(location).read_text() == "5\n"
+    assert (flow.path / location).read_text() == "5\n"
 
 
 def test_once_is_given_once(sqlite_flow: Flow) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.store.sqlite import NETWORK_FILE_SYSTEMS, file_system_of
+from dataflow.store.sqlite_file import file_system_of, is_network
 from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
 from tests.acceptance.proxy import Proxy
 from tests.postgres import PostgresServer, create_database
@@ -133,22 +133,23 @@ def test_a_log_that_may_not_grow_does_not_fail_the_job(sqlite_flow: Flow) -> Non
     assert flow.outcomes() == ["DONE"]
 
 
-def test_no_room_for_the_context_file_makes_the_work_wait(sqlite_flow: Flow, tmp_path: Path) -> None:
+def test_no_room_for_the_context_file_makes_the_work_wait(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare()
     flow.ready("bobin", "1")
     flow.script("loadbob.sh")
-    with small_disk(tmp_path / "small", "1m") as disk:
-        env = {"DATAFLOW_LOG_DIR": str(disk / "logs")}
+    (flow.path / ".dataflow").mkdir()
+    with small_disk(flow.path / ".dataflow/context", "1m") as disk:
         ballast = fill(disk)
-        done = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99, env=env)
+        done = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
         assert "Traceback" not in done.stderr
         assert "context" in done.stderr
         assert flow.states() == {"1": "WAITING"}
         assert flow.select("SELECT attempts FROM work") == [(0,)]
         ballast.unlink()
         flow.dataflow("resubmit", "loadbob", "1")
-        flow.runjob("loadbob.sh", env=env)
+        flow.runjob("loadbob.sh")
+        assert list(disk.iterdir()) == []
     assert flow.lines() == ["1"]
 
 
@@ -209,8 +210,8 @@ def test_a_working_directory_that_is_gone_is_said(sqlite_flow: Flow) -> None:
     (flow.path / "gone").mkdir()
     command = " ".join(f"'{word}'" for word in flow.project.command("RunJob", "/bin/true"))
     done = flow.project.run("/bin/sh", "-c", f"cd gone; rmdir ../gone; {command}", env=flow.env, check=False)
-    assert done.returncode == 125
-    assert done.stderr.startswith("RunJob: ")
+    assert done.returncode == 78
+    assert "working directory" in done.stderr
 
 
 def test_network_file_systems_are_known_by_name(tmp_path: Path) -> None:
@@ -230,7 +231,13 @@ def test_network_file_systems_are_known_by_name(tmp_path: Path) -> None:
     }
     found = {path: file_system_of(path, str(mounts)) for path in wanted}
     assert found == wanted
-    assert {kind for kind in found.values() if kind in NETWORK_FILE_SYSTEMS} == {"nfs4", "cifs"}
+    assert {kind for kind in found.values() if is_network(kind)} == {"nfs4", "cifs"}
+
+
+@pytest.mark.parametrize("kind", ["fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.ceph-fuse", "virtiofs"])
+def test_a_file_system_of_the_network_is_known_behind_fuse_too(kind: str) -> None:
+    assert is_network(kind)
+    assert not is_network("fuse.mergerfs")
 
 
 # output

@@ -76,7 +76,7 @@ def published(flow: Flow) -> list[str]:
         "SELECT c.location, c.version FROM chunk c JOIN dataset d ON d.dataset_id = c.dataset_id "
         "WHERE d.name = 'bobout'"
     )
-    return [f"version {version}: {open(location).read().strip()}" for location, version in rows]
+    return [f"version {version}: {(flow.path / place).read_text().strip()}" for place, version in rows]
 
 
 PLACES = ["its child runs on", "its child ends at once", "about to publish"]
@@ -152,7 +152,7 @@ def test_a_short_pause_costs_nothing(flow: Flow) -> None:
     flow.wait_for_pid("pid.1")
     processes = [running.pid, *family(running.pid)]
     signal_all(processes, signal.SIGSTOP)
-    wait_until(lambda: all(state_of(pid) in ("T", "") for pid in processes))
+    wait_until(lambda: all(state_of(pid) in ("T", "Z", "") for pid in processes))
     signal_all(processes, signal.SIGCONT)
     (flow.path / "go.1").touch()
     assert finish(running)[0] == 0

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
@@ -95,7 +94,7 @@ def test_inputs_and_staged_outputs_have_their_places(flow: Flow) -> None:
         "SELECT location, row_count, size FROM chunk WHERE run_id IS NOT NULL"
     )
     assert (rows, size) == (7, 8)
-    assert Path(location).read_text() == "datadata"
+    assert (flow.path / location).read_text() == "datadata"
 
 
 def test_a_body_that_raises_has_failed_and_the_error_goes_on(flow: Flow) -> None:

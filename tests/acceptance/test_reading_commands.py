@@ -95,7 +95,7 @@ def test_the_version_is_told(embedded: Commands) -> None:
         ("logs one", "not a number"),
         ("completion tcsh", "bash"),
         ("--store sqlite:///x.db", "no command"),
-        ("why loadbob 1.0 2.0", "unknown arguments: 2.0"),
+        ("why loadbob 1.0 2.0", "more arguments than this command takes"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_exits_64_with_a_hint(

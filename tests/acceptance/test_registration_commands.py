@@ -246,3 +246,22 @@ def test_purge_says_what_went(dataflow: Commands) -> None:
     dataflow.say("dataset add bobin")
     assert "0 runs and journal lines and 0 logs deleted" in dataflow.say("purge --older-than 90d").err
     assert "1 runs and journal lines" in dataflow.say("purge --older-than 0").err
+
+
+def test_a_job_that_reads_its_own_output_is_told_how_to_begin(embedded: Commands, tmp_path: Path) -> None:
+    embedded.say("dataset add days --grain daily")
+    embedded.say("dataset add total --grain daily")
+    line = "job add cumulate --in days --in total:previous --out total"
+    told = embedded.say(line).err
+    assert "dataflow job add cumulate --start DATAID" in told
+    assert "dataflow ready total DATAID" in told
+    declared = tmp_path / "more.toml"
+    declared.write_text(
+        '[job.again]\nin = ["days", "sum:previous"]\nout = ["sum"]\n[dataset.sum]\ngrain = "daily"\n'
+    )
+    assert "dataflow job add again --start DATAID" in embedded("apply", "--yes", str(declared)).err
+    embedded.say("dataset add total --location out/{run_id}")
+    told = embedded.say(line).err
+    assert "--start DATAID" in told and "dataflow ready" not in told
+    assert "--start" not in embedded.say(f"{line} --start 2026-08-01").err.partition("\n  ")[0]
+    assert "is the first" not in embedded.say("job add cumulate --retries 1").err

@@ -65,6 +65,16 @@ def test_the_oldest_open_work_is_named_with_its_age(sqlite_world: World) -> None
     assert (oldest.dataid, oldest.state, round(oldest.age_seconds)) == ("5", "CLAIMABLE", 150)
 
 
+def test_work_that_is_tried_again_and_again_grows_old(world: World) -> None:
+    world.chain("raw", "clean", retries=9)
+    world.ready("raw", "1")
+    world.poke("UPDATE work SET called_at = '2020-01-01T00:00:00.000Z'")
+    world.do("to_clean", outcome=RunOutcome.FAILED)
+    assert [found.job for found in get_status(world.store).list_late(3600)] == ["to_clean"]
+    world.resubmit("to_clean", "1")
+    assert get_status(world.store).list_late(3600) == []
+
+
 def test_work_is_late_after_a_while_unless_it_is_on_hold(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")

@@ -13,7 +13,7 @@ EVERYWHERE = {"-h", "--help", "--store"}
 
 def list_parsers() -> dict[str, argparse.ArgumentParser]:
     """The parsers by the command as it is typed; `dataset`, which only has words under it, is left out."""
-    found = {"RunJob": runjob._parser("RunJob")}
+    found = {"RunJob": runjob.parser("RunJob")}
     for word, (module, _) in COMMANDS.items():
         if module == "runjob":
             # `force` takes a job, a dataid and a command, and no options of its own.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataflow.model.status import RunOutcome
 from tests.store import second_lines as lines
 from tests.store import test_finishing as finishing
 from tests.store import test_in_place as in_place
@@ -255,7 +254,7 @@ REGISTRATION = [
         registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
     ),
     Mutant(
-        "registration.count_running",
+        "registration.running",
         "AND ended_at IS NULL",
         registration.test_a_removed_job_takes_its_work_along_and_leaves_its_history,
     ),

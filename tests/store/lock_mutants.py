@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.store import test_interleavings as races
+from tests.store import test_snapshots as snapshots
 from tests.store.mutants import EVERYTHING, Mutant
 
 ROW_LOCK = "FOR UPDATE"
@@ -34,6 +35,16 @@ LOCKS = [
         "publish.lock_dataset_alone",
         EVERYTHING,
         lambda w: races.test_ready_again_beside_a_withdrawal_counts_right(w, "publish.ready_among"),
+    ),
+    Mutant(
+        "publish.lock_dataset_alone",
+        EVERYTHING,
+        snapshots.test_of_two_snapshots_that_finish_at_once_the_older_does_not_come_last,
+    ),
+    Mutant(
+        "registration.lock_work",
+        EVERYTHING,
+        lambda w: races.test_outputs_that_change_beside_a_claim_are_those_of_the_run(w, 0),
     ),
     Mutant(
         "publish.find_chunk",

@@ -146,6 +146,17 @@ CLAIM = [
         "AND ended_at IS NULL",
         leased(leases.test_a_renewal_names_the_runs_that_are_still_held),
     ),
+    Mutant(
+        "claim.last_run",
+        "outcome = 'CANCELLED' AND",
+        claiming.test_work_that_has_just_ended_is_forced_at_once,
+    ),
+    Mutant(
+        "claim.last_run",
+        LEASE,
+        claiming.test_work_is_not_forced_beside_a_revoked_run_that_may_still_live,
+    ),
+    Mutant("claim.last_run", BOOT, claiming.test_a_revoked_run_of_the_boot_before_hinders_no_force),
     Mutant("claim.set_script_path", "AND script_path = ''", lines.remembering_another_script),
 ]
 

@@ -195,7 +195,9 @@ def test_work_is_not_forced_beside_a_revoked_run_that_may_still_live(world: Worl
     run = world.force("to_clean", "7")
     world.advance(100)
     world.cancel(run)
-    with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_clean/7 was cancelled .* on etl1") as caught:
+    with pytest.raises(
+        errors.Conflict, match=rf"Run {run.run_id} of to_clean/7 was cancelled .* on etl1"
+    ) as caught:
         world.force("to_clean", "7")
     assert int(str(caught.value).split("Wait ")[1].split(" s")[0]) == pytest.approx(200, abs=5)
     world.resubmit("to_clean", "7")
@@ -211,6 +213,20 @@ def test_work_is_forced_at_once_after_a_revoked_run_that_says_it_is_over(world: 
     world.cancel(run)
     world.store.acknowledge(run.run_id, "first")
     assert world.force("to_clean", "7").run_id > run.run_id
+
+
+def test_work_that_has_just_ended_is_forced_at_once(world: World) -> None:
+    world.chain("raw", "clean")
+    run = world.force("to_clean", "7")
+    world.finish(run, RunOutcome.FAILED)
+    assert world.force("to_clean", "7").run_id > run.run_id
+
+
+def test_a_revoked_run_of_the_boot_before_hinders_no_force(world: World) -> None:
+    world.chain("raw", "clean")
+    world.cancel(world.force("to_clean", "7"))
+    world.poke("UPDATE run SET clock_id = 'the boot before'")
+    world.force("to_clean", "7")
 
 
 def test_no_more_work_is_forced_than_may_run_at_once(world: World) -> None:

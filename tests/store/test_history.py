@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from dataflow.model.status import RunOutcome
 from dataflow.store.store import BULK_BATCH
+from tests.store.faults import Delegate, Pause, PausingTransaction
 from tests.store.world import World
+
+if TYPE_CHECKING:
+    from dataflow.store.database import Database, Result, Row, Transaction
 
 
 def test_the_runs_of_a_removed_job_keep_its_name(world: World) -> None:
@@ -74,28 +81,38 @@ def test_purging_looks_at_each_run_once(world: World) -> None:
     world.ready("raw", "1")
     world.do("to_clean")
     columns = "work_id, job_id, job, dataid, attempt, claimant, host, boot_id, pid, user_name, environment"
-    more = "started_at, lease_seconds, grace_seconds, lease_until, clock_id, ended_at, outcome"
+    more = "started_at, lease_seconds, grace_seconds, lease_until, clock_id, ended_at, outcome, token"
     for _ in range(13):  # to more than two batches
-        world.poke(
-            f"INSERT INTO run ({columns}, {more}, token) SELECT {columns}, {more}, token FROM run ORDER BY run_id"
-        )
+        world.poke(f"INSERT INTO run ({columns}, {more}) SELECT {columns}, {more} FROM run ORDER BY run_id")
     count = world.select("SELECT count(*) FROM run")[0][0]
     assert count > 2 * BULK_BATCH
-    seen = Seen(world)
-    assert seen.world.store.purge("2999-01-01T00:00:00Z") > count - 10
+    watching = Watching(world.store.database)
+    assert world.beside(watching).store.purge("2999-01-01T00:00:00Z") > count - 10
     assert len(world.store.list_runs()) == 1
-    assert len(seen.places) == len(set(seen.places)) > 2
+    ends = [last for _, last in watching.looked_at]
+    assert len(ends) > 2
+    assert watching.looked_at == list(zip([0, *ends], ends, strict=False))
 
 
-class Seen:
-    """A world that remembers from which run on each purge has looked."""
+class Watching(Delegate):
+    """Remembers from which run to which each purge has looked."""
 
-    def __init__(self, world: World) -> None:
-        self.places: list[int] = []
-        self.world = world
-        real = world.store.database.write
+    def __init__(self, inner: Database) -> None:
+        super().__init__(inner)
+        self.looked_at: list[tuple[int, int]] = []
 
-        def write(verb):  # type: ignore[no-untyped-def]
-            return real(verb)
+    def write(self, verb: Callable[[Transaction], Result]) -> Result:
+        return self.inner.write(lambda tx: verb(WatchedTransaction(tx, Pause(), self)))
 
-        del write
+
+class WatchedTransaction(PausingTransaction):
+    """A transaction whose purges are remembered."""
+
+    def __init__(self, inner: Transaction, pause: Pause, watching: Watching) -> None:
+        super().__init__(inner, pause, after="")
+        self._watching = watching
+
+    def rows(self, name: str, /, **parameters: Any) -> list[Row]:
+        if name == "operate.purge_runs":
+            self._watching.looked_at.append((parameters["after"], parameters["last"]))
+        return super().rows(name, **parameters)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dataflow import errors
-from dataflow.model.records import Run
+from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import RunOutcome, WorkState
 from tests.store.races import Doing, Raced, check, race
 from tests.store.world import World
@@ -529,3 +529,28 @@ def test_of_two_producers_registered_at_once_one_is_refused(postgres_world: Worl
 def test_registrations_go_one_at_a_time(postgres_world: World) -> None:
     raced = race(postgres_world, lambda w: w.dataset("one"), lambda w: w.dataset("two"))
     assert raced.waited
+
+
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
+def test_a_new_version_beside_a_failure_is_tried(
+    postgres_world: World, outcome: RunOutcome, first: int
+) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    both_orders(world, lambda w: w.finish(run, outcome), lambda w: w.ready("raw", "1", again=True), first)
+    assert world.take("to_clean").pins[0].version == 2
+    check(world)
+
+
+def test_outputs_that_change_beside_a_claim_are_those_of_the_run(postgres_world: World, first: int) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.dataset("other")
+    world.ready("raw", "1")
+    claim: Doing = lambda w: w.ask("to_clean")  # noqa: E731
+    asked, changed = both_orders(world, claim, lambda w: w.job("to_clean", ["raw"], ["other"]), first)
+    assert isinstance(asked, ClaimResult)
+    assert bool(asked.runs) == isinstance(changed, errors.Conflict)
+    check(world)

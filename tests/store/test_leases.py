@@ -10,7 +10,7 @@ from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import Run
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store.claiming import MAX_LOSSES
+from dataflow.store.leases import MAX_LOSSES
 from tests.store.world import LEASE_SECONDS, World, make_request
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +50,7 @@ def test_the_printed_schema_is_the_one_that_upgrade_makes(
     postgres_url: str, shared_database_url: str
 ) -> None:
     by_hand = PostgresDatabase(postgres_url, "dataflow")
-    with by_hand._connect(check=False) as connection:
+    with by_hand._connect() as connection:
         connection.execute(by_hand.migrations_text().encode())
     assert by_hand.schema_version() == SCHEMA_VERSION
     assert by_hand.upgrade() == []
@@ -56,6 +58,51 @@ def test_the_printed_schema_is_the_one_that_upgrade_makes(
     assert describe(by_hand) == describe(upgraded)
     by_hand.close()
     upgraded.close()
+
+
+def test_the_printed_schema_is_only_what_is_missing(shared_database_url: str) -> None:
+    upgraded = PostgresDatabase(shared_database_url, SCHEMA)
+    text = upgraded.migrations_text()
+    assert text == f"-- Schema {SCHEMA} is at {SCHEMA_VERSION}; nothing is missing."
+
+
+@pytest.mark.parametrize("schema", ['of "eve"', 'x"; DROP SCHEMA public; --'])
+def test_the_printed_schema_takes_any_name(postgres_url: str, schema: str) -> None:
+    database = PostgresDatabase(postgres_url, schema)
+    text = database.migrations_text()
+    with database._connect() as connection:
+        connection.execute(text.encode())
+        (found,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
+    assert (found, database.schema_version()) == (schema, SCHEMA_VERSION)
+    assert database.upgrade() == []
+
+
+def test_the_printed_schema_is_made_as_a_whole_or_not_at_all(postgres_url: str) -> None:
+    database = PostgresDatabase(postgres_url, SCHEMA)
+    text = database.migrations_text().replace("COMMIT;", "SELECT 1 / 0;\nCOMMIT;")
+    with database._connect() as connection, pytest.raises(Exception, match="division by zero"):
+        connection.execute(text.encode())
+    assert database.schema_version() == 0
+
+
+def test_the_whole_schema_is_printed_when_the_store_cannot_be_asked() -> None:
+    database = PostgresDatabase("postgresql://etl:hunter2@127.0.0.1:1/flow", SCHEMA)
+    note, _, text = database.migrations_text().partition("\n")
+    assert note.startswith("-- The whole schema, as the store could not be asked what it has: ")
+    assert "hunter2" not in note
+    assert text.startswith("BEGIN;") and text.endswith("COMMIT;")
+
+
+def test_a_store_of_one_machine_is_for_its_user_only(tmp_path: Path) -> None:
+    path = tmp_path / "dataflow.db"
+    before = os.umask(0)
+    try:
+        database = SqliteDatabase(str(path))
+        found = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        database.close()
+    finally:
+        os.umask(before)
+    assert found == dict.fromkeys(("dataflow.db", "dataflow.db-wal", "dataflow.db-shm"), 384)
 
 
 def test_a_newer_sqlite_store_is_refused(sqlite_world: World) -> None:

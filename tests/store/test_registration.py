@@ -9,7 +9,7 @@ import pytest
 from dataflow import errors
 from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.status import RunOutcome, WorkState
-from tests.store.world import World
+from tests.store.world import LEASE_SECONDS, World
 
 
 def test_a_dataset_is_kept_as_it_was_given(world: World) -> None:
@@ -200,8 +200,8 @@ def test_a_removed_job_takes_its_work_along_and_leaves_its_history(world: World)
 def test_a_job_with_running_work_is_not_removed(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
-    world.take("to_clean")
-    with pytest.raises(errors.Conflict, match="Job to_clean has 1 running"):
+    run = world.take("to_clean")
+    with pytest.raises(errors.Conflict, match=f"has 1 running.* dataflow cancel {run.run_id}$"):
         world.remove_job("to_clean")
     assert world.state("to_clean", "1") == "RUNNING"
 
@@ -222,3 +222,30 @@ def test_a_changed_dataset_makes_its_jobs_read_their_plan_again(world: World) ->
     before = world.plan("to_clean").revision
     world.dataset("clean", hostname="elsewhere")
     assert world.plan("to_clean").revision > before
+
+
+@pytest.mark.parametrize("outputs", [["other"], ["clean", "other"], []])
+def test_outputs_do_not_change_under_a_live_run(world: World, outputs: list[str]) -> None:
+    world.chain("raw", "clean")
+    world.dataset("other")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    with pytest.raises(errors.Conflict, match=rf"Job to_clean has run {run.run_id} at work on its outputs"):
+        world.job("to_clean", ["raw"], outputs)
+    world.job("to_clean", ["raw"], ["clean"], retries=3)
+    world.finish(run)
+    assert world.version("clean", "1") == 1
+    world.job("to_clean", ["raw"], outputs)
+    assert [output.dataset.name for output in world.plan("to_clean").outputs] == outputs
+
+
+def test_outputs_change_beside_a_run_whose_lease_has_lapsed(world: World) -> None:
+    world.chain("raw", "clean")
+    world.dataset("other")
+    world.ready("raw", "1")
+    world.take("to_clean")
+    world.advance(LEASE_SECONDS)
+    world.job("to_clean", ["raw"], ["other"])
+    world.remove_dataset("clean")
+    world.do("to_clean", "1")
+    assert world.version("other", "1") == 1

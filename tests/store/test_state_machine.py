@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -323,7 +324,22 @@ CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
     class OnSqlite(Handoff):
         def open_world(self) -> World:
-            return open_sqlite(":memory:")
+            world = open_sqlite(":memory:")
+            world.poke("CREATE TEMP TABLE moved (before, after)")
+            world.poke(
+                "CREATE TEMP TRIGGER move AFTER UPDATE OF state ON work WHEN OLD.state <> NEW.state "
+                "BEGIN INSERT INTO moved VALUES (OLD.state, NEW.state); END"
+            )
+            return world
+
+        @invariant()
+        def every_start_and_end_of_a_run_has_a_line_of_its_own(self) -> None:
+            moved = Counter(self.world.select("SELECT before, after FROM moved"))
+            journal = self.world.select("SELECT action, from_state, to_state FROM journal")
+            lines = Counter((before, after) for action, before, after in journal if action in MOVES)
+            for move in (*moved, *lines):
+                if WorkState.RUNNING in move:
+                    assert moved[move] == lines[move], move
 
     profile = settings(CALM, max_examples=150, stateful_step_count=40)
     run_state_machine_as_test(OnSqlite, settings=profile)

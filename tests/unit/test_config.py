@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.config.settings import Config, load_config
-from dataflow.config.store_url import masked_url, split_store_url
+from dataflow.config.store_url import split_store_url
 from dataflow.config.variables import OWN_VARIABLES, SETTINGS, VARIABLES
 from dataflow.errors import ConfigError, UsageError
+from dataflow.model.url_text import masked_url
 
 PASSWORDS = st.text("QXZ789", min_size=8)  # of signs that the rest of the URL has not
 

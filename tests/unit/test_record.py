@@ -55,7 +55,8 @@ def test_records_are_equal_and_hashed_by_value_and_kind() -> None:
         secret: str = ""
 
     assert Point(1) != Point(2)
-    assert Point(1) != Other(1)
+    other: object = Other(1)
+    assert Point(1) != other
     assert len({Point(1), Point(1), Point(2)}) == 2
 
 

@@ -10,14 +10,14 @@ from functools import partial
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.schedule import Schedule, due_intervals, today_interval
-from dataflow.store import publishing
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store import calendars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Plan
     from dataflow.model.schedule import Interval
-    from dataflow.store.database import Row, Transaction
+    from dataflow.store.calendars import DueCalendar
+    from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
 TODAY_EXPRESSION = "@today"
@@ -27,46 +27,40 @@ MOST_INTERVALS = 1000
 
 def add_due_intervals(store: Store, plan: Plan) -> int:
     """Makes the intervals that have ended ready, each once whoever else does the same; gives how many."""
-    due = _known(plan, store.rows("registration.due_calendars", job_id=plan.job_id))
-    return sum(store.database.write(partial(_add, row=row, plan=plan, actor=store.actor)) for row in due)
+    due = _known(plan, store.database.read(partial(calendars.list_due, job_id=plan.job_id)))
+    return sum(
+        store.database.write(partial(_add, calendar=item, plan=plan, actor=store.actor)) for item in due
+    )
 
 
 def preview_due_intervals(tx: Transaction, plan: Plan, actor: str) -> None:
     """Makes all of them ready in a transaction that will be undone."""
-    while due := _known(plan, tx.rows("registration.due_calendars", job_id=plan.job_id)):
-        for row in due:
-            _add(tx, row, plan, actor)
+    while due := _known(plan, calendars.list_due(tx, plan.job_id)):
+        for calendar in due:
+            _add(tx, calendar, plan, actor)
 
 
-def _known(plan: Plan, rows: list[Row]) -> list[Row]:
+def _known(plan: Plan, found: list[DueCalendar]) -> list[DueCalendar]:
     """Without calendars that became inputs after the plan was read: the claim asks for a new one."""
     inputs = {source.dataset_id for source in plan.inputs}
-    return [row for row in rows if row[0] in inputs]
+    return [calendar for calendar in found if calendar.dataset_id in inputs]
 
 
-def _add(tx: Transaction, row: Row, plan: Plan, actor: str) -> int:
+def _add(tx: Transaction, calendar: DueCalendar, plan: Plan, actor: str) -> int:
     """Adds the intervals that are due by one calendar of the job."""
-    dataset_id, _, _, _, _, _, cursor_at, was_due_at, _ = row
-    dataset = next(source.dataset for source in plan.inputs if source.dataset_id == dataset_id)
-    intervals, due_at = _due(row)
-    cursor = intervals[-1].end_at if intervals else cursor_at
+    dataset = next(item.dataset for item in plan.inputs if item.dataset_id == calendar.dataset_id)
+    intervals, due_at = _due(calendar)
+    cursor_at = intervals[-1].end_at if intervals else calendar.cursor_at
     grain = Grain(dataset.grain)
     pairs = [(interval.dataid, sort_key(interval.dataid, grain)) for interval in intervals]
-    tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
-    moved = {"dataset_id": dataset_id, "cursor_at": cursor, "due_at": due_at, "was_due_at": was_due_at}
-    if not tx.run("registration.move_calendar", **moved) or not pairs:
-        return 0
-    count = publishing.make_ready(tx, dataset_id, pairs, again=False)
-    dataid = pairs[0][0] if len(pairs) == 1 else ""
-    entry = Entry("ready", actor, "", dataset.name, dataid, to_state="READY", items=count, why="by the clock")
-    write_journal(tx, entry)
-    return count
+    addition = calendars.Addition(pairs, cursor_at, due_at)
+    return calendars.add_intervals(tx, calendar, dataset.name, addition, actor)
 
 
-def _due(row: Row) -> tuple[list[Interval], float | None]:
-    _, expression, timezone, start, end, catchup, cursor_at, _, now = row
-    if expression == TODAY_EXPRESSION:
-        today = today_interval(timezone, now)
+def _due(calendar: DueCalendar) -> tuple[list[Interval], float | None]:
+    if calendar.expression == TODAY_EXPRESSION:
+        today = today_interval(calendar.timezone, calendar.now_at)
         return [today], today.end_at
-    schedule = Schedule(expression, timezone, start or None, end or None, bool(catchup))
-    return due_intervals(schedule, cursor_at, now, MOST_INTERVALS)
+    span = (calendar.start or None, calendar.end or None, bool(calendar.catchup))
+    schedule = Schedule(calendar.expression, calendar.timezone, *span)
+    return due_intervals(schedule, calendar.cursor_at, calendar.now_at, MOST_INTERVALS)

@@ -58,7 +58,7 @@ def _schema(store: Store) -> Iterator[Finding]:
 
 
 def _sqlite(store: Store) -> Iterator[Finding]:
-    from dataflow.store.sqlite import file_system_of
+    from dataflow.store.sqlite_file import file_system_of
 
     version = _first(store, "select sqlite_version()")[0]
     if tuple(map(int, version.split("."))) >= SAFE_SQLITE:

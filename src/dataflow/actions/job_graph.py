@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataflow.errors import Conflict
 from dataflow.model.mapping import PREVIOUS
+from dataflow.store.registration import second_producer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ def check_producers(jobs: Iterable[Job], changed: Iterable[str]) -> None:
             if other == job.name:
                 continue
             kept, wanted = (job.name, other) if other in changed else (other, job.name)
-            raise Conflict(
-                f"Dataset {name} is already produced by job {kept}, and a dataset has one producer. "
-                f"Give {wanted} another output, or: dataflow job remove {kept}"
-            )
+            raise second_producer(name, kept, wanted)
 
 
 def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:

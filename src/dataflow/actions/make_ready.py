@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dataflow.model.records import Dataset
     from dataflow.store.store import Store
 
+    Pair = tuple[str, str]
+
 PAUSE_SECONDS = 0.005
 """Between two batches, so that a claim which waits for the lock gets it."""
 
@@ -49,27 +51,38 @@ def make_ready(
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "needs no `ready`")
     _refuse_staged(dataset)
+    batches = batches_of(dataset, dataids, "made ready")
+    return ReadyResult(
+        *in_batches(batches, lambda batch: store.make_ready(dataset_id, dataset_name, batch, again), progress)
+    )
+
+
+def in_batches(
+    batches: Iterable[list[Pair]], verb: Callable[[list[Pair]], int], progress: Callable[[int], None] | None
+) -> tuple[int, int]:
+    """Does one batch after the other; gives how many chunks changed, and how many were so already."""
     changed = given = 0
-    for batch in batches_of(dataset, dataids, "made ready"):
+    for batch in batches:
         if given:
             time.sleep(PAUSE_SECONDS)
-        changed += store.make_ready(dataset_id, dataset_name, batch, again)
+        changed += verb(batch)
         given += len(batch)
         if progress is not None:
             progress(given)
-    return ReadyResult(changed, given - changed)
+    return changed, given - changed
 
 
 def _refuse_staged(dataset: Dataset) -> None:
     if dataset.staged:
         raise BadInput(
-            f"Dataset {dataset.name} has {{run_id}} in its location, so only the run that wrote a chunk knows"
-            " its place and publishes it. To say by hand that one is good: dataflow mark JOB DATAID READY. For"
-            f" chunks from outside, without {{run_id}}: dataflow dataset add {dataset.name} --location PLACE"
+            f"Dataset {dataset.name} has {{run_id}} in its location, so only the run that wrote a chunk "
+            "knows its place and publishes it. To say by hand that one is good: "
+            "dataflow mark JOB DATAID READY. For chunks from outside, without {run_id}: "
+            f"dataflow dataset add {dataset.name} --location PLACE"
         )
 
 
-def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[list[tuple[str, str]]]:
+def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[list[Pair]]:
     """Canonical dataids with their sort keys, in batches without repetitions; BadInput for a bad one."""
     grain = Grain(dataset.grain)
     batch: dict[str, str] = {}

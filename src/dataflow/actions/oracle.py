@@ -9,15 +9,13 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
-from dataflow.store import registration
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.registering import count_anew
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dataflow.model.records import Plan, PlanInput
-    from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
 
@@ -44,13 +42,7 @@ def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
 
 def rebuild(store: Store, plan: Plan) -> None:
     """Counts the inputs of all of a job's work anew, as registering the job does."""
-
-    def verb(tx: Transaction) -> None:
-        tx.lock("registration.lock_datasets", dataset_ids=sorted(source.dataset_id for source in plan.inputs))
-        registration.rebuild_work(tx, plan.job_id, plan.job)
-        write_journal(tx, Entry("repair", store.actor, plan.job.name, why="dataflow doctor --repair"))
-
-    store.register(verb)
+    store.register(lambda tx: count_anew(tx, plan, store.actor))
 
 
 def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dataflow.config.settings import Config
     from dataflow.store.store import Store
 
 STORE = "store"
@@ -19,6 +20,13 @@ STORE = "store"
 def bound_to(dataset: str) -> str:
     """What a dataset's record is bound to, so that it opens for no other."""
     return f"dataset:{dataset}"
+
+
+def open_store_password(config: Config, get_passphrase: Callable[[], str]) -> str | None:
+    """The password of the store itself, in plain or decrypted; None if it needs none, or has it elsewhere."""
+    if config.store_password is not None or config.store_password_record is None:
+        return config.store_password
+    return decrypt(config.store_password_record, get_passphrase(), STORE)
 
 
 def encrypt_password(store: Store, dataset: str, password: str, passphrase: str) -> str:

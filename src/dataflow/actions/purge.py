@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 
 from dataflow.actions.selection import MANY
+from dataflow.model.moments import utc_text
 from dataflow.model.record import record
 
 TYPE_CHECKING = False
@@ -30,13 +30,8 @@ def purge(store: Store, older_than_seconds: float, log_dir: str) -> PurgeResult:
     assert now is not None
     before = float(now[0]) - older_than_seconds
     live = {run.run_id for run in store.list_runs(MANY, outcome="RUNNING")}
-    rows = store.purge(_time_text(before))
+    rows = store.purge(utc_text(before))
     return PurgeResult(rows, _purge_logs(log_dir, before, live))
-
-
-def _time_text(seconds: float) -> str:
-    whole, part = divmod(int(max(seconds, 0) * 1000), 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{part:03d}Z"
 
 
 def _purge_logs(log_dir: str, before: float, live: set[int]) -> int:

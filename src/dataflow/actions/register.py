@@ -11,14 +11,14 @@ from dataflow.errors import Conflict
 from dataflow.model.records import Calendar
 from dataflow.store import registration
 from dataflow.store.journal import Entry, write_journal
-from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
+from dataflow.store.registering import JobEntry, write_entries
+from dataflow.store.registration import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dataflow.actions.differences import Change
-    from dataflow.actions.job_rules import CheckedJob
     from dataflow.actions.registry import Draft
     from dataflow.model.records import Dataset, Job
     from dataflow.store.database import Transaction
@@ -77,7 +77,7 @@ def register(store: Store, draft: Callable[[Registry], Draft]) -> list[Change]:
     def verb(tx: Transaction) -> list[Change]:
         registry = Registry(tx)
         drafted = draft(registry)
-        _write(tx, registry, drafted)
+        write_entries(tx, drafted.datasets, _entries(registry, drafted), registry.dataset_ids)
         for change in drafted.changes:
             if change.what != UNCHANGED:
                 _journal(tx, change, store.actor)
@@ -96,44 +96,23 @@ def _refuse_own_calendar(tx: Transaction, name: str) -> None:
         )
 
 
-def _write(tx: Transaction, registry: Registry, draft: Draft) -> None:
-    names = {dataset.name for dataset in draft.datasets}
+def _entries(registry: Registry, draft: Draft) -> list[JobEntry]:
+    """The drafted jobs as they are to be written."""
+    entries, today_is_there = [], TODAY in registry.dataset_ids
     for checked in draft.jobs:
-        names.update(item.dataset for item in checked.inputs)
-        names.update(checked.job.outputs)
-    # All locks at once and by id, before any row is written: publishers take them in the same order.
-    known = sorted(registry.dataset_ids[name] for name in names if name in registry.dataset_ids)
-    tx.lock("registration.lock_datasets", dataset_ids=known)
-    for dataset in draft.datasets:
-        registration.upsert_dataset(tx, dataset)
-    for checked in draft.jobs:
-        _write_calendars(tx, registry, checked)
-    for checked in draft.jobs:
-        # An output may move from one job to another in one go, in either order.
-        if plan := registry.plans.get(checked.job.name):
-            registration.free_outputs(tx, plan, checked.job.outputs)
-    for checked in draft.jobs:
-        registration.upsert_job(tx, checked.job, checked.inputs, checked.grain, checked.timezone)
-        plan = registry.plans.get(checked.job.name)
-        if plan and plan.job.schedule and not checked.job.schedule:
-            registration.remove_dataset(tx, calendar_name(checked.job.name))
-
-
-def _write_calendars(tx: Transaction, registry: Registry, checked: CheckedJob) -> None:
-    plan = registry.plans.get(checked.job.name)
-    for dataset in checked.automatic:
-        if dataset.name == TODAY:
-            if TODAY not in registry.dataset_ids:
-                dataset_id = registration.upsert_dataset(tx, dataset)
-                registration.upsert_calendar(tx, dataset_id, Calendar(TODAY_EXPRESSION))
-                registry.dataset_ids[TODAY] = dataset_id
-            continue
-        job = checked.job
-        if plan is not None and _schedule_of(plan.job) == _schedule_of(job):
-            continue  # writing it again would make it due again
-        dataset_id = registration.upsert_dataset(tx, dataset)
-        calendar = Calendar(job.schedule, job.start, job.end, job.catchup)
-        registration.upsert_calendar(tx, dataset_id, calendar)
+        before, job = registry.plans.get(checked.job.name), checked.job
+        calendars = []
+        for dataset in checked.automatic:
+            if dataset.name != TODAY:
+                # Written again as it is, it would be due again.
+                if before is None or _schedule_of(before.job) != _schedule_of(job):
+                    calendars.append((dataset, Calendar(job.schedule, job.start, job.end, job.catchup)))
+            elif not today_is_there:
+                calendars.append((dataset, Calendar(TODAY_EXPRESSION)))
+                today_is_there = True
+        facts = (checked.inputs, checked.grain, checked.timezone)
+        entries.append(JobEntry(job, *facts, tuple(calendars), before))
+    return entries
 
 
 def _schedule_of(job: Job) -> tuple[object, ...]:

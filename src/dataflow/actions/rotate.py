@@ -6,15 +6,13 @@ import os
 
 from dataflow.actions.passwords import bound_to
 from dataflow.errors import SecretError
-from dataflow.model.record import record, replace
+from dataflow.model.record import record
 from dataflow.secrets.cipher import decrypt, encrypt
-from dataflow.store import registration
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.registering import change_passwords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset
-    from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
 SALT_BYTES = 16
@@ -40,23 +38,11 @@ def rotate(store: Store, old: str, new: str) -> Rotation:
             f"The present passphrase opens none of the passwords; nothing was changed. {left[0][1]}"
         )
 
-    def verb(tx: Transaction) -> Rotation:
-        rotated = []
-        kept = list(left)
-        for before, encrypted in records:
-            found = registration.find_dataset(tx, before.name)
-            # The key takes half a second to derive, too long to hold the lock: compare, then set.
-            if found is None or found[1].encryptedpass != before.encryptedpass:
-                kept.append((before.name, "It was changed meanwhile. Run the same command again."))
-                continue
-            registration.upsert_dataset(tx, replace(found[1], encryptedpass=encrypted))
-            rotated.append(before.name)
-        if rotated:
-            write_journal(tx, Entry("secret rotate", store.actor, items=len(rotated)))
-        return Rotation(tuple(rotated), tuple(kept))
-
-    result: Rotation = store.register(verb)
-    return result
+    rotated: set[str] = store.register(lambda tx: change_passwords(tx, records, store.actor))
+    again = "It was changed meanwhile. Run the same command again."
+    names = [dataset.name for dataset, _ in records]
+    left += [(name, again) for name in names if name not in rotated]
+    return Rotation(tuple(name for name in names if name in rotated), tuple(left))
 
 
 def _encrypt_anew(

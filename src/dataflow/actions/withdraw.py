@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from dataflow.actions.dataset_rules import refuse_automatic
-from dataflow.actions.make_ready import PAUSE_SECONDS, batches_of
+from dataflow.actions.make_ready import batches_of, in_batches
 from dataflow.actions.names import get_dataset
 
 TYPE_CHECKING = False
@@ -25,12 +23,5 @@ def withdraw(
     """Takes chunks out of use; gives how many were published, and how many were not."""
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "cannot be withdrawn. To keep a job from a day: dataflow hold JOB DATAID")
-    changed = given = 0
-    for batch in batches_of(dataset, dataids, "withdrawn"):
-        if given:
-            time.sleep(PAUSE_SECONDS)
-        changed += store.withdraw(dataset_id, dataset_name, batch, why)
-        given += len(batch)
-        if progress is not None:
-            progress(given)
-    return changed, given - changed
+    batches = batches_of(dataset, dataids, "withdrawn")
+    return in_batches(batches, lambda batch: store.withdraw(dataset_id, dataset_name, batch, why), progress)

@@ -8,8 +8,7 @@ from dataflow.config.settings import load_config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Mapping
 
     from dataflow.config.settings import Config
     from dataflow.model.records import Dataset, Plan, RunRow
@@ -47,11 +46,6 @@ class Context:
             )
         return self._store
 
-    @property
-    def actor(self) -> str:
-        """Who acts, as the journal names them: user@host."""
-        return self.config.actor
-
     def passphrase(self) -> str:
         """The passphrase: PASSKEY, the configured file, or asked for once when stdin is a terminal."""
         if self._passphrase is None:
@@ -79,14 +73,6 @@ class Context:
 
         return get_run(self.store, run_id)
 
-    def show(
-        self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], json: bool, empty: str = ""
-    ) -> int:
-        """Rows as a table or one JSON array, streamed; gives how many there were."""
-        from dataflow.cli.output import show_rows
-
-        return show_rows(rows, columns, json, empty)
-
     def say(self, text: str) -> None:
         """Talk, on stderr, apart from the data on stdout."""
         print(text, file=sys.stderr)
@@ -102,12 +88,14 @@ class Context:
             self._store = None
 
     def _store_password(self) -> str | None:
-        config = self.config
-        self._opened_password = config.store_password
-        if config.store_password is None and config.store_password_record is not None:
-            from dataflow.secrets.cipher import decrypt
+        if self.config.store_password_record is None:
+            self._opened_password = self.config.store_password
+        else:
+            from dataflow.actions.passwords import (
+                open_store_password,
+            )  # start-up: most stores have none to open
 
-            self._opened_password = decrypt(config.store_password_record, self.passphrase(), "store")
+            self._opened_password = open_store_password(self.config, self.passphrase)
         return self._opened_password
 
 

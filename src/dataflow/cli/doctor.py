@@ -6,7 +6,7 @@ from dataflow.actions.doctor import examine, examine_machine, repair
 from dataflow.actions.findings import PROBLEM, Finding
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.errors import DataFlowError, SchemaMismatch
-from dataflow.runjob.lock import is_dead
+from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def list_findings(context: Context) -> Iterator[Finding]:
     config = context.config
 
     def is_gone(name: str) -> bool:
-        return is_hex(name) and is_dead(config.lock_dir, name)
+        return is_claimant_name(name) and is_dead(config.lock_dir, name)
 
     try:
         store = context.store
@@ -59,8 +59,3 @@ def list_findings(context: Context) -> Iterator[Finding]:
         yield Finding("store", PROBLEM, str(error), command)
         return
     yield from examine(store, config, is_gone)
-
-
-def is_hex(name: str) -> bool:
-    """True for what can be a claimant's name; a lock folder may hold other files."""
-    return 0 < len(name) <= 64 and set(name) <= set("0123456789abcdef")

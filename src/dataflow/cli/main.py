@@ -10,6 +10,7 @@ import os
 import sys
 
 from dataflow.cli.context import Context
+from dataflow.config.project import get_working_dir
 from dataflow.errors import DataFlowError, UsageError
 
 TYPE_CHECKING = False

@@ -77,11 +77,6 @@ def show_object(record: Record, as_json: bool) -> None:
         print(f"{name:<{width}}  {as_text(value)}".rstrip())
 
 
-def show_values(records: Iterable[Record]) -> None:
-    """Writes things of unlike shape as one JSON array, streamed."""
-    _write_json_array(records, None)
-
-
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON that the terminal's encoding can carry; times and enums as their text."""
     return _encoder(indent).encode(value)

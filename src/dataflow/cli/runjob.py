@@ -7,6 +7,7 @@ import sys
 
 from dataflow import failpoints
 from dataflow.cli.context import Context
+from dataflow.config.project import get_working_dir
 from dataflow.errors import BadInput, DataFlowError, UsageError
 from dataflow.runjob.request import JobRequest
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from dataflow.errors import ConfigError
+
 PROJECT_FILE = "dataflow.toml"
 PROPERTIES_FILE = "dataflow.properties"
 STATE_FOLDER = ".dataflow"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from dataflow.config.problems import suggestion
-from dataflow.config.store_url import percent_decode, percent_encode, split_store_url
+from dataflow.config.store_url import split_store_url
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
+from dataflow.model.url_text import percent_decode, percent_encode
 from dataflow.model.wording import did_you_mean
 
 KNOWN_KEYS = ("url", "user", "schema", "encrypted", "platform")

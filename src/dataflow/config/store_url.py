@@ -1,4 +1,4 @@
-"""Store URLs: taking them apart, putting them together, and showing them without their password."""
+"""Store URLs: taking them apart and putting them together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
+from dataflow.model.url_text import is_torn, names_password, percent_decode, percent_encode, split_server
 
 SQLITE = "sqlite"
 POSTGRESQL = "postgresql"
@@ -14,9 +15,6 @@ FORMS = "sqlite:///path/to/file.db or postgresql://user@host:port/database"
 # start-up: texts, not compiled patterns, because the default store needs none of them
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*(?=:)"
 _HOST = r"(?:[^:,\[\]]*|\[[^\]]*\])(?::[0-9]*)?"
-_LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
-_ESCAPE = rb"%([0-9A-Fa-f]{2})"
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 @record
@@ -58,36 +56,6 @@ def split_store_url(url: str) -> StoreUrl:
     raise ConfigError(f"the store URL {named}; write {FORMS}")
 
 
-def masked_url(url: str) -> str:
-    """The URL, well-formed or not, with every password in it replaced by `***`."""
-    scheme, slashes, rest = url.partition("://")
-    if scheme == SQLITE:
-        return url
-    if not slashes:
-        return re.sub(r":[^@]*@", ":***@", re.sub(_LOOSE_PASSWORD, r"\1***", url))
-    authority, path, query = _split_server(rest)
-    if _is_torn(authority, path, query):
-        user, _, tail = rest.partition(":")
-        return f"{scheme}://{user}:***@{tail.rpartition('@')[2]}"
-    userinfo, at, hosts = authority.rpartition("@")
-    user, colon, _ = userinfo.partition(":")
-    masked = f"{scheme}://{user}{colon}{'***' if colon else ''}{at}{hosts}{path}"
-    return f"{masked}?{_masked_query(query)}" if query else masked
-
-
-def percent_encode(text: str) -> str:
-    """The text as it may stand in any part of a URL."""
-    plain = text.encode(errors="surrogateescape")
-    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in plain)
-
-
-def percent_decode(text: str) -> str:
-    """The text behind its percent escapes; bytes that are no UTF-8 are kept as surrogates."""
-    escaped = text.encode(errors="surrogateescape")
-    plain = re.sub(_ESCAPE, lambda found: bytes((int(found[1], 16),)), escaped)
-    return plain.decode(errors="surrogateescape")
-
-
 def _split_sqlite(rest: str) -> StoreUrl:
     path = rest.removeprefix("///")
     if path == rest or not path or path.endswith("/"):
@@ -96,10 +64,10 @@ def _split_sqlite(rest: str) -> StoreUrl:
 
 
 def _split_postgresql(rest: str) -> StoreUrl:
-    authority, path, given_query = _split_server(rest.removeprefix("//"))
+    authority, path, given_query = split_server(rest.removeprefix("//"))
     userinfo, _, hosts = authority.rpartition("@")
-    is_torn = _is_torn(authority, path, given_query) or not _has_plain_ports(hosts)
-    if is_torn or not rest.startswith("//"):
+    unreadable = is_torn(authority, path, given_query) or not _has_plain_ports(hosts)
+    if unreadable or not rest.startswith("//"):
         raise ConfigError(
             "the PostgreSQL URL cannot be read; write postgresql://user@host:port/database, "
             "with %2F for a slash, %3F for a question mark and %40 for an @ inside any part"
@@ -116,31 +84,8 @@ def _split_postgresql(rest: str) -> StoreUrl:
     )
 
 
-def _split_server(rest: str) -> tuple[str, str, str]:
-    """What stands after `://`: authority, `/database`, and the parameters after the `?`."""
-    server, _, query = rest.partition("?")
-    authority, slash, database = server.partition("/")
-    return authority, slash + database, query
-
-
-def _is_torn(authority: str, path: str, query: str) -> bool:
-    """True when a raw `/` or `?` in a password may have ended the authority; in doubt we hide too much."""
-    return ":" in authority.partition("@")[0] and "@" in path + query
-
-
 def _has_plain_ports(hosts: str) -> bool:
     return all(re.fullmatch(_HOST, host) for host in hosts.split(","))
-
-
-def _names_password(parameter: str) -> bool:
-    # libpq decodes parameter names before it looks at them, so we do too.
-    return "passw" in percent_decode(parameter.partition("=")[0]).lower()
-
-
-def _masked_query(query: str) -> str:
-    return "&".join(
-        part.partition("=")[0] + "=***" if _names_password(part) else part for part in query.split("&")
-    )
 
 
 def _without_password(query: str) -> tuple[str, str | None]:
@@ -150,7 +95,7 @@ def _without_password(query: str) -> tuple[str, str | None]:
         name, _, value = part.partition("=")
         if percent_decode(name) == "password":
             password = percent_decode(value) or None
-        elif _names_password(part):
+        elif names_password(part):
             raise ConfigError(f"the store URL cannot carry {percent_decode(name)}; leave it out")
         else:
             kept.append(part)

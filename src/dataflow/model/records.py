@@ -37,7 +37,7 @@ class Dataset:
 
     @property
     def is_overwritten(self) -> bool:
-        """True when each snapshot is written over the one before, so that an older dataid must not come last."""
+        """True when each snapshot is written over the one before: an older dataid must not come last."""
         return self.mode == "snapshot" and not self.staged and "{dataid}" not in self.location
 
 
@@ -76,7 +76,7 @@ class Job:
 
 @record
 class Calendar:
-    """When the chunks of a dataset become ready: a schedule, from where to where, and whether the past counts."""
+    """When the chunks of a dataset become ready: by which schedule, from when to when."""
 
     expression: str
     start: str = ""
@@ -208,6 +208,7 @@ class ClaimResult:
     """What a claim gave: runs, or the reason to look again (`calendar` is due, the `plan` is out of date)."""
 
     runs: tuple[Run, ...] = ()
+    freed: tuple[LapsedRun, ...] = ()
     again: str = ""
 
 

@@ -65,6 +65,11 @@ class ClaimantLock:
         self._fd = -1
 
 
+def is_claimant_name(name: str) -> bool:
+    """True for what can be a claimant's name; a lock folder may hold other files."""
+    return 1 <= len(name) <= 64 and _HEX_DIGITS.issuperset(name)
+
+
 def is_dead(directory: str, name: str) -> bool:
     """True only if the claimant of that name took its lock on this host and has lost it.
 
@@ -116,7 +121,7 @@ def _refuse_foreign(directory: str) -> None:
 
 
 def _path_of(directory: str, name: str) -> str:
-    if not 1 <= len(name) <= 64 or not _HEX_DIGITS.issuperset(name):
+    if not is_claimant_name(name):
         raise BadInput(f"A claimant's name must be 1 to 64 lower-case hex digits, not {name!r}.")
     return os.path.join(directory, f"{name}.lock")
 

@@ -1,4 +1,4 @@
-"""The transaction that gives work to a run, and those that keep or take back its lease."""
+"""The transaction that gives work to a run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from dataflow.model.dataid import previous_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import needed_dataids
 from dataflow.model.record import replace
-from dataflow.model.records import ClaimResult, LapsedRun, OutputChunk, Pin, Run
+from dataflow.model.records import ClaimResult, OutputChunk, Pin, Run
 from dataflow.model.status import WorkState
-from dataflow.store import publishing
+from dataflow.store import leases, publishing
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from dataflow.model.records import ClaimRequest, Plan
     from dataflow.store.database import Transaction
-
-MAX_LOSSES = 10
-"""A work whose run dies this often in a row is FAILED: it may be what kills them."""
-LOSS_DELAY_SECONDS = 5.0
 
 
 def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
@@ -37,20 +32,14 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         return ClaimResult(again="calendar")
     if max_running:
         tx.lock("claim.lock_job", job_id=plan.job_id)
-    if lapsed or request.dead:
-        free_lapsed(tx, plan, request)
+    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead else ()
     if waits_over:
         tx.run("claim.promote", job_id=plan.job_id)
     if not script_path and request.claimant.script_path:
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
     if hold and not request.force:
-        return ClaimResult()
-    room = _room(tx, plan, max_running, len(request.tokens))
-    if request.force and not room:
-        raise errors.Conflict(
-            f"Job {plan.job.name} runs {max_running} at a time, and as many are running. "
-            f"Wait for one: dataflow runs --job {plan.job.name}"
-        )
+        return ClaimResult(freed=freed)
+    room = _room(tx, plan, max_running, request)
     runs = []
     for token in request.tokens[:room]:
         found = _find_work(tx, plan, request, bool(ordered))
@@ -58,54 +47,15 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
             break
         run = _give(tx, plan, request, token, found)
         if run is None:
-            return ClaimResult(again="plan")
+            return ClaimResult(freed=freed, again="plan")
         runs.append(run)
         if ordered:
             break
-    return ClaimResult(runs=tuple(runs))
-
-
-def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> None:
-    """Takes work back from runs that are seen to be dead."""
-    names = tx.names(request.dead)
-    rows = tx.rows(
-        "claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names
-    )
-    for lapsed in [_lapsed_from_row(row) for row in rows]:
-        reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
-        if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
-            continue
-        state = tx.find(
-            "claim.free_work",
-            work_id=lapsed.work_id,
-            run_id=lapsed.run_id,
-            reason=reason,
-            max_losses=MAX_LOSSES,
-            delay_seconds=LOSS_DELAY_SECONDS,
-        )
-        if state is None:
-            continue
-        entry = Entry(
-            action="free",
-            actor=request.claimant.user + "@" + request.claimant.host,
-            job=plan.job.name,
-            dataid=lapsed.dataid,
-            run_id=lapsed.run_id,
-            from_state=WorkState.RUNNING,
-            to_state=state[0],
-            why=reason,
-        )
-        write_journal(tx, entry)
-
-
-def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-    """Runs of a job that the next claim would free."""
-    rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **tx.names(dead))
-    return [_lapsed_from_row(row) for row in rows]
+    return ClaimResult(runs=tuple(runs), freed=freed)
 
 
 def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
-    """What an earlier, unanswered call with the same tokens was given and still holds; None if there was no such call."""
+    """What an earlier, unanswered call with the same tokens was given and still holds; None for none."""
     runs, known = [], False
     for token in request.tokens:
         row = tx.find("claim.find_by_token", token=token)
@@ -127,28 +77,27 @@ def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
     """
     pins = tuple(_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id))
     replaces = []
-    for _, name, _, chunk_id, _, version in tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=run.dataid):
+    for _, name, _, chunk_id, _, version in tx.rows(
+        "claim.output_chunks", job_id=plan.job_id, dataid=run.dataid
+    ):
         readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
         replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
     return replace(run, pins=pins, replaces=tuple(replaces))
 
 
-def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
-    """Renews the leases of a process's runs in one statement and gives those it still holds."""
-    return {row[0] for row in tx.rows("claim.renew", claimant=claimant, **tx.ids(run_ids))}
-
-
-def still_held(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
-    """Which of a process's runs nobody has taken away; changes nothing."""
-    return {row[0] for row in tx.rows("claim.still_held", claimant=claimant, **tx.ids(run_ids))}
-
-
-def _room(tx: Transaction, plan: Plan, max_running: int, wanted: int) -> int:
+def _room(tx: Transaction, plan: Plan, max_running: int, request: ClaimRequest) -> int:
+    """How many of the runs asked for the job's limit allows; a forced one that it does not is refused."""
+    wanted = len(request.tokens)
     if not max_running:
         return wanted
     row = tx.find("claim.count_live", job_id=plan.job_id)
-    live = row[0] if row else 0
-    return max(0, min(wanted, max_running - live))
+    room = max(0, min(wanted, max_running - (row[0] if row else 0)))
+    if request.force and not room:
+        raise errors.Conflict(
+            f"Job {plan.job.name} runs {max_running} at a time, and as many are running. "
+            f"Wait for one: dataflow runs --job {plan.job.name}"
+        )
+    return room
 
 
 def _find_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
@@ -218,7 +167,7 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
 def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
     """For an ordered job: the dataid before this one is done, or this is where the job begins.
 
-    Without it a late chunk would be overtaken by the next one, since work exists only once a chunk calls for it.
+    Without it a late chunk would be overtaken by the next one: work exists only once a chunk calls for it.
     """
     before = previous_dataid(found[1], Grain(plan.grain), plan.timezone)
     if before is None or tx.find("claim.earlier_work", job_id=plan.job_id, sort_key=found[2]) is None:
@@ -257,7 +206,9 @@ def _give(
         return None
     run_id = row[0]
     if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
-        raise errors.Conflict(f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again.")
+        raise errors.Conflict(
+            f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
+        )
     pins = _pin(tx, plan, run_id, dataid)
     replaces = _replaced(tx, plan, dataid, run_id)
     entry = Entry(
@@ -272,12 +223,9 @@ def _give(
     )
     write_journal(tx, entry)
     lease = (request.lease_seconds, request.grace_seconds)
-    return Run(run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces)
-
-
-def _lapsed_from_row(row: tuple[Any, ...]) -> LapsedRun:
-    run_id, work_id, dataid, host, claimant, has_kill_command = row
-    return LapsedRun(run_id, work_id, dataid, host, claimant, bool(has_kill_command))
+    return Run(
+        run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces
+    )
 
 
 def _pin_from_row(row: tuple[Any, ...]) -> Pin:

@@ -1,4 +1,4 @@
-"""A run's one accepted outcome: publish all outputs, settle the work, wake the consumers, in one transaction."""
+"""A run's one accepted outcome: outputs published, work settled, consumers woken, in one transaction."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
 def _is_outdated(tx: Transaction, ending: Ending) -> bool:
     """Whether the work is to be done again for what its inputs have become.
 
-    An input that only went away meanwhile makes a good run's output stale, but a failed run has tried that version.
+    An input that only went away makes a good run's output stale, but a failed run has tried that version.
     """
     done = ending.outcome is RunOutcome.DONE
     query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"

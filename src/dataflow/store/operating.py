@@ -1,4 +1,4 @@
-"""An operator's moves: resubmit, hold, release, mark, cancel, withdraw, purge. Each is journalled with who and why."""
+"""An operator's moves: resubmit, hold, release, mark, cancel, purge. Each is journalled with who and why."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
 
 
 def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tuple[str, str, str]:
-    """Takes the work away from a run, leaves it in another state, and gives its job, its dataid and the run's host."""
+    """Takes the work from a run, leaves it in another state, and gives job, dataid and the run's host."""
     row = tx.find("operate.revoke_run", run_id=run_id, reason=reason)
     if row is None:
         found = tx.find("finish.find_run", run_id=run_id)
@@ -107,7 +107,7 @@ def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
 def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover) -> str:
     """Sets how a work stands by hand and gives the state it was in.
 
-    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. RUNNING work loses its run.
+    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. A run loses its work.
     """
     work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
     reason = mover.reason(f"marked {state}")
@@ -159,7 +159,8 @@ def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any
         known = {row[1] for row in rows}
         missing = next(dataid for dataid, _ in pairs if dataid not in known)
         raise errors.UnknownName(
-            f"Job {plan.job.name} has no work {missing}; nothing was changed. See: dataflow why {plan.job.name} {missing}"
+            f"Job {plan.job.name} has no work {missing}; nothing was changed. "
+            f"See: dataflow why {plan.job.name} {missing}"
         )
     return rows
 

@@ -1,8 +1,8 @@
 """A user's own statement on PostgreSQL: one query, in a READ ONLY transaction, calling nothing that acts.
 
-READ ONLY keeps tables as they are, but functions can still end sessions, write files or take locks. PostgreSQL
-marks those as volatile; which functions a statement calls is read from the server's own rewriting of it, where
-comments, quoting and Unicode escapes can hide nothing.
+READ ONLY keeps tables as they are, but functions can still end sessions, write files or take locks.
+PostgreSQL marks those as volatile; which functions a statement calls is read from the server's own rewriting
+of it, where comments, quoting and Unicode escapes can hide nothing.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def read_rows(connection: Any, sql: str) -> Iterator[Any]:
     refuse_volatile(connection, statement)
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
+        # Who reads slowly, in a pager, may take all day; nothing waits for a transaction that only reads.
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         _run_one(connection, b"DECLARE reading NO SCROLL CURSOR FOR " + statement)
         rows = cursor.execute(f"FETCH {FETCHED_ROWS} FROM reading").fetchall()
         yield [column.name for column in cursor.description or ()]
@@ -75,7 +77,8 @@ def _run_one(connection: Any, statement: bytes) -> None:
 def explain_refusal(reason: str) -> BadInput:
     """The error for a statement that the server does not take, with the way to what can be asked."""
     return BadInput(
-        f"sql takes one statement that only reads. PostgreSQL says: {reason.rstrip('.')}. What there is to read: "
+        f"sql takes one statement that only reads. PostgreSQL says: {reason.rstrip('.')}. "
+        "What there is to read: "
         "dataflow sql 'select table_name, column_name from information_schema.columns "
         "where table_schema = current_schema()'"
     )

@@ -82,7 +82,7 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
 
 @record
 class Version:
-    """A new version of a chunk: what is given out, by which run, and whether it is out of date from the start."""
+    """A new version of a chunk: what is given out, by which run, and whether it is out of date at once."""
 
     publication: Publication
     run_id: int | None = None
@@ -181,9 +181,7 @@ def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
         tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(known))
 
 
-def waive_inputs(
-    tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]
-) -> None:
+def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]) -> None:
     """Work with nothing before it needs no chunk of its `previous` inputs.
 
     `order` is the job's grain, time zone and first dataid, which together say what comes before what.

@@ -30,14 +30,32 @@ def time_text(value: Any) -> str:
 def run_from_row(row: Row) -> RunRow:
     """A run from the columns of reading.run."""
     started_at, ended_at, lease_left = row[11:14]
-    times = (time_text(started_at), time_text(ended_at) or None, None if lease_left is None else float(lease_left))
+    times = (
+        time_text(started_at),
+        time_text(ended_at) or None,
+        None if lease_left is None else float(lease_left),
+    )
     outcome = RunOutcome(row[4])
     return RunRow(*row[:4], outcome, *row[5:11], *times, *row[14:])  # type: ignore[call-arg]
 
 
 def work_from_row(row: Row) -> WorkRow:
     """A work from the columns of reading.work."""
-    work_id, job, dataid, state, hold, resubmitted, missing, attempts, losses, run_id, reason, wait, modified = row
+    (
+        work_id,
+        job,
+        dataid,
+        state,
+        hold,
+        resubmitted,
+        missing,
+        attempts,
+        losses,
+        run_id,
+        reason,
+        wait,
+        modified,
+    ) = row
     return WorkRow(
         work_id,
         job,

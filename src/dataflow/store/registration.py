@@ -1,4 +1,4 @@
-"""Datasets and jobs come, change and go; a job's work is rebuilt in the transaction that changes its inputs."""
+"""Datasets and jobs come, change and go; a job's work is rebuilt in the same transaction as its inputs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ def dataset_from_row(row: Row) -> Dataset:
     return Dataset(*row[:-1], options)  # type: ignore[call-arg]
 
 
-def job_from_row(row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]) -> Job:
-    """A job record from its columns after the id and its parts; the calendar of its schedule is not an input."""
+def job_from_row(
+    row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]
+) -> Job:
+    """A job record from its columns after the id and its parts; its schedule's calendar is not an input."""
     name, schedule, start, end, catchup, timezone, ordered, *limits = row[:13]
     return Job(
         name,
@@ -171,7 +173,8 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
     running = [row[0] for row in tx.rows("registration.running", job_id=job_id)]
     if running:
         raise errors.Conflict(
-            f"Job {plan.job.name} has {len(running)} running, the first as run {running[0]}. Wait for it, or: "
+            f"Job {plan.job.name} has {len(running)} running, the first as run {running[0]}. "
+            "Wait for it, or: "
             f"dataflow cancel {running[0]}"
         )
     tx.run("registration.delete_work_inputs", job_id=job_id)
@@ -183,12 +186,24 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
         remove_dataset(tx, calendar_name(plan.job.name))
 
 
+def second_producer(dataset: str, producer: str, wanted: str) -> errors.Conflict:
+    """The error for a dataset that two jobs would produce."""
+    return errors.Conflict(
+        f"Dataset {dataset} is already produced by job {producer}, and a dataset has one producer. "
+        f"Give {wanted} another output, or: dataflow job remove {producer}"
+    )
+
+
 def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
     """Counts the inputs of all of a job's work anew, and makes work for chunks that were ready before."""
     tx.run("registration.delete_work_inputs", job_id=job_id)
     inputs = tx.rows("registration.job_inputs", job_id=job_id)
     tx.run(
-        "registration.reset_work", job_id=job_id, inputs=len(inputs), priority=job.priority, ordered=job.ordered
+        "registration.reset_work",
+        job_id=job_id,
+        inputs=len(inputs),
+        priority=job.priority,
+        ordered=job.ordered,
     )
     tx.run("registration.insert_work_inputs", job_id=job_id)
     for dataset_id in {row[1] for row in inputs}:
@@ -252,10 +267,7 @@ def _replace_parts(
     for position, name in enumerate(job.outputs):
         producer = tx.find("registration.producer_of", dataset_id=ids[name])
         if producer is not None:
-            raise errors.Conflict(
-                f"Dataset {name} is already produced by job {producer[0]}, and a dataset has one producer. "
-                f"Give {job.name} another output, or: dataflow job remove {producer[0]}"
-            )
+            raise second_producer(name, producer[0], job.name)
         tx.run("registration.insert_job_output", dataset_id=ids[name], job_id=job_id, position=position)
     for name, value in job.environment:
         tx.run("registration.insert_job_environment", job_id=job_id, name=name, value=value)
@@ -274,7 +286,8 @@ def _plan_from_row(tx: Transaction, row: Row) -> Plan:
         for item in tx.rows("registration.job_inputs", job_id=job_id)
     ]
     outputs = [
-        PlanOutput(item[0], dataset_from_row(item[1:])) for item in tx.rows("registration.job_outputs", job_id=job_id)
+        PlanOutput(item[0], dataset_from_row(item[1:]))
+        for item in tx.rows("registration.job_outputs", job_id=job_id)
     ]
     job = job_from_row(
         row[1:],

@@ -12,8 +12,10 @@ import time
 import apsw
 
 from dataflow import errors
+from dataflow.model.moments import utc_text
 from dataflow.store.boot import boot_id
 from dataflow.store.queries import SCHEMA_VERSION, Queries, newer_schema, read_migrations
+from dataflow.store.sqlite_file import create_private, refuse_network_file_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from dataflow.store.database import Result, Row
 
 WORDS = {
-    # Without AUTOINCREMENT the id of a row that was removed is given to the next one, and with it its history.
+    # Without AUTOINCREMENT the id of a removed row is given to the next one, and with it its history.
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "time": "text",
     "sort": "text",
@@ -42,24 +44,7 @@ WORDS = {
     "names": "(SELECT value AS id FROM json_each(:names)) AS ids",
 }
 
-MEMORY = ":memory:"
 BUSY_SECONDS = 60.0
-NETWORK_FILE_SYSTEMS = frozenset(
-    (
-        *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "ncpfs", "9p", "afs", "coda", "sshfs", "davfs", "davfs2"),
-        *("ceph", "ceph-fuse", "glusterfs", "lustre", "gpfs", "beegfs", "orangefs", "pvfs2", "moosefs", "mfs"),
-        *("gfs2", "ocfs2", "s3fs", "s3ql", "goofys", "gcsfuse", "blobfuse", "blobfuse2", "rclone", "juicefs"),
-        # Shared with another machine that locks for itself, such as a host and its guest.
-        *("virtiofs", "vboxsf", "vmhgfs", "vmhgfs-fuse", "prl_fs", "drvfs", "grpcfuse", "osxfs"),
-    )
-)
-"""File systems where another machine may write the same file; a type `fuse.x` counts as x."""
-
-
-def now_text(seconds: float) -> str:
-    """A time in UTC as this database keeps it."""
-    whole = int(seconds)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{int((seconds - whole) * 1000):03d}Z"
 
 
 class SqliteTransaction:
@@ -206,7 +191,7 @@ class SqliteDatabase:
         folder = os.path.dirname(self.path) or "."
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
-            _create_private(self.path)
+            create_private(self.path)
             connection = apsw.Connection(self.path)
         except (OSError, apsw.Error) as error:
             raise errors.StoreUnreachable(
@@ -219,7 +204,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000")
         boot = boot_id()
         functions: dict[str, Callable[..., float | str]] = {
-            "now_at": lambda: now_text(self._clock()),
+            "now_at": lambda: utc_text(self._clock()),
             "now_seconds": self._clock,
             "boot_seconds": self._boot_clock,
             "boot_id": lambda: boot,
@@ -249,47 +234,8 @@ class SqliteDatabase:
         return self.write(migrate)
 
 
-def _create_private(path: str) -> None:
-    """Makes the file of a new store for its user only; SQLite makes the files beside it with the same rights.
-
-    One that is there is left alone: closing it here would drop the locks this process has on it.
-    """
-    if path != MEMORY:
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:
-            pass
-
-
-def refuse_network_file_system(path: str) -> None:
-    """WAL needs memory shared by all processes, which no network file system gives."""
-    kind = file_system_of(path)
-    if kind.removeprefix("fuse.") in NETWORK_FILE_SYSTEMS:
-        raise errors.ConfigError(
-            f"The store {path} is on {kind}, a network file system, where SQLite's WAL can lose data. "
-            "Use a path on a local disk, or PostgreSQL: --store postgresql://user@host/dataflow"
-        )
-
-
-def file_system_of(path: str, mounts: str = "/proc/self/mounts") -> str:
-    """The type of the file system a path is, or would be, on."""
-    real = os.path.realpath(path)
-    best, kind = "", ""
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as source:
-            for line in source:
-                _, point, found = line.split(" ")[:3]
-                point = point.replace("\\040", " ")
-                inside = real == point or real.startswith(point.rstrip("/") + "/")
-                if inside and len(point) >= len(best):
-                    best, kind = point, found
-    except OSError:
-        return ""
-    return kind
-
-
 def _wait_for_lock(tries: int, patience_seconds: float = BUSY_SECONDS) -> bool:
-    """Asks again every few milliseconds: SQLite's own back-off lets a waiting claim starve behind a bulk writer."""
+    """Asks again every few milliseconds: by SQLite's own back-off a claim starves behind a bulk writer."""
     if tries > patience_seconds / 0.002:
         return False
     time.sleep(0.001 + (tries * 7919 % 16) / 8000)
@@ -329,12 +275,14 @@ def translate(error: apsw.Error, path: str) -> errors.StoreError:
         )
     if isinstance(error, apsw.FullError):
         return errors.StoreError(
-            f"No room left on the disk of {path}: nothing was changed. Free some space and run the same command."
+            f"No room left on the disk of {path}: nothing was changed. "
+            "Free some space and run the same command."
         )
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return errors.StoreDenied(f"{path} is not a DataFlow store: {error}. Name another file with --store.")
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return errors.StoreDenied(
-            f"The store {path} cannot be written: {error}. SQLite needs write access to the file and its folder."
+            f"The store {path} cannot be written: {error}. "
+            "SQLite needs write access to the file and its folder."
         )
     return errors.StoreError(f"The store {path} answered: {error}. Look at it: dataflow doctor")

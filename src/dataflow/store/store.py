@@ -7,7 +7,7 @@ import os
 from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult
-from dataflow.store import claiming, finishing, operating, publishing, reading, registration
+from dataflow.store import claiming, finishing, leases, operating, publishing, reading, registration
 from dataflow.store.journal import Entry, write_journal
 from dataflow.store.operating import Mover
 
@@ -48,7 +48,7 @@ class Store:
         self.actor = actor
 
     def separate(self, patience_seconds: float) -> Store:
-        """The same store over a connection of its own, for another thread that cannot wait longer than this."""
+        """The same store over a connection of its own, for a thread that cannot wait longer than this."""
         return Store(self.database.separate(patience_seconds), self.actor)
 
     def close(self) -> None:
@@ -94,13 +94,17 @@ class Store:
 
     # publishing
 
-    def make_ready(self, dataset_id: int, name: str, pairs: Sequence[Pair], again: bool, why: str = "") -> int:
+    def make_ready(
+        self, dataset_id: int, name: str, pairs: Sequence[Pair], again: bool, why: str = ""
+    ) -> int:
         """Publishes one batch of chunks that come from outside; gives how many were not ready before."""
 
         def verb(tx: Transaction) -> int:
             count = publishing.make_ready(tx, dataset_id, pairs, again)
             if count:
-                self._journal_batch(tx, Entry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count)
+                self._journal_batch(
+                    tx, Entry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
+                )
             return count
 
         return int(self._once("ready", verb))
@@ -139,8 +143,8 @@ class Store:
     ) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
         """Finishes runs and claims the next ones in one transaction.
 
-        A run that lost its lease does not spoil the others: its place in the answer holds the error. `repeat` says
-        that an earlier call with the same arguments may have been carried out without an answer.
+        A run that lost its lease does not spoil the others: its place in the answer holds the error.
+        `repeat` says that an earlier call with the same arguments may have been carried out.
         """
         tried = repeat
 
@@ -192,21 +196,23 @@ class Store:
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """Renews leases; gives the runs that are still the claimant's."""
-        return self.database.write(lambda tx: claiming.renew(tx, claimant, run_ids))
+        return self.database.write(lambda tx: leases.renew(tx, claimant, run_ids))
 
     def list_held(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """The runs nobody has taken away, without renewing them."""
-        return self.database.read(lambda tx: claiming.still_held(tx, claimant, run_ids))
+        return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
         """Runs of a job that the next claim would free."""
-        return self.database.write(lambda tx: claiming.list_lapsed(tx, job_id, dead))
+        return self.database.write(lambda tx: leases.list_lapsed(tx, job_id, dead))
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
         """Other claimants on this machine that hold runs of a job."""
 
         def verb(tx: Transaction) -> list[str]:
-            rows = tx.rows("claim.list_claimants", job_id=job_id, host=host, boot_id=boot_id, claimant=claimant)
+            rows = tx.rows(
+                "claim.list_claimants", job_id=job_id, host=host, boot_id=boot_id, claimant=claimant
+            )
             return [row[0] for row in rows]
 
         return self.database.read(verb)
@@ -243,12 +249,14 @@ class Store:
         return str(self._once("mark", lambda tx: operating.mark(tx, plan, pair, state, mover)))
 
     def purge(self, before: str) -> int:
-        """Deletes history older than a time, looking at a few thousand rows per transaction; gives how many went."""
+        """Deletes history older than a time, a few thousand rows per transaction; gives how many went."""
         total = self._walk(operating.purge_runs, before) + self._walk(operating.purge_journal, before)
         self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
         return total
 
-    def _walk(self, purge: Callable[[Transaction, str, int, int], tuple[int, int | None]], before: str) -> int:
+    def _walk(
+        self, purge: Callable[[Transaction, str, int, int], tuple[int, int | None]], before: str
+    ) -> int:
         total = 0
         after: int | None = 0
         while after is not None:
@@ -285,7 +293,12 @@ class Store:
         return self.database.read(lambda tx: reading.find_work(tx, job_id, dataid))
 
     def list_chunks(
-        self, dataset_id: int, first: str = "", last: str = reading.LAST_KEY, status: str = "", most: int = 1 << 60
+        self,
+        dataset_id: int,
+        first: str = "",
+        last: str = reading.LAST_KEY,
+        status: str = "",
+        most: int = 1 << 60,
     ) -> Iterator[ChunkRow]:
         """Chunks of a dataset in order, streamed."""
         readers = self.database.read(lambda tx: reading.live_readers(tx, dataset_id))
@@ -300,4 +313,3 @@ class Store:
     def find(self, name: str, /, **parameters: Any) -> Row | None:
         """The first row of a named reading query, or None."""
         return self.database.read(lambda tx: tx.find(name, **parameters))
-

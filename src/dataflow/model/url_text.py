@@ -1,0 +1,64 @@
+"""URLs as text: percent escapes, and a URL shown without its password."""
+
+from __future__ import annotations
+
+import re
+
+# start-up: texts, not compiled patterns, because the default store needs none of them
+_LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
+_ESCAPE = rb"%([0-9A-Fa-f]{2})"
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def masked_url(url: str) -> str:
+    """The URL, well-formed or not, with every password in it replaced by `***`."""
+    scheme, slashes, rest = url.partition("://")
+    if scheme == "sqlite":
+        return url
+    if not slashes:
+        return re.sub(r":[^@]*@", ":***@", re.sub(_LOOSE_PASSWORD, r"\1***", url))
+    authority, path, query = split_server(rest)
+    if is_torn(authority, path, query):
+        user, _, tail = rest.partition(":")
+        return f"{scheme}://{user}:***@{tail.rpartition('@')[2]}"
+    userinfo, at, hosts = authority.rpartition("@")
+    user, colon, _ = userinfo.partition(":")
+    masked = f"{scheme}://{user}{colon}{'***' if colon else ''}{at}{hosts}{path}"
+    return f"{masked}?{_masked_query(query)}" if query else masked
+
+
+def percent_encode(text: str) -> str:
+    """The text as it may stand in any part of a URL."""
+    plain = text.encode(errors="surrogateescape")
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in plain)
+
+
+def percent_decode(text: str) -> str:
+    """The text behind its percent escapes; bytes that are no UTF-8 are kept as surrogates."""
+    escaped = text.encode(errors="surrogateescape")
+    plain = re.sub(_ESCAPE, lambda found: bytes((int(found[1], 16),)), escaped)
+    return plain.decode(errors="surrogateescape")
+
+
+def split_server(rest: str) -> tuple[str, str, str]:
+    """What stands after `://`: authority, `/database`, and the parameters after the `?`."""
+    server, _, query = rest.partition("?")
+    authority, slash, database = server.partition("/")
+    return authority, slash + database, query
+
+
+def is_torn(authority: str, path: str, query: str) -> bool:
+    """True when a raw `/` or `?` in a password may have ended the authority; in doubt we hide too much."""
+    return ":" in authority.partition("@")[0] and "@" in path + query
+
+
+def names_password(parameter: str) -> bool:
+    """True for a URL's parameter that holds a password, or might."""
+    # libpq decodes parameter names before it looks at them, so we do too.
+    return "passw" in percent_decode(parameter.partition("=")[0]).lower()
+
+
+def _masked_query(query: str) -> str:
+    return "&".join(
+        part.partition("=")[0] + "=***" if names_password(part) else part for part in query.split("&")
+    )

@@ -1,0 +1,62 @@
+"""Calendars: datasets whose chunks become ready as time passes, each interval once whoever adds it."""
+
+from __future__ import annotations
+
+from dataflow.model.record import record
+from dataflow.store import publishing
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataflow.store.database import Transaction
+
+
+@record
+class DueCalendar:
+    """A calendar that has intervals to add, and the store's own time."""
+
+    dataset_id: int
+    expression: str
+    timezone: str
+    start: str
+    end: str
+    catchup: bool
+    cursor_at: float | None
+    due_at: float | None
+    now_at: float
+
+
+@record
+class Addition:
+    """The intervals to add to a calendar, as (dataid, sort_key) pairs, and where it stands afterwards."""
+
+    pairs: Sequence[tuple[str, str]]
+    cursor_at: float | None
+    due_at: float | None
+
+
+def list_due(tx: Transaction, job_id: int) -> list[DueCalendar]:
+    """The calendars among a job's inputs that have intervals to add."""
+    return [DueCalendar(*row) for row in tx.rows("registration.due_calendars", job_id=job_id)]
+
+
+def add_intervals(tx: Transaction, calendar: DueCalendar, name: str, addition: Addition, actor: str) -> int:
+    """Makes intervals ready and moves the calendar on; gives how many, none if another was first."""
+    tx.lock("publish.lock_datasets", dataset_ids=[calendar.dataset_id])
+    moved = tx.run(
+        "registration.move_calendar",
+        dataset_id=calendar.dataset_id,
+        cursor_at=addition.cursor_at,
+        due_at=addition.due_at,
+        was_due_at=calendar.due_at,
+    )
+    pairs = addition.pairs
+    if not moved or not pairs:
+        return 0
+    count = publishing.make_ready(tx, calendar.dataset_id, pairs, again=False)
+    dataid = pairs[0][0] if len(pairs) == 1 else ""
+    entry = Entry("ready", actor, "", name, dataid, to_state="READY", items=count, why="by the clock")
+    write_journal(tx, entry)
+    return count

@@ -1,0 +1,74 @@
+"""Leases of runs: renewed while their process lives, taken back when it is seen to be dead."""
+
+from __future__ import annotations
+
+from dataflow.model.records import LapsedRun
+from dataflow.model.status import WorkState
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from dataflow.model.records import ClaimRequest, Plan
+    from dataflow.store.database import Transaction
+
+MAX_LOSSES = 10
+"""A work whose run dies this often in a row is FAILED: it may be what kills them."""
+LOSS_DELAY_SECONDS = 5.0
+
+
+def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[LapsedRun, ...]:
+    """Takes work back from runs that are seen to be dead, and gives them."""
+    names = tx.names(request.dead)
+    rows = tx.rows("claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names)
+    freed = []
+    for lapsed in [_lapsed_from_row(row) for row in rows]:
+        reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
+        if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
+            continue
+        state = tx.find(
+            "claim.free_work",
+            work_id=lapsed.work_id,
+            run_id=lapsed.run_id,
+            reason=reason,
+            max_losses=MAX_LOSSES,
+            delay_seconds=LOSS_DELAY_SECONDS,
+        )
+        if state is None:
+            continue
+        entry = Entry(
+            action="free",
+            actor=request.claimant.user + "@" + request.claimant.host,
+            job=plan.job.name,
+            dataid=lapsed.dataid,
+            run_id=lapsed.run_id,
+            from_state=WorkState.RUNNING,
+            to_state=state[0],
+            why=reason,
+        )
+        write_journal(tx, entry)
+        freed.append(lapsed)
+    return tuple(freed)
+
+
+def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
+    """Runs of a job that the next claim would free."""
+    rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **tx.names(dead))
+    return [_lapsed_from_row(row) for row in rows]
+
+
+def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    """Renews the leases of a process's runs in one statement and gives those it still holds."""
+    return {row[0] for row in tx.rows("claim.renew", claimant=claimant, **tx.ids(run_ids))}
+
+
+def still_held(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    """Which of a process's runs nobody has taken away; changes nothing."""
+    return {row[0] for row in tx.rows("claim.still_held", claimant=claimant, **tx.ids(run_ids))}
+
+
+def _lapsed_from_row(row: tuple[Any, ...]) -> LapsedRun:
+    run_id, work_id, dataid, host, claimant, has_kill_command = row
+    return LapsedRun(run_id, work_id, dataid, host, claimant, bool(has_kill_command))

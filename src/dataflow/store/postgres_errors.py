@@ -1,0 +1,56 @@
+"""What PostgreSQL's errors mean: each cause has a message of its own, and none shows a password.
+
+By code and text, so that the driver need not be imported here.
+"""
+
+from __future__ import annotations
+
+from dataflow import errors
+
+INVALID_PASSWORD = "28P01"
+UNKNOWN_USER = "28000"
+UNKNOWN_DATABASE = "3D000"
+LACKING_RIGHT = "42501"
+REFUSALS = (
+    *("authentication", "does not exist", "no password", "permission denied", "no pg_hba"),
+    "could not translate",
+)
+
+
+def translate(error: Exception, shown: str, is_connection: bool) -> errors.StoreError:
+    """The driver's error as one of ours; `is_connection` when it is not about the statement."""
+    text = message_of(error)
+    lower = text.lower()
+    code = getattr(error, "sqlstate", None)
+    if code == INVALID_PASSWORD or "password authentication failed" in lower:
+        return errors.StoreDenied(
+            f"The store {shown} refused the user or password. Check PASSKEY, ~/.pgpass or the URL."
+        )
+    if "no password supplied" in lower:
+        return errors.StoreDenied(
+            f"The store {shown} wants a password. "
+            "Give it in DATAFLOW_STORE, ~/.pgpass or dataflow.properties."
+        )
+    if code == UNKNOWN_DATABASE or ("database" in lower and "does not exist" in lower):
+        return errors.StoreDenied(f"The server of {shown} has no such database. Create it: createdb …")
+    if code == UNKNOWN_USER or ("role" in lower and "does not exist" in lower):
+        return errors.StoreDenied(f"The server of {shown} does not know this user: {text}.")
+    if code == LACKING_RIGHT:
+        return errors.StoreDenied(f"The user of {shown} lacks a right: {text}. Ask the DBA to grant it.")
+    if is_connection:
+        return errors.StoreUnreachable(
+            f"The store {shown} gives no answer: {text}. Is the server up? Then run the same command again."
+        )
+    return errors.StoreError(f"The store {shown} answered: {text}.")
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether waiting may help: a server that restarts, not one that refuses the user."""
+    lower = str(error).lower()
+    return not any(word in lower for word in REFUSALS)
+
+
+def message_of(error: Exception) -> str:
+    """The last line of what the driver says, which is the reason."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].rstrip(".") if lines else type(error).__name__
