@@ -17,7 +17,14 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import answers_text, missing_outputs, not_started, publications_for, refused
+from dataflow.runjob.endings import (
+    answers_text,
+    as_accepted,
+    missing_outputs,
+    not_started,
+    publications_for,
+    refused,
+)
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.heartbeat import Heartbeat
 from dataflow.runjob.lock import ClaimantLock, is_dead
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from dataflow.config.settings import Config
     from dataflow.model.answers import Answer, Why
     from dataflow.model.records import Plan, Run
+    from dataflow.model.status import WorkState
     from dataflow.store.store import Store
 
 
@@ -201,9 +209,9 @@ class Flow:
             self._finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
             raise
         ending = claimed.ending(self._config.checks)
-        self._finish(plan, ending)
-        if ending.outcome is RunOutcome.INVALID:
-            reason = f"{job} {claimed.dataid} is INVALID: {ending.reason}. Nothing was published."
+        ending = as_accepted(ending, self._finish(plan, ending))
+        if ending.outcome is not RunOutcome.DONE:
+            reason = f"{job} {claimed.dataid} is {ending.outcome}: {ending.reason}. Nothing was published."
             raise errors.Conflict(f"{reason} See: dataflow why {job} {claimed.dataid}")
 
     @contextmanager
@@ -240,9 +248,9 @@ class Flow:
                 return claimed, plan
             self._finish(plan, refusal)
 
-    def _finish(self, plan: Plan, ending: Ending) -> None:
+    def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
         try:
-            self._store.finish(plan, ending)
+            return self._store.finish(plan, ending)
         except errors.StoreError:
             # The store still takes the run for ours; others are to see at once that we are gone.
             if self._lock is not None:

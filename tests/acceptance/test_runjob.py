@@ -248,12 +248,12 @@ def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
         "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done; yes | head -c 300000; echo end",
     )
     reader, writer = os.pipe()
-    running = flow.start("--lease", "4s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
+    running = flow.start("--lease", "5s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
     os.close(writer)
     wait_until(lambda: flow.outcomes() == ["RUNNING"])
-    # The child cannot end while nobody takes its output, and three leases pass meanwhile.
+    # The child cannot end while nobody takes its output, and more than a lease passes meanwhile.
     started = time.monotonic()
-    wait_until(lambda: time.monotonic() - started > 9)
+    wait_until(lambda: time.monotonic() - started > 6)
     assert running.poll() is None
     assert flow.outcomes() == ["RUNNING"]
     with os.fdopen(reader, "rb") as stream:

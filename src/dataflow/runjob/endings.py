@@ -7,8 +7,9 @@ import os
 import signal
 
 from dataflow.actions.locations import is_local, measure, published_place
+from dataflow.model.record import replace
 from dataflow.model.records import Ending, Publication
-from dataflow.model.status import RunOutcome
+from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.child import TIMED_OUT
 
 TYPE_CHECKING = False
@@ -127,6 +128,13 @@ def ending_of(child: Child, code: int) -> Ending | None:
         return None
     given = publications_for(child.prepared, child.passed, {})
     return Ending(run, RunOutcome.DONE, child.script_code, "", answers, given)
+
+
+def as_accepted(ending: Ending, state: object) -> Ending:
+    """The ending as the store took it: a snapshot that a newer one has overtaken is not published."""
+    if ending.outcome is RunOutcome.DONE and state is WorkState.FAILED:
+        return replace(ending, outcome=RunOutcome.FAILED, exit_code=1, reason="a newer snapshot is published")
+    return ending
 
 
 def publications_for(

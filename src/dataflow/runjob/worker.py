@@ -14,7 +14,7 @@ from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import ending_of, not_begun
+from dataflow.runjob.endings import as_accepted, ending_of, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
 from dataflow.runjob.processes import boottime, kill_orphans
@@ -222,6 +222,7 @@ class Worker:
             self.tally.lost += 1
             self._report.warn(str(state))
         else:
+            ending = as_accepted(ending, state)
             self.tally.count(ending)
             self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
         if child is not None:

@@ -10,6 +10,7 @@ import time
 import psycopg
 from psycopg import errors as pg_errors
 from psycopg.adapt import PyFormat, Transformer
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus
 
@@ -265,25 +266,33 @@ class PostgresDatabase:
             self._connection = None
 
     def _connect(self) -> psycopg.Connection[Row]:
-        extra: dict[str, Any] = {"password": self._password} if self._password is not None else {}
         lock, statement, connect, unacknowledged = self._limits()
         path = postgres_schema.quoted(self._schema).replace("\\", "\\\\").replace(" ", "\\ ")
         limits = f"-c lock_timeout={lock:.0f} -c statement_timeout={statement:.0f}"
+        given = self._parameters()
+        defaults: dict[str, Any] = {
+            "connect_timeout": connect,
+            "application_name": "dataflow",
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": unacknowledged,
+        }
+        # What the URL says goes before our defaults; the options of both are put together.
+        settings = defaults | given
+        settings["options"] = f"{SETTINGS} {limits} {given.get('options', '')} -c search_path={path}"
+        if self._password is not None:
+            settings["password"] = self._password
         try:
-            return psycopg.connect(
-                self.url,
-                autocommit=True,
-                connect_timeout=connect,
-                application_name="dataflow",
-                keepalives_idle=10,
-                keepalives_interval=5,
-                keepalives_count=3,
-                tcp_user_timeout=unacknowledged,
-                options=f"{SETTINGS} {limits} -c search_path={path}",
-                # Had psycopg statements of its own, it would deallocate ours with them on every rollback.
-                prepare_threshold=None,
-                **extra,
-            )
+            # Had psycopg statements of its own, it would deallocate ours with them on every rollback.
+            return psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
+        except psycopg.Error as error:
+            raise self._translate(error) from error
+
+    def _parameters(self) -> dict[str, Any]:
+        """The parts of the store's URL."""
+        try:
+            return dict(conninfo_to_dict(self.url))
         except psycopg.Error as error:
             raise self._translate(error) from error
 

@@ -32,9 +32,20 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
             "Give it in DATAFLOW_STORE, ~/.pgpass or dataflow.properties."
         )
     if code == UNKNOWN_DATABASE or ("database" in lower and "does not exist" in lower):
-        return errors.StoreDenied(f"The server of {shown} has no such database. Create it: createdb …")
+        return errors.StoreDenied(
+            f"The server of {shown} has no such database. "
+            f"Create it: createdb {_server(shown)}{_database(shown)}"
+        )
+    if "no pg_hba" in lower:
+        return errors.StoreDenied(
+            f"The server of {shown} lets nobody in from this host as this user: {text}. "
+            "Ask the DBA for a line in pg_hba.conf."
+        )
     if code == UNKNOWN_USER or ("role" in lower and "does not exist" in lower):
-        return errors.StoreDenied(f"The server of {shown} does not know this user: {text}.")
+        return errors.StoreDenied(
+            f"The server of {shown} does not know this user: {text}. "
+            f"Create it: createuser {_server(shown)}--pwprompt {_user(shown)}"
+        )
     if code == LACKING_RIGHT:
         return errors.StoreDenied(f"The user of {shown} lacks a right: {text}. Ask the DBA to grant it.")
     if is_connection:
@@ -42,6 +53,27 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
             f"The store {shown} gives no answer: {text}. Is the server up? Then run the same command again."
         )
     return errors.StoreError(f"The store {shown} answered: {text}.")
+
+
+def _server(shown: str) -> str:
+    """The options by which PostgreSQL's own programs reach the server of a URL."""
+    host, _, port = _authority(shown).rpartition("@")[2].partition(",")[0].rpartition(":")
+    if not host:
+        host, port = port, ""
+    options = f"-h {host} " if host else ""
+    return f"{options}-p {port} " if port else options
+
+
+def _user(shown: str) -> str:
+    return _authority(shown).rpartition("@")[0].partition(":")[0] or "USER"
+
+
+def _database(shown: str) -> str:
+    return shown.partition("://")[2].partition("?")[0].partition("/")[2] or "DATABASE"
+
+
+def _authority(shown: str) -> str:
+    return shown.partition("://")[2].partition("?")[0].partition("/")[0]
 
 
 def may_pass(error: Exception) -> bool:
