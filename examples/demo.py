@@ -209,7 +209,8 @@ def say_goodbye(demo: Demo) -> None:
     name = os.path.relpath(demo.folder)
     print(
         f"""
-{name} is yours now: dataflow.toml, the scripts, the data, and the store in .dataflow. Try:
+{name} is left for you to edit: dataflow.toml, the scripts, the data, and the store in .dataflow.
+The next demo makes it anew, so copy it to keep it. Try:
 
    source .venv/bin/activate && cd {name}
    dataflow status                        how everything stands

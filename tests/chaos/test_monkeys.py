@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from tests.acceptance.flow import (
     Flow,
     children_of,
     family,
-    find_guard,
     finish,
     kill_together,
     name_of,
@@ -86,7 +84,7 @@ def test_random_kills_and_pauses_lose_nothing_and_let_no_two_runs_overlap(flow: 
 
 def strike(chance: random.Random, pid: int) -> None:
     """Do something bad to a RunJob, its guard or its children."""
-    guards = [child for child in children_of(pid) if name_of(child) == "dataflow-guard"]
+    guards = list_guards(pid)
     children = [child for child in children_of(pid) if child not in guards]
     blow = chance.choice(["kill", "kill", "both", "guard", "child", "term", "pause", "long pause"])
     if blow == "kill":
@@ -104,6 +102,11 @@ def strike(chance: random.Random, pid: int) -> None:
         signal_all(victims, signal.SIGSTOP)
         time.sleep(chance.uniform(4.5, 6) if blow == "long pause" else chance.uniform(0.1, 1))
         signal_all(victims, signal.SIGCONT)
+
+
+def list_guards(pid: int) -> list[int]:
+    """The guard of a RunJob, unless one of them is gone already."""
+    return [child for child in children_of(pid) if name_of(child) == "dataflow-guard"]
 
 
 @pytest.mark.timeout(300)
@@ -150,11 +153,8 @@ def test_two_machines_share_the_work_through_kills(postgres_flow: Flow, seed: in
             flow.elsewhere("--drain", *SHORT, "loadbob.py")
         ]
         time.sleep(chance.uniform(0.5, 1.5))
-        victim = chance.choice(here + there)
-        if chance.random() < 0.5:
-            victim.kill()
-        else:
-            os.kill(find_guard(victim.pid), signal.SIGKILL)
+        victim = chance.choice(here + there).pid
+        signal_all([victim] if chance.random() < 0.5 else list_guards(victim), signal.SIGKILL)
     for worker in here + there:
         worker.kill()
         worker.wait()

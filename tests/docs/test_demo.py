@@ -64,7 +64,7 @@ def test_the_runs_of_the_killed_process_are_lost_and_made_up_for(demo: tuple[Pro
 def test_what_it_offers_to_try_works(demo: tuple[Project, str]) -> None:
     project, output = demo
     offered = re.findall(
-        r"^   ((?:dataflow|RunJob) .*?)  ", output.partition("is yours now")[2], flags=re.MULTILINE
+        r"^   ((?:dataflow|RunJob) .*?)  ", output.partition("is left for you to edit")[2], flags=re.MULTILINE
     )
     assert len(offered) == 6
     for command in offered:

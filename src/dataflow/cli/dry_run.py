@@ -37,9 +37,11 @@ def show_claim(request: JobRequest, context: Context) -> int:
     datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
     kept = {dataset.name: MASK for dataset in datasets if dataset.encryptedpass}
     told |= password_variables(plan, kept)
-    print(f"would claim {plan.job.name} {prepared.run.dataid} and run: {' '.join(request.argv)}")
+    refusal = prepared.superseded or prepared.refusal
+    then = "hand it back, since one answer is no" if refusal else f"run: {' '.join(request.argv)}"
+    print(f"would claim {plan.job.name} {prepared.run.dataid} and {then}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")
     for name, value in told.items():
         print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")
-    return 0
+    return request.waiting_exit_code if refusal else 0

@@ -83,6 +83,8 @@ def may_pass(error: Exception) -> bool:
 
 
 def message_of(error: Exception) -> str:
-    """The last line of what the driver says, which is the reason."""
+    """The reason in what the driver says: behind `failed:` if it stands there, else its last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].rstrip(".") if lines else type(error).__name__
+    failed = [line for line in lines if " failed: " in line]
+    text = failed[-1].rpartition(" failed: ")[2] if failed else "".join(lines[-1:])
+    return text.removeprefix("FATAL:").strip().rstrip(".?") or type(error).__name__
