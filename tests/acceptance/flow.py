@@ -43,8 +43,6 @@ class Flow:
         self.url = url
         self.path = project.path
         self.env = {"DATAFLOW_STORE": url, "DATAFLOW_LOCK_DIR": str(project.path.parent / "locks")}
-        # The project is this folder, whatever stands in the folders above it.
-        (self.path / ".dataflow").mkdir(exist_ok=True)
         self.started: list[subprocess.Popen[str]] = []
         if url.startswith("postgresql"):
             with self.store() as store:

@@ -18,7 +18,7 @@ out = ["table"]
 
 
 def test_an_older_snapshot_that_ends_after_a_newer_one_is_not_published(flow: Flow) -> None:
-    flow.declare(TABLE)
+    flow.declare(TABLE, keep=True)
     flow.ready("days", "2026-08-01")
     flow.script(
         "load.sh",
