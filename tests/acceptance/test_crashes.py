@@ -127,12 +127,14 @@ def test_a_stopped_guard_does_not_let_an_orphan_write_beside_the_successor(flow:
     (flow.path / "long").touch()
     running = flow.start("--lease", "3.2s", "--grace", "0.1s", "loadbob.sh")
     wait_until((flow.path / "writing.1").exists)
-    os.kill(find_guard(running.pid), signal.SIGSTOP)
+    guard = find_guard(running.pid)
+    os.kill(guard, signal.SIGSTOP)
     running.kill()
     running.wait()
     (flow.path / "long").unlink()
     # Nobody can prove that it is dead, so its lease has to lapse; its child writes on until then.
     flow.repeat_until_done("--drain", "--quiet", "loadbob.sh")
+    os.kill(guard, signal.SIGKILL)
     assert_nobody_wrote_after_a_successor_had_started(flow)
     assert_each_chunk_ended_once(flow)
 
