@@ -56,6 +56,16 @@ def make_records() -> dict[str, str]:
 @pytest.fixture
 def guarded(flow: Flow) -> Flow:
     """A job whose input has a password, and a dataset of another job that has one too."""
+    return guard(flow)
+
+
+@pytest.fixture
+def sqlite_guarded(sqlite_flow: Flow) -> Flow:
+    """The same on the embedded store, for what does not depend on the store."""
+    return guard(sqlite_flow)
+
+
+def guard(flow: Flow) -> Flow:
     flow.declare(TWO_JOBS)
     for name, record in make_records().items():
         set_record(flow, name, record)
@@ -142,10 +152,10 @@ def test_no_form_of_a_secret_is_shown_logged_or_repeated(guarded: Flow) -> None:
 
 
 @pytest.mark.parametrize("form", ["literal", "base64"])
-def test_a_secret_split_across_two_writes_is_hidden(guarded: Flow, form: str) -> None:
-    (guarded.path / "form").write_text(FORMS[form])
+def test_a_secret_split_across_two_writes_is_hidden(sqlite_guarded: Flow, form: str) -> None:
+    (sqlite_guarded.path / "form").write_text(FORMS[form])
     # Each piece is written when the one before has been taken by RunJob.
-    guarded.script(
+    sqlite_guarded.script(
         "loadbob.py",
         "import fcntl, os, struct, termios, time\n"
         "secret = open('form', 'rb').read()\n"
@@ -155,8 +165,8 @@ def test_a_secret_split_across_two_writes_is_hidden(guarded: Flow, form: str) ->
         "        time.sleep(0.001)\n",
         interpreter=sys.executable,
     )
-    done = guarded.runjob("loadbob.py", env=KEY)
-    [log] = (guarded.path / ".dataflow/logs").iterdir()
+    done = sqlite_guarded.runjob("loadbob.py", env=KEY)
+    [log] = (sqlite_guarded.path / ".dataflow/logs").iterdir()
     for text in (done.stdout, log.read_text()):
         assert FORMS[form][:7] not in text
         assert FORMS[form][11:] not in text
@@ -164,9 +174,9 @@ def test_a_secret_split_across_two_writes_is_hidden(guarded: Flow, form: str) ->
         assert text.endswith(" after\n")
 
 
-def test_text_that_only_begins_like_a_secret_is_shown_whole(guarded: Flow) -> None:
-    guarded.script("loadbob.sh", "printf 'p@ss/w0 is not it, nor is p@ss'")
-    done = guarded.runjob("loadbob.sh", env=KEY)
+def test_text_that_only_begins_like_a_secret_is_shown_whole(sqlite_guarded: Flow) -> None:
+    sqlite_guarded.script("loadbob.sh", "printf 'p@ss/w0 is not it, nor is p@ss'")
+    done = sqlite_guarded.runjob("loadbob.sh", env=KEY)
     assert done.stdout == "p@ss/w0 is not it, nor is p@ss"
 
 
@@ -233,37 +243,39 @@ def test_dry_run_masks_passwords(guarded: Flow) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["wrong", "none", "tampered", "swapped"])
-def test_a_password_that_does_not_open_stops_before_anything_is_claimed(guarded: Flow, trouble: str) -> None:
-    guarded.script("loadbob.sh")
+def test_a_password_that_does_not_open_stops_before_anything_is_claimed(
+    sqlite_guarded: Flow, trouble: str
+) -> None:
+    sqlite_guarded.script("loadbob.sh")
     env = {"wrong": {"PASSKEY": "a wrong passphrase"}, "none": {}}.get(trouble, KEY)
     if trouble in ("tampered", "swapped"):
-        [(record,)] = guarded.select("SELECT encryptedpass FROM dataset WHERE name = 'private'")
+        [(record,)] = sqlite_guarded.select("SELECT encryptedpass FROM dataset WHERE name = 'private'")
         if trouble == "tampered":
-            [(record,)] = guarded.select("SELECT encryptedpass FROM dataset WHERE name = 'bobin'")
+            [(record,)] = sqlite_guarded.select("SELECT encryptedpass FROM dataset WHERE name = 'bobin'")
             record = record[:-1] + ("A" if record[-1] != "A" else "Q")
-        set_record(guarded, "bobin", record)
-    done = guarded.runjob("loadbob.sh", code=77, env=env)
+        set_record(sqlite_guarded, "bobin", record)
+    done = sqlite_guarded.runjob("loadbob.sh", code=77, env=env)
     assert "Traceback" not in done.stderr
     assert_hidden(done.stderr)
-    assert guarded.runs() == []
-    assert set(guarded.states().values()) == {"CLAIMABLE"}
+    assert sqlite_guarded.runs() == []
+    assert set(sqlite_guarded.states().values()) == {"CLAIMABLE"}
     # It can still be listed and replaced.
-    guarded.dataflow("dataset", "list")
-    guarded.dataflow("dataset", "add", "bobin", "--password-stdin", input=SECRET + "\n", env=KEY)
-    guarded.runjob("--drain", "loadbob.sh", env=KEY)
-    assert guarded.lines() == ["1", "2"]
+    sqlite_guarded.dataflow("dataset", "list")
+    sqlite_guarded.dataflow("dataset", "add", "bobin", "--password-stdin", input=SECRET + "\n", env=KEY)
+    sqlite_guarded.runjob("--drain", "loadbob.sh", env=KEY)
+    assert sqlite_guarded.lines() == ["1", "2"]
 
 
-def test_the_passphrase_may_come_from_a_private_file(guarded: Flow) -> None:
-    guarded.script("loadbob.sh", 'printf %s "$bobin_password" > got')
-    key = guarded.path / "key"
+def test_the_passphrase_may_come_from_a_private_file(sqlite_guarded: Flow) -> None:
+    sqlite_guarded.script("loadbob.sh", 'printf %s "$bobin_password" > got')
+    key = sqlite_guarded.path / "key"
     key.write_text(PASSPHRASE + "\n")
     key.chmod(0o644)
-    refused = guarded.runjob("loadbob.sh", code=77, env={"DATAFLOW_PASSKEY_FILE": str(key)})
+    refused = sqlite_guarded.runjob("loadbob.sh", code=77, env={"DATAFLOW_PASSKEY_FILE": str(key)})
     assert "chmod 600" in refused.stderr
     key.chmod(0o600)
-    guarded.runjob("loadbob.sh", env={"DATAFLOW_PASSKEY_FILE": str(key)})
-    assert (guarded.path / "got").read_text() == SECRET
+    sqlite_guarded.runjob("loadbob.sh", env={"DATAFLOW_PASSKEY_FILE": str(key)})
+    assert (sqlite_guarded.path / "got").read_text() == SECRET
 
 
 def test_a_secret_on_the_command_line_is_refused(sqlite_flow: Flow) -> None:

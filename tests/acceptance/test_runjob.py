@@ -380,3 +380,60 @@ def test_standard_streams_may_be_closed(sqlite_flow: Flow) -> None:
     )
     assert done.returncode == 0
     assert flow.lines() == ["1"]
+
+
+def test_a_log_left_by_an_earlier_store_is_not_continued(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    logs = flow.path / ".dataflow/logs"
+    logs.mkdir(parents=True)
+    (logs / "1.log").write_text("from a run 1 of long ago\n")
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "echo new")
+    flow.runjob("loadbob.sh")
+    assert (logs / "1.log").read_text() == "new\n"
+
+
+def test_a_script_that_disappears_while_it_is_drained_stops_the_drain_and_costs_nothing(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3", "4")
+    flow.script("loadbob.sh", WAITS)
+    draining = flow.start("--drain", "-j", "2", "loadbob.sh")
+    wait_until(lambda: len(flow.lines()) == 2)
+    (flow.path / "loadbob.sh").unlink()
+    (flow.path / "go").touch()
+    code, _, error = finish(draining)
+    assert code == 127, error
+    assert flow.states() == {"1": "DONE", "2": "DONE", "3": "CLAIMABLE", "4": "CLAIMABLE"}
+    flow.script("loadbob.sh")
+    flow.runjob("--drain", "loadbob.sh")
+    assert sorted(flow.lines()) == ["1", "2", "3", "4"]
+
+
+def test_a_job_that_runs_cannot_be_removed_under_it(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WAITS)
+    running = flow.start("loadbob.sh")
+    wait_until(flow.lines)
+    for words in (("job", "remove", "loadbob", "--yes"), ("dataset", "remove", "bobout", "--yes")):
+        refused = flow.dataflow(*words, check=False)
+        assert refused.returncode == 75, refused.stderr
+    (flow.path / "go").touch()
+    assert finish(running)[0] == 0
+    assert flow.states() == {"1": "DONE"}
+
+
+def test_the_outputs_of_a_job_cannot_change_under_a_run(flow: Flow) -> None:
+    """The run knows nothing of a new one, and would publish what it has not produced."""
+    flow.declare(ONE_JOB + "[dataset.extra]\n")
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", WAITS)
+    running = flow.start("loadbob.sh")
+    wait_until(flow.lines)
+    words = ("job", "add", "loadbob", "--in", "bobin", "--out", "bobout", "--out", "extra")
+    assert flow.dataflow(*words, check=False).returncode == 75
+    (flow.path / "go").touch()
+    assert finish(running)[0] == 0
+    assert (flow.version("bobout", "1"), flow.version("extra", "1")) == (1, 0)
+    flow.dataflow(*words)

@@ -377,3 +377,19 @@ def test_an_input_whose_size_changed_since_it_was_published_is_not_the_right_one
     why = flow.json("why", "after", "1")
     right = next(answer for answer in why["answers"] if answer["question"] == "right")
     assert right["answer"] == "no"
+
+
+def test_an_input_published_again_while_it_is_read_makes_the_work_be_done_again(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", 'echo "$bobin_version" >> ran; until test -e go; do sleep 0.01; done')
+    running = flow.start("loadbob.sh")
+    wait_until(flow.lines)
+    flow.dataflow("ready", "bobin", "1", "--again")
+    (flow.path / "go").touch()
+    assert finish(running)[0] == 0
+    assert flow.states() == {"1": "CLAIMABLE"}
+    flow.runjob("loadbob.sh")
+    assert flow.lines() == ["1", "2"]
+    assert flow.status("bobout") == {"1": "READY"}
+    assert flow.version("bobout", "1") == 2

@@ -34,11 +34,13 @@ def assert_no_two_runs_of_a_chunk_overlap(flow: Flow) -> None:
     spans: dict[tuple[str, int], list[int]] = {}
     for run_id, dataid, _, at in list_events(flow):
         spans.setdefault((dataid, run_id), []).append(at)
+    runs = {run.run_id: run for run in flow.runs()}
     before: dict[str, tuple[int, int]] = {}
     for (dataid, run_id), times in sorted(spans.items()):
         if dataid in before:
             earlier, last_at = before[dataid]
-            assert last_at < min(times), f"run {earlier} of {dataid} lived on when run {run_id} began"
+            late_ms = (last_at - min(times)) / 1e6
+            assert late_ms < 0, (f"one lived {late_ms} ms into the next", runs[earlier], runs[run_id])
         before[dataid] = run_id, max(times)
 
 

@@ -39,13 +39,14 @@ class RunLog:
     After a write error the rest is not written, so that the log has no holes; `error` says why.
     """
 
-    __slots__ = ("_fd", "_is_full", "_limit_bytes", "_size", "_tail", "error", "path")
+    __slots__ = ("_begun", "_fd", "_is_full", "_limit_bytes", "_size", "_tail", "error", "path")
 
     def __init__(self, log_dir: str, run_id: int, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
         self.path = os.path.join(log_dir, f"{run_id}.log")
         self.error: OSError | None = None
         self._limit_bytes = limit_bytes
         self._is_full = False
+        self._begun = False
         self._fd = -1
         self._size = 0
         self._tail = b""
@@ -80,7 +81,9 @@ class RunLog:
     def _append(self, data: bytes) -> None:
         try:
             if self._fd < 0:
-                self._fd = _open_log(self.path)
+                # Run ids are a store's own: a log of this name that we did not begin is another store's.
+                self._fd = _open_log(self.path, os.O_APPEND if self._begun else os.O_APPEND | os.O_TRUNC)
+                self._begun = True
             view = memoryview(data)
             while view:
                 view = view[os.write(self._fd, view) :]
@@ -174,8 +177,8 @@ class OutputPump:
         stream.terminal.write(data)
 
 
-def _open_log(path: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+def _open_log(path: str, how: int) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | how
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:

@@ -17,6 +17,7 @@ TOKEN_VARIABLE = "DATAFLOW_GUARD_TOKEN"
 GUARD_NAME = "dataflow-guard"
 
 _TOKEN_ENTRY = b"\0" + TOKEN_VARIABLE.encode() + b"="
+_RUN_ENTRY = b"\0DATAFLOW_RUN_ID="
 # An exec shows an empty environment for an instant, so one look that finds nobody is not enough.
 _QUIET_LOOKS = 2
 _PAUSE_SECONDS = 0.01
@@ -92,6 +93,14 @@ def kill_orphans(name: str, limit_seconds: float = 5.0) -> bool:
     return end_processes([], lambda token: token.startswith(prefix), boottime() + limit_seconds)
 
 
+def kill_run(name: str, run_id: int, limit_seconds: float = 5.0) -> bool:
+    """Kill what is left of one run of another claimant, for the case that its guard was stopped in time."""
+    prefix, suffix = name + "-", f"@{run_id}"
+    return end_processes(
+        [], lambda token: token.startswith(prefix) and token.endswith(suffix), boottime() + limit_seconds
+    )
+
+
 def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -> int | None:
     try:
         # After the name in parentheses: state, parent, group, session, ..., and as 18th the threads.
@@ -107,8 +116,13 @@ def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -
 
 
 def _list_tokens(environment: bytes) -> list[str]:
-    _, found, rest = (b"\0" + environment).partition(_TOKEN_ENTRY)
-    return rest.partition(b"\0")[0].decode("ascii", "replace").split(":") if found else []
+    """The tokens of a process, each also with the id of the run it works for: `token@run`."""
+    tokens, run_id = _value_of(environment, _TOKEN_ENTRY), _value_of(environment, _RUN_ENTRY)
+    return [text for token in tokens.split(":") for text in (token, f"{token}@{run_id}")] if tokens else []
+
+
+def _value_of(environment: bytes, entry: bytes) -> str:
+    return (b"\0" + environment).partition(entry)[2].partition(b"\0")[0].decode("ascii", "replace")
 
 
 def _kill(pid: int, groups: Iterable[int], owns: Callable[[str], bool]) -> None:

@@ -17,13 +17,13 @@ from dataflow.model.status import RunOutcome
 from dataflow.runjob.endings import as_accepted, ending_of, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
-from dataflow.runjob.processes import boottime, kill_orphans
+from dataflow.runjob.processes import boottime, kill_orphans, kill_run
 from dataflow.runjob.signals import Signals
 from dataflow.runjob.tally import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import Claimant, ClaimResult, Ending, Plan
+    from dataflow.model.records import Claimant, ClaimResult, Ending, Plan, Run
     from dataflow.runjob.child import Child
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.launch import Launcher
@@ -106,7 +106,6 @@ class Worker:
         for (ending, child), state in zip(batch, states, strict=True):
             self._settled(ending, child, state)
         self._forget_dead(request)
-        self._end_remains(result)
         if result.runs:
             failpoints.reach("after_claim")
         elif request is not None:
@@ -117,6 +116,7 @@ class Worker:
             if self.signal:  # It came while the claim was under way.
                 self._ended.append((not_begun(run, signal.Signals(self.signal).name), None))
             else:
+                self._end_predecessor(run)
                 self._launched(*self._launcher.launch(self._store, self.plan, run, began_at))
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
@@ -195,10 +195,13 @@ class Worker:
         ]
         return replace(request, killed=tuple(killed))
 
-    def _end_remains(self, result: ClaimResult) -> None:
-        """Ends what is left here of runs whose lease lapsed, for the case that their guard was stopped."""
-        for name in {lapsed.claimant for lapsed in result.freed if lapsed.host == self._claimant.host}:
-            kill_orphans(name)
+    def _end_predecessor(self, run: Run) -> None:
+        """Ends what is left here of the run before, if its guard was stopped when its lease lapsed."""
+        if run.attempt == 1:
+            return
+        lost = self._store.find("claim.lost_before", work_id=run.work_id, run_id=run.run_id)
+        if lost is not None and lost[2] == self._claimant.host:
+            kill_run(lost[1], lost[0])
 
     def _forget_dead(self, request: ClaimRequest | None) -> None:
         """Removes the locks of dead claimants that hold nothing any more, of this job or of another."""

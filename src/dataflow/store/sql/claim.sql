@@ -106,6 +106,12 @@ FROM job j
 WHERE j.job_id = :job_id AND j.revision = :revision
 RETURNING run_id
 
+-- name: lost_before
+-- The last run before this one on the same work that was taken for dead.
+SELECT run_id, claimant, host FROM run
+WHERE work_id = :work_id AND run_id < :run_id AND outcome = 'LOST'
+ORDER BY run_id DESC LIMIT 1
+
 -- name: take
 -- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work
 -- that is forced counts as resubmitted: should the run come to nothing, the ordinary command does it again.
