@@ -187,9 +187,6 @@ def test_kill_9_of_the_guard_alone_hands_the_work_back(flow: Flow) -> None:
     assert flow.outcomes() == ["INTERRUPTED", "DONE"]
 
 
-# signals
-
-
 def start_one(flow: Flow, body: str, *words: str, chunks: tuple[str, ...] = ("1",)) -> tuple[int, ...]:
     flow.declare()
     flow.ready("bobin", *chunks)

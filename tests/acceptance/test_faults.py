@@ -49,9 +49,6 @@ def fill(path: Path) -> Path:
     return ballast
 
 
-# disks
-
-
 WAITS = 'echo "$dataid" >> ran; touch "here.$dataid"; until test -e go; do sleep 0.01; done'
 
 
@@ -240,9 +237,6 @@ def test_a_file_system_of_the_network_is_known_behind_fuse_too(kind: str) -> Non
     assert not is_network("fuse.mergerfs")
 
 
-# output
-
-
 def test_a_flood_without_a_newline_is_kept_whole_in_bounded_memory(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare()
@@ -295,9 +289,6 @@ def test_bytes_of_any_kind_pass_through_unchanged(sqlite_flow: Flow, text: bytes
     assert done.returncode == 3
     [log] = (flow.path / ".dataflow/logs").iterdir()
     assert log.read_bytes() == text
-
-
-# clocks
 
 
 SKEWED = """

@@ -84,6 +84,7 @@ class Child:
         if boottime() >= self.kill_at:
             raise LeaseLost(f"the lease of run {self.run.run_id} ran out before its command was started")
         self._pump = OutputPump(self.log, terminals, (redactor.new_stream(), redactor.new_stream()))
+        self._guard.expect(self.token, self.kill_at, self.run.grace_seconds)
         try:
             self._pid = spawn(argv, self.environment, *self._pump.child_ends)
         except (CannotExecute, BadInput):

@@ -94,6 +94,10 @@ class Guard:
         """SIGTERM to the group at `kill_at` (boottime), SIGKILL after the grace; at once if RunJob dies."""
         return self._send(f"watch {token} {group} {kill_at!r} {grace_seconds!r}")
 
+    def expect(self, token: str, kill_at: float, grace_seconds: float) -> bool:
+        """Announce a child before it is spawned: if we are paused right after, its deadline is still kept."""
+        return self.watch(token, 0, kill_at, grace_seconds)
+
     def extend(self, kill_at: float, token: str | None = None) -> bool:
         """Move the deadline of one child, or of all; a child already told to go is not called back."""
         return self._send(f"extend {kill_at!r} {token or ''}")

@@ -51,6 +51,11 @@ class _Watch:
         self.grace_seconds = grace_seconds
         self.stage = _WATCHING
 
+    @property
+    def groups(self) -> list[int]:
+        """Its process group; none while it is only announced, and then its token has to do."""
+        return [self.group] if self.group else []
+
 
 class GuardProcess:
     """The guard's state: what it watches, and what it has started."""
@@ -124,8 +129,9 @@ class GuardProcess:
         now = boottime()
         for token, watch in self._watches.items():
             if watch.stage == _WATCHING and now >= watch.kill_at:
-                signal_group(watch.group, signal.SIGTERM)
-                signal_group(watch.group, signal.SIGCONT)  # A stopped group takes the SIGTERM only now.
+                if watch.group:
+                    signal_group(watch.group, signal.SIGTERM)
+                    signal_group(watch.group, signal.SIGCONT)  # A stopped group takes the SIGTERM only now.
                 watch.stage = _TERMINATED
             elif watch.stage in (_TERMINATED, _KILLED):
                 self._press(token, watch, now)
@@ -137,9 +143,9 @@ class GuardProcess:
             watch.stage = _KILLED
         if watch.stage == _KILLED:
             # Short, because other runs have deadlines too; what is still there is pressed again.
-            gone = end_processes([watch.group], lambda other: other == token, now)
+            gone = end_processes(watch.groups, lambda other: other == token, now)
         else:
-            gone = not list_live_processes([watch.group], lambda other: other == token)
+            gone = not list_live_processes(watch.groups, lambda other: other == token)
         if gone:
             watch.stage = _ENDED
             self._start_kill_command(token)
@@ -166,7 +172,7 @@ class GuardProcess:
         """Kill what a dead RunJob left, and return only when it is gone: then the lock becomes free."""
         watches = self._watches.values()
         until = max([boottime() + _LEAST_WAIT_SECONDS, *(w.kill_at + w.grace_seconds for w in watches)])
-        end_processes([watch.group for watch in watches], self._owns, until)
+        end_processes([group for watch in watches for group in watch.groups], self._owns, until)
         for token in list(self._commands):
             self._start_kill_command(token)
         while self._running:
