@@ -34,7 +34,7 @@ from dataflow.runjob.spawn import run_to_end
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
-from dataflow.store.opening import open_store
+from dataflow.store.opening import open_store, refuse_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class ClaimedRun:
         self._heartbeat: Heartbeat | None = None
         self._lost = False
         self._rows: dict[str, int] = {}
+        self._checked: dict[str, str] = {}
 
     @property
     def run(self) -> Run:
@@ -104,6 +105,15 @@ class ClaimedRun:
         """How many rows an output has, to be published with it."""
         self._rows[dataset] = rows
 
+    def record_checked(self, dataset: str, evidence: str) -> None:
+        """What was found right about an output, to be published with it."""
+        self._checked[dataset] = evidence
+
+    @property
+    def prepared(self) -> Prepared:
+        """The run with its inputs and outputs in place."""
+        return self._prepared
+
     @property
     def lost(self) -> bool:
         """True once the lease is known to be lost: stop then, for nothing will be accepted any more."""
@@ -131,7 +141,10 @@ class ClaimedRun:
                 passed.append(name)
         if wrong:
             return Ending(self.run, RunOutcome.INVALID, 0, wrong, answers)
-        given = publications_for(self._prepared, passed, self._rows)
+        given = tuple(
+            replace(publication, checked=publication.checked or self._checked.get(publication.dataset, ""))
+            for publication in publications_for(self._prepared, passed, self._rows)
+        )
         return Ending(self.run, RunOutcome.DONE, 0, "", answers, given)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
@@ -186,17 +199,18 @@ class Flow:
         return why(self._store, self._config, get_plan(self._store, job), dataid)
 
     @contextmanager
-    def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
+    def claim(self, job: str, dataid: str | None = None, force: bool = False) -> Iterator[ClaimedRun | None]:
         """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
 
-        Outputs are published when the body ends well, and the work has FAILED when it raises. The lease is
-        renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is published.
+        Outputs are published when the body ends well. When it raises, the work has FAILED; it is INVALID for an
+        InvalidData. The lease is renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is
+        published. `force` claims a dataid whatever its state.
         """
         plan = get_plan(self._store, job)
         if dataid is not None:
             dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
         passwords = open_passwords(plan, self._passphrase)
-        claimed, plan = self._take(plan, dataid, passwords)
+        claimed, plan = self._take(plan, (dataid, force), passwords)
         if claimed is None:
             yield None
             return
@@ -204,9 +218,7 @@ class Flow:
             with self._kept(claimed):
                 yield claimed
         except BaseException as error:
-            text = Redactor(passwords.values()).redact_text(f"{type(error).__name__}: {error}")
-            outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
-            self._finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
+            self._finish(plan, _ending_of(error, claimed, Redactor(passwords.values())))
             raise
         ending = claimed.ending(self._config.checks)
         ending = as_accepted(ending, self._finish(plan, ending))
@@ -227,11 +239,11 @@ class Flow:
             heartbeat.stop()
 
     def _take(
-        self, plan: Plan, dataid: str | None, passwords: dict[str, str]
+        self, plan: Plan, wanted: tuple[str | None, bool], passwords: dict[str, str]
     ) -> tuple[ClaimedRun | None, Plan]:
         """The first work whose five answers let it start; work that must wait is handed back on the way."""
         while True:
-            request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
+            request = with_dead(self._store, plan, self._request(plan, wanted, passwords), self._is_dead)
             request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
             began_at = boottime()
             _, result, plan = finish_and_claim(self._store, plan, (), request)
@@ -241,12 +253,15 @@ class Flow:
                 self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
             )
             claimed = ClaimedRun(prepared, passwords, began_at)
-            refusal = refused(prepared) or claimed.refused_input(self._config.checks)
+            is_forced = wanted[1]
+            refusal = None if is_forced else refused(prepared) or claimed.refused_input(self._config.checks)
             if refusal is None and (reason := make_folders(prepared)):
                 refusal = not_started(prepared, reason)
             if refusal is None:
                 return claimed, plan
             self._finish(plan, refusal)
+            if is_forced:
+                raise errors.Conflict(f"{plan.job.name} {claimed.dataid} cannot be run: {refusal.reason}")
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
         try:
@@ -257,14 +272,16 @@ class Flow:
                 self._lock.leave_file()
             raise
 
-    def _request(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> ClaimRequest:
+    def _request(
+        self, plan: Plan, wanted: tuple[str | None, bool], passwords: dict[str, str]
+    ) -> ClaimRequest:
         config = self._config
         if self._lock is None:
             self._lock = ClaimantLock.take(config.lock_dir, self._token)
         claimant = Claimant(self._token, config.host, boot_id(), os.getpid(), config.user, config.environment)
         lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
         given = tuple(sorted(passwords))
-        return ClaimRequest(claimant, (os.urandom(16).hex(),), lease, grace, dataid, credentials=given)
+        return ClaimRequest(claimant, (os.urandom(16).hex(),), lease, grace, *wanted, credentials=given)
 
     def _is_dead(self, name: str) -> bool:
         return is_dead(self._config.lock_dir, name)
@@ -273,8 +290,20 @@ class Flow:
         return get_passphrase(self._config.passkey, self._config.passkey_file, None)
 
 
+def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
+    """How a run ends whose body raised."""
+    words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
+    outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
+    if isinstance(error, errors.InvalidData):
+        outcome = RunOutcome.INVALID
+    is_final = isinstance(error, errors.Superseded)
+    answers = answers_text(claimed.answers)
+    return Ending(claimed.run, outcome, 1, redactor.redact_text(words), answers, final=is_final)
+
+
 def open(store: str | None = None) -> Flow:
     """Opens the store of the project in the working directory, or the one a URL names."""
     config = load_config(get_working_dir(), os.environ, store)
+    refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
     return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password))

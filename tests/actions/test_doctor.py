@@ -170,7 +170,7 @@ def test_a_lapsed_lease_nobody_took_over_is_a_warning(world: World) -> None:
     run = world.take("to_clean")
     world.advance(1000)
     (found,) = look(world, "leases")
-    assert (found.level, found.next) == (WARNING, "RunJob --job to_clean COMMAND")
+    assert (found.level, found.next) == (WARNING, "RunJob --job to_clean, followed by its script")
     assert f"run {run.run_id} of to_clean/1 on etl1: its lease has lapsed" in found.text
 
 

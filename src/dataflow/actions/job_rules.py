@@ -16,7 +16,7 @@ from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.mapping import check_mapping, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Job, JobInput
-from dataflow.model.schedule import due_intervals, grain_of, parse_schedule
+from dataflow.model.schedule import due_intervals, grain_of, is_backwards, parse_schedule
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
 
@@ -47,19 +47,25 @@ class CheckedJob:
     automatic: tuple[Dataset, ...] = ()
 
 
-def check_job(job: Job, datasets: Mapping[str, Dataset]) -> CheckedJob:
-    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong."""
+def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> CheckedJob:
+    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong.
+
+    `may_be_over` takes a job that starts after its end, which then has no interval that is due by itself.
+    """
     check_name("job", job.name)
     try:
         _check_numbers(job)
         schedule = _parse_schedule(job)
+        is_over = schedule is not None and is_backwards(schedule)
+        if is_over and not may_be_over:
+            raise BadInput(f"--end {job.end} is before --start {job.start}. Swap them.")
         job = _canonical(job, schedule)
         automatic = _automatic(job, schedule, datasets)
         known = {**datasets, **{dataset.name: dataset for dataset in automatic}}
         inputs = _check_inputs(job, schedule, known)
         grain, timezone = _check_grains(job, inputs, known)
         _check_environment(job, inputs)
-        start = _canonical_start(job, schedule, grain, timezone)
+        start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
     except BadInput as error:
         raise BadInput(f"Job {job.name}: {error}") from error
     return CheckedJob(replace(job, start=start), inputs, grain.value, timezone, automatic)
@@ -196,7 +202,8 @@ def _fix(first: Dataset, other: Dataset) -> str:
         first, other = other, first
     if is_automatic(other.name):
         return "Leave one of them out."
-    return f"Change one: dataflow dataset add {other.name} --grain {first.grain}"
+    change = f"dataflow dataset add {other.name} --grain {first.grain}"
+    return f"If {other.name} has no chunks yet: {change}; if it has, register another one beside it."
 
 
 def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:

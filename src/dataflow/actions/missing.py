@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 
 from dataflow.actions.job_graph import find_open_chain
-from dataflow.actions.next_commands import ready_command, resubmit_command, run_command, shell
+from dataflow.actions.next_commands import (
+    force_command,
+    ready_command,
+    resubmit_command,
+    run_command,
+    shell,
+)
 from dataflow.actions.work_case import Reason
 from dataflow.model.dataid import interval_of, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import PREVIOUS, needed_dataids
 from dataflow.model.record import replace
+from dataflow.store.registration import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +64,9 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     if due:
         return Reason(f"interval {due[0].dataid} of {name} has ended, and the next RunJob adds it", command)
     if due_at is None:
-        return Reason(f"calendar {name} has come to its end", ready_command(name, "DATAID"))
+        owner = name.removesuffix(CALENDAR_SUFFIX)
+        later = shell("dataflow", "job", "add", owner, "--end") + " DATAID"
+        return Reason(f"calendar {name} has come to its end", later)
     return Reason(f"the next interval of {name} ends at {time_of(due_at)}", command)
 
 
@@ -112,7 +121,8 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
     if span is not None and span[1].timestamp() > now:
         return Reason(f"its interval ends at {time_of(span[1].timestamp())}", command)
-    return Reason(f"calendar {name} gives no {dataid}", ready_command(name, dataid))
+    # Neither `ready` nor, once it has given its first interval, another --start makes a calendar go back.
+    return Reason(f"calendar {name} gives no {dataid}", force_command(case.plan, case.dataid))
 
 
 def _find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:

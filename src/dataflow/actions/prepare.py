@@ -139,7 +139,7 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
         canonical = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
     except BadInput as error:
         return Answer(Question.RIGHT, NO, str(error))
-    parts = [(YES if canonical == dataid else NO, f"{dataid} is a {plan.grain} dataid")]
+    parts = [(YES if canonical == dataid else NO, f"{dataid} is {_article(plan.grain)} {plan.grain} dataid")]
     for item in inputs:
         if item.pin and item.pin.size is not None and is_local(item.location):
             found = measure(item.location)
@@ -149,6 +149,10 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
                 text = f"{item.name} has {found} bytes, {item.pin.size} were recorded when it was published"
                 parts.append((NO, text))
     return combine(Question.RIGHT, parts, "")
+
+
+def _article(grain: str) -> str:
+    return "an" if grain == Grain.HOURLY else "a"
 
 
 def answer_located(
