@@ -199,18 +199,18 @@ class Flow:
         return why(self._store, self._config, get_plan(self._store, job), dataid)
 
     @contextmanager
-    def claim(self, job: str, dataid: str | None = None, force: bool = False) -> Iterator[ClaimedRun | None]:
+    def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
         """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
 
-        Outputs are published when the body ends well. When it raises, the work has FAILED; it is INVALID for an
-        InvalidData. The lease is renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is
-        published. `force` claims a dataid whatever its state.
+        Outputs are published when the body ends well. When it raises, the work has FAILED, or is INVALID for
+        an InvalidData. The lease is renewed meanwhile; if it is lost, LeaseLost is raised at the end and
+        nothing is published.
         """
         plan = get_plan(self._store, job)
         if dataid is not None:
             dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
         passwords = open_passwords(plan, self._passphrase)
-        claimed, plan = self._take(plan, (dataid, force), passwords)
+        claimed, plan = self._take(plan, dataid, passwords)
         if claimed is None:
             yield None
             return
@@ -239,11 +239,11 @@ class Flow:
             heartbeat.stop()
 
     def _take(
-        self, plan: Plan, wanted: tuple[str | None, bool], passwords: dict[str, str]
+        self, plan: Plan, dataid: str | None, passwords: dict[str, str]
     ) -> tuple[ClaimedRun | None, Plan]:
         """The first work whose five answers let it start; work that must wait is handed back on the way."""
         while True:
-            request = with_dead(self._store, plan, self._request(plan, wanted, passwords), self._is_dead)
+            request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
             request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
             began_at = boottime()
             _, result, plan = finish_and_claim(self._store, plan, (), request)
@@ -253,15 +253,12 @@ class Flow:
                 self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
             )
             claimed = ClaimedRun(prepared, passwords, began_at)
-            is_forced = wanted[1]
-            refusal = None if is_forced else refused(prepared) or claimed.refused_input(self._config.checks)
+            refusal = refused(prepared) or claimed.refused_input(self._config.checks)
             if refusal is None and (reason := make_folders(prepared)):
                 refusal = not_started(prepared, reason)
             if refusal is None:
                 return claimed, plan
             self._finish(plan, refusal)
-            if is_forced:
-                raise errors.Conflict(f"{plan.job.name} {claimed.dataid} cannot be run: {refusal.reason}")
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
         try:
@@ -272,16 +269,14 @@ class Flow:
                 self._lock.leave_file()
             raise
 
-    def _request(
-        self, plan: Plan, wanted: tuple[str | None, bool], passwords: dict[str, str]
-    ) -> ClaimRequest:
+    def _request(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> ClaimRequest:
         config = self._config
         if self._lock is None:
             self._lock = ClaimantLock.take(config.lock_dir, self._token)
         claimant = Claimant(self._token, config.host, boot_id(), os.getpid(), config.user, config.environment)
         lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
         given = tuple(sorted(passwords))
-        return ClaimRequest(claimant, (os.urandom(16).hex(),), lease, grace, *wanted, credentials=given)
+        return ClaimRequest(claimant, (os.urandom(16).hex(),), lease, grace, dataid, credentials=given)
 
     def _is_dead(self, name: str) -> bool:
         return is_dead(self._config.lock_dir, name)
