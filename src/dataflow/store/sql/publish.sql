@@ -6,9 +6,12 @@ SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id F
 -- The job inputs that read a dataset. A later statement than the lock, so that a job registered meanwhile is seen.
 SELECT i.job_id, i.position, i.mapping, j.name, j.priority, j.ordered, j.start_at, j.grain, j.grain_timezone,
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
-       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous')
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous'),
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'latest'),
+       d.grain, d.timezone
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
+JOIN dataset d ON d.dataset_id = i.dataset_id
 WHERE i.dataset_id = :dataset_id
 ORDER BY i.job_id, i.position
 
