@@ -50,22 +50,6 @@ COVER = [
         "AND :until <> '-'",
     ),
     Mutant(
-        "cover.new_work",
-        "AND w.sort_key <= i.reach",
-        viewed(latest.test_work_that_comes_after_a_chunk_that_does_not_cover_it_waits),
-    ),
-    Mutant(
-        "cover.new_work",
-        "AND i.position = work_input.position",
-        viewed(latest.test_a_work_needs_its_other_inputs_too),
-    ),
-    Mutant(
-        "cover.new_work",
-        "AND w.dataid = batch.dataid",
-        viewed(latest.test_work_that_comes_after_the_chunk_is_covered_at_once),
-        "AND w.dataid <> batch.dataid",
-    ),
-    Mutant(
         "cover.pin",
         "AND :sort_key <= i.reach",
         viewed(latest.test_forced_work_reads_the_latest_if_it_covers_it),

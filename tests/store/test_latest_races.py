@@ -134,7 +134,7 @@ def test_work_done_from_another_chunk_beside_a_new_version_of_the_old_one_stays_
     assert (world.state("to_view", "2017-10"), world.status("view", "2017-10")) == ("DONE", "READY")
 
 
-@pytest.mark.parametrize("after", ["publish.insert_work", "cover.new_work"])
+@pytest.mark.parametrize("after", ["publish.insert_work", "cover.reaches"])
 def test_a_chunk_that_comes_while_work_is_being_made_waits_for_it(postgres_world: World, after: str) -> None:
     world = prepare(postgres_world)
     race(world, lambda w: w.ready("months", "2017-11"), lambda w: w.ready("snap", "2017-11-30"), after=after)

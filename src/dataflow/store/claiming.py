@@ -166,7 +166,7 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
         order = (plan.grain, plan.timezone, plan.job.start)
         publishing.waive_inputs(tx, plan.job_id, order, [dataid])
         if has_latest:
-            covering.cover(tx, plan.job_id, [dataid])
+            covering.cover(tx, plan.job_id, [(dataid, key)])
 
 
 def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:

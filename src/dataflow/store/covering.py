@@ -13,7 +13,7 @@ from dataflow.model.records import Pin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from dataflow.model.records import Plan, PlanInput
     from dataflow.store.database import Transaction
@@ -68,10 +68,14 @@ def measure(tx: Transaction, plan: Plan) -> None:
         )
 
 
-def cover(tx: Transaction, job_id: int, dataids: Iterable[str]) -> None:
-    """New work finds its inputs mapped `latest` as they are."""
-    batch = tx.batch([(dataid, "") for dataid in dataids])
-    tx.run("cover.new_work", job_id=job_id, **batch)
+def cover(tx: Transaction, job_id: int, pairs: Sequence[Pair]) -> None:
+    """New work, made under the lock, finds its inputs mapped `latest` as they are."""
+    for position, _, reach in tx.rows("cover.reaches", job_id=job_id):
+        covered = [pair for pair in pairs if pair[1] <= reach]
+        if covered:
+            where = {"job_id": job_id, "position": position, "delta": 1}
+            tx.run("publish.count_present", **where, **tx.batch(covered))
+    batch = tx.batch(pairs)
     tx.run("publish.count_missing", job_id=job_id, **batch)
     tx.run("publish.arrive", job_id=job_id, **batch)
 

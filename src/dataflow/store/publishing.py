@@ -187,7 +187,7 @@ def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
     if consumer.lagging and made:
         waive_inputs(tx, consumer.job_id, consumer.order, made)
     if consumer.covering and made:
-        covering.cover(tx, consumer.job_id, made)
+        covering.cover(tx, consumer.job_id, [pair for pair in pairs if pair[0] in made])
     known = [pair for pair in pairs if pair[0] not in made] if len(new) < len(pairs) else []
     if known:
         _count(tx, consumer, known, 1)

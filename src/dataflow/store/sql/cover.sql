@@ -27,14 +27,6 @@ UPDATE job_input SET newest = :newest, reach = :reach WHERE job_id = :job_id AND
 SELECT dataid, sort_key FROM work
 WHERE job_id = :job_id AND dataid >= :first AND dataid <= :last AND sort_key > :after AND sort_key <= :until
 
--- name: new_work
--- New work of a batch finds its inputs mapped `latest` as they are.
-UPDATE work_input SET present = 1
-WHERE work_id IN (SELECT w.work_id FROM $batch JOIN work w ON w.job_id = :job_id AND w.dataid = batch.dataid)
-  AND EXISTS (SELECT 1 FROM work w JOIN job_input i ON i.job_id = w.job_id
-              WHERE w.work_id = work_input.work_id AND i.position = work_input.position
-                AND i.mapping = 'latest' AND w.sort_key <= i.reach)
-
 -- name: readers
 -- Work of a job whose last run, or the run that made what is published of it, read a chunk of the batch.
 SELECT w.dataid, w.sort_key FROM work w
