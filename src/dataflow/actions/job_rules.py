@@ -13,7 +13,7 @@ from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
-from dataflow.model.mapping import check_mapping, parse_mapping
+from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, is_backwards, parse_schedule
@@ -164,15 +164,21 @@ def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Datas
 
 
 def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dataset]) -> tuple[Grain, str]:
-    first = known[inputs[0].dataset]
+    callers = [item for item in inputs if item.mapping != LATEST]
+    if not callers:
+        raise BadInput(
+            f"it reads only the latest of {inputs[0].dataset}, which calls for no work, so nothing would "
+            "ever start it. Give another --in DATASET too, or --schedule @monthly."
+        )
+    first = known[callers[0].dataset]
     grain = Grain(first.grain)
-    for item in inputs:
+    for item in callers:
         dataset = known[item.dataset]
         check_mapping(item.mapping, Grain(dataset.grain))
         if dataset.grain != grain:
             raise BadInput(
                 f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; "
-                f"the inputs of a job share one grain. {_fix(first, dataset)}"
+                f"the inputs of a job share one grain, but for those mapped latest. {_fix(first, dataset)}"
             )
     for name in job.outputs:
         dataset = known[name]
@@ -182,7 +188,7 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
                 f"an output has the grain of the inputs, or text. {_fix(first, dataset)}"
             )
     if grain is Grain.HOURLY:
-        _check_hours(first, [known[name] for name in (*(item.dataset for item in inputs), *job.outputs)])
+        _check_hours(first, [known[name] for name in (*(item.dataset for item in callers), *job.outputs)])
     return grain, first.timezone
 
 

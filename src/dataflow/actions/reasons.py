@@ -20,6 +20,7 @@ from dataflow.actions.next_commands import (
     why_command,
 )
 from dataflow.actions.work_case import Reason, WorkCase
+from dataflow.model.mapping import LATEST
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
 
@@ -205,6 +206,8 @@ def list_callers(case: WorkCase) -> list[Reason]:
 
     reasons = []
     for source in case.plan.inputs:
+        if source.mapping == LATEST:
+            continue
         name = source.dataset.name
         if reason := next_interval(case, source):
             reasons.append(reason)

@@ -11,6 +11,7 @@ from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 from dataflow.store import registration
@@ -97,7 +98,9 @@ class Registry:
             except BadInput as error:
                 way_out = "To change them together, declare them in a file: dataflow apply FILE"
                 raise Conflict(f"{error} Nothing was changed. {way_out}") from error
-            if self._check_job_grain(checked):
+            # What the latest chunk covers depends on its dataset's time zone.
+            follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
+            if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:

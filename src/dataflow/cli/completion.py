@@ -140,7 +140,7 @@ def _count_positionals(parser: argparse.ArgumentParser, typed: list[str]) -> int
 def _values(action: argparse.Action, context: Context) -> list[str]:
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
-    # A metavar such as DATASET[:previous] says what is meant, or else the argument's own name does.
+    # A metavar such as DATASET[:previous|:latest] says what is meant, or else the argument's own name does.
     meant = (str(action.metavar).partition("[")[0], action.dest.upper())
     kind = next((_NAMES[name] for name in meant if name in _NAMES), None)
     return _list_names(context, kind) if kind else []

@@ -91,7 +91,7 @@ def _add_add(words: Any) -> None:
         "--in",
         dest="inputs",
         action="append",
-        metavar="DATASET[:previous]",
+        metavar="DATASET[:previous|:latest]",
         help=f"a dataset it reads; {repeatable}; `today` is there by itself",
     )
     parser.add_argument(
