@@ -22,7 +22,7 @@ OFFENCES = [
     ("croniter lives in one file", "store/offence.py", "from croniter import croniter"),
     ("rich is for the dataflow command", "store/offence.py", "from rich.console import Console"),
     ("Spark lives in one folder", "pipelines/offence.py", "import pyspark.sql"),
-    ("HTTP lives in one folder", "pipelines/offence.py", "import httpx"),
+    ("HTTP lives in one folder", "pipelines/offence.py", "import httpcore"),
     ("SQL dialects and templates live in one folder", "pipelines/offence.py", "import sqlglot"),
 ]
 
