@@ -219,6 +219,7 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         tx.run("registration.count_missing", job_id=job_id)
     for dataset_id in {row[1] for row in inputs}:
         for consumer in publishing.list_consumers(tx, dataset_id):
+            # The chunks of a latest input call for no work, so they need not be walked.
             if consumer.job_id == job_id and consumer.mapping != LATEST:
                 if consumer.lagging:
                     known = tx.rows("registration.work_dataids", job_id=job_id)
