@@ -61,6 +61,7 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
     if args.job is None and _is_pipeline(context, args.command[0]):
         from dataflow.cli.pipeline import run_command as run_pipeline  # start-up: scripts need none of it
 
+        failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
         return run_pipeline(args, prog)
     request = _request(args, context, args.job or job_of(args.command[0]))
     if args.dry_run:

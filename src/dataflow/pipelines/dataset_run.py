@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import InvalidData
+from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.feeding import Feeder
 from dataflow.pipelines.intervals import Span, interval_of
 from dataflow.pipelines.judgement import Judgement
@@ -55,10 +56,8 @@ class DatasetRun:
         published = target.find_published(self._facilities.list_earlier(claimed.run))
         if published is None:
             target.begin()
-            try:
+            with discarding(target):
                 published = self._make(source, fields, target)
-            finally:
-                target.discard()
         else:
             self.log(f"an earlier run had published {published.rows} rows before it died")
         claimed.record_rows(definition.dataset, published.rows)

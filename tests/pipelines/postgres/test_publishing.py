@@ -10,9 +10,9 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dataflow.errors import BadInput, Conflict
+from dataflow.errors import BadInput, Conflict, Superseded
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.failures import InvalidRows, Superseded, TargetError, TargetLocked
+from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked
 from dataflow.pipelines.postgres.table import Column, Index
 from dataflow.pipelines.records import Published, Staged
 from tests.pipelines.postgres.orders import (

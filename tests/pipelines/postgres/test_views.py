@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.errors import Conflict
+from dataflow.errors import Conflict, Superseded
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.failures import Superseded, TargetError
+from dataflow.pipelines.postgres.failures import TargetError
 from dataflow.pipelines.postgres.target import PostgresTarget
 from tests.pipelines.postgres.orders import ORDERS, load, make_rows, make_target, query
 

@@ -12,18 +12,10 @@ from dataflow import errors
 from dataflow.store.postgres_errors import message_of
 
 
-class Superseded(errors.Conflict):
-    """A newer run, or a newer dataid of a snapshot, was there first: this run may no longer publish."""
-
-    code = "superseded"
-
-
-class InvalidRows(errors.DataFlowError):
+class InvalidRows(errors.InvalidData):
     """The rows break a rule of the table: a key twice, a NULL where none may be; `detail` names one."""
 
     code = "invalid-rows"
-    exit_code = 65
-    http_status = 422
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from dataflow.errors import Superseded
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, exists
-from dataflow.pipelines.postgres.failures import Superseded, TargetError
+from dataflow.pipelines.postgres.failures import TargetError
 from dataflow.pipelines.postgres.table import Table
 from dataflow.pipelines.records import Destination
 

@@ -9,6 +9,7 @@ from dataflow.model.url_text import percent_encode, split_server
 from dataflow.pipelines.postgres.source import PostgresSource
 from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
 from dataflow.pipelines.postgres.target import PostgresTarget
+from dataflow.pipelines.postgres.views import list_columns
 from dataflow.pipelines.records import Destination, Part
 
 if TYPE_CHECKING:
@@ -45,6 +46,16 @@ def make_view_target(
     return PostgresTarget(
         connect_to(setting), table, destination, Options(whole_table=True, copy_tasks=streams)
     )
+
+
+def make_native_view(
+    setting: Setting, definition: ViewDefinition, select: str, destination: Destination
+) -> PostgresTarget:
+    """The table or plain view of one interval that the database itself computes."""
+    connection = connect_to(setting)
+    columns = list_columns(connection, definition.schema, select)
+    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), columns)
+    return PostgresTarget(connection, table, destination, Options(whole_table=True))
 
 
 def interval_table(view_name: str, dataid: str) -> str:

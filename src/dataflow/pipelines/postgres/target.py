@@ -9,6 +9,7 @@ from psycopg import errors as pg_errors
 from psycopg import sql
 
 from dataflow.errors import Conflict
+from dataflow.pipelines.postgres.checking import count_bad_rows
 from dataflow.pipelines.postgres.connecting import Session, transaction
 from dataflow.pipelines.postgres.failures import InvalidRows, TargetLocked, TargetUnreachable
 from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
@@ -17,6 +18,7 @@ from dataflow.pipelines.postgres.staging import Staging
 from dataflow.pipelines.postgres.table import Connection, Options, Table, check_table
 from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.records import Destination, Published, Staged
+from dataflow.pipelines.shape.checks import Check
 
 # Those who only read come last: they seldom are who one waits for.
 HOLDERS = """
@@ -32,6 +34,8 @@ SECONDS_FOR_DROP = 2
 
 class PostgresTarget:
     """One dataid's rows on their way into one table."""
+
+    wants_uuid_bytes = True
 
     def __init__(
         self, connection: Connection, table: Table, destination: Destination, options: Options | None = None
@@ -60,6 +64,17 @@ class PostgresTarget:
         return CopyWriter(
             self.connection, self.staging.schema, self.staging.name, self.table.columns, options.copy_tasks
         )
+
+    def list_columns(self) -> tuple[tuple[str, str], ...]:
+        """The table's columns with their types."""
+        return tuple((column.name, column.sql_type) for column in self.table.columns)
+
+    def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
+        """How many staged rows a check refuses; what a key of the table refuses anyway is left to it."""
+        if check.kind == "unique" and check.values in self._list_keys():
+            return 0, []
+        with self._transaction() as session:
+            return count_bad_rows(session, check, self.staging, accepted)
 
     def publish(self, accepted: list[Staged]) -> Published:
         """Gives out what the accepted attempts staged, all of it or nothing, in one transaction.
@@ -103,6 +118,9 @@ class PostgresTarget:
             dead = self.staging.list_dead(session, fence)
         for name in {*dead, self.staging.name}:
             self._drop(sql.Identifier(self.staging.schema, name))
+
+    def _list_keys(self) -> list[tuple[str, ...]]:
+        return [(column.name,) for column in self.table.columns if column.primary_key or column.unique]
 
     def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
         try:
@@ -157,7 +175,7 @@ class PostgresTarget:
         return f"it is held by {', '.join(shown)}." if shown else "whoever held it has let go since."
 
     def _location(self, run_id: int | None) -> str:
-        return f"postgresql:{self.connection.name}/{self.table}?run={run_id}"
+        return f"postgresql://{self.connection.name}/{self.table}?run={run_id}"
 
     def _transaction(self) -> AbstractContextManager[Session]:
         return transaction(self.connection, self.options.lock_seconds)

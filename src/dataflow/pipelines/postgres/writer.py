@@ -9,10 +9,10 @@ import pyarrow as pa
 from psycopg import errors as pg_errors
 from psycopg import sql
 
+from dataflow.errors import Superseded
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, transaction
 from dataflow.pipelines.postgres.encoding import fit, make_encoder
-from dataflow.pipelines.postgres.failures import Superseded
 from dataflow.pipelines.postgres.staging import attempt_number
 from dataflow.pipelines.postgres.table import Column, Connection
 from dataflow.pipelines.records import Staged

@@ -1,0 +1,28 @@
+"""What becomes of staged rows when a run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dataflow.errors import DataFlowError, InvalidData
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.records import Target
+
+
+@contextmanager
+def discarding(target: Target) -> Iterator[None]:
+    """Staging is cleared when the body ends; what is INVALID stays there, to be looked at."""
+    try:
+        yield
+    except InvalidData:
+        raise
+    except BaseException:
+        try:
+            target.discard()
+        except DataFlowError:
+            pass  # the body's error is the one to be told; the next run clears up
+        raise
+    target.discard()

@@ -1,0 +1,147 @@
+"""Dataset and view pipelines into PostgreSQL: staged by COPY, published in one transaction, under the fence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from dataflow.errors import InvalidData
+from tests.pipelines.api_server import ApiServer
+from tests.pipelines.workshop import Workshop
+
+PIPELINES = """
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source_url = constants.API + "/next"
+        target_db = "datasets_db"
+        field_mapping = [
+            ("id", "order_id", "uuid PRIMARY KEY"),
+            ("amount", "amount", "numeric(12,2)"),
+            ("completed_on", "completion_date", "timestamp with time zone"),
+            ("tags", "tags", "text []"),
+            ("extra", "extra", "jsonb"),
+        ]
+        indexes = ["completion_date"]
+        comment = "All orders"
+
+    class CompletedOrdersViewPipeline:
+        view_name = "completed_orders"
+        dataset_pipeline = OrdersDatasetPipeline
+        start_date = datetime(2026, 9, 1)
+        end_date = datetime(2026, 10, 1)
+        catchup = True
+        fields = [("amount / 3", "Third"), ("tags[1]", "First Tag")]
+        where_clause = "date_trunc('month', completion_date)::DATE = to_date('{{ ds }}', 'YYYY-MM-DD');"
+        schedule_interval = "@monthly"
+"""
+DAY = "2026-11-14"
+
+
+def make_rows(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": str(UUID(int=number)),
+            "amount": f"{number}.10",
+            "completed_on": f"2026-{9 + number % 2:02}-30T22:30:00-01:00",
+            "tags": [f"tag {number}", None],
+            "extra": {"n": number},
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with ApiServer(make_rows(60), page_size=7) as server:
+        yield server
+
+
+@pytest.fixture
+def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
+    workshop.environ |= {"API": api.origin, "AIRFLOW_CONN_DATASETS_DB": postgres_url}
+    workshop.environ.pop("HAWK_ID")
+    workshop.write("orders.py", PIPELINES)
+    return workshop
+
+
+def ask(orders: Workshop, sql: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(orders.environ["AIRFLOW_CONN_DATASETS_DB"]) as connection:
+        connection.execute("set timezone to 'UTC'")
+        return connection.execute(sql).fetchall()  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_table_is_made_filled_and_indexed(orders: Workshop) -> None:
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert ask(orders, "select count(*), count(distinct order_id) from orders") == [(60, 60)]
+    row = ask(
+        orders, "select order_id, amount, tags, extra, completion_date::text from orders where amount = 3.1"
+    )
+    tags = ["tag 3", None]
+    assert row == [(UUID(int=3), Decimal("3.10"), tags, {"n": 3}, "2026-10-30 23:30:00+00")]
+    assert ask(orders, "select obj_description('orders'::regclass)") == [("All orders",)]
+    assert ask(orders, "select count(*) from pg_indexes where tablename = 'orders'") == [(2,)]
+    assert ask(orders, "select count(*) from pg_tables where schemaname = 'dataflow_staging'") == [(0,)]
+
+
+def test_a_newer_snapshot_replaces_the_rows_and_an_older_one_is_refused(
+    orders: Workshop, api: ApiServer
+) -> None:
+    orders.run("OrdersDatasetPipeline", "2026-11-13")
+    api.rows = make_rows(40)
+    api._bodies.clear()
+    orders.run("OrdersDatasetPipeline", DAY)
+    assert ask(orders, "select count(*) from orders") == [(40,)]
+    outcome = orders.run("OrdersDatasetPipeline", "2026-11-12")
+    assert "the older 2026-11-12 does not replace it" in str(outcome.error)
+    assert ask(orders, "select count(*) from orders") == [(40,)]
+
+
+def test_a_key_that_is_there_twice_publishes_nothing(orders: Workshop, api: ApiServer) -> None:
+    orders.run("OrdersDatasetPipeline", "2026-11-13")
+    api.rows = [*make_rows(60), make_rows(1)[0]]
+    api._bodies.clear()
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert isinstance(outcome.error, InvalidData)
+    assert "(order_id)=(00000000-0000-0000-0000-000000000000)" in str(outcome.error)
+    assert orders.chunk("orders", DAY).status == "INVALID"
+    assert ask(orders, "select count(*) from orders") == [(60,)]
+
+
+def test_checks_by_sql_and_of_uniqueness_are_made_by_the_database(orders: Workshop) -> None:
+    checks = "        checks = [sql('amount < 59'), unique('completion_date')]\n        indexes"
+    imports = "    from dataflow.pipelines.shape.checks import sql, unique\n"
+    orders.write("orders.py", imports + PIPELINES.replace("        indexes", checks))
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert "sql(amount < 59): 1 rows are false" in str(outcome.error)
+    assert "unique(completion_date): 60 rows are not unique" in str(outcome.error)
+
+
+def test_each_interval_of_a_view_is_a_table_of_its_own(orders: Workshop) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    assert orders.run("CompletedOrdersViewPipeline", drain=True).done == 2, orders.said
+    for month, remainder in (("09", 0), ("10", 1)):
+        found = ask(orders, f'select "Third", "First Tag" from completed_orders_2026_{month}_01 order by 2')
+        wanted = ask(
+            orders, f"select amount / 3, tags[1] from orders where amount::int % 2 = {remainder} order by 2"
+        )
+        assert found == wanted
+        assert len(found) == 30
+
+
+def test_a_view_that_is_not_materialized_is_a_view_of_the_database(orders: Workshop) -> None:
+    orders.write(
+        "orders.py",
+        PIPELINES.replace(
+            '        schedule_interval = "@monthly"',
+            '        schedule_interval = "@monthly"\n        materialized = False',
+        ),
+    )
+    orders.run("OrdersDatasetPipeline", DAY)
+    assert orders.run("CompletedOrdersViewPipeline", drain=True).done == 2, orders.said
+    assert ask(orders, "select count(*) from pg_views where viewname like 'completed_orders_2026%'") == [(2,)]
+    assert ask(orders, "select count(*) from completed_orders_2026_09_01") == [(30,)]
