@@ -85,7 +85,7 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     assert "part 5 row 3 amount='twelve'" in str(outcome.error)
     assert orders.chunk("orders", "2026-11-13").status == "INVALID"
     assert len(orders.rows("orders", DAY)) == 95
-    [rejects] = (orders.path / ".dataflow" / "staging").rglob("rejects.jsonl")
+    [rejects] = (orders.path / ".dataflow" / "staging").rglob("_rejects.jsonl")
     assert '"value": "twelve"' in rejects.read_text()
 
 
@@ -134,3 +134,19 @@ def test_dots_in_a_mapping_take_all_other_fields_under_their_own_names(orders: W
     orders.write("orders.py", PIPELINE.replace('("tags", "tags", "text []"),', "..."))
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     assert orders.rows("orders", DAY)[0]["tags"] == ["a", ""]
+
+
+def test_rejects_up_to_a_limit_are_set_aside_and_the_rest_is_published(
+    orders: Workshop, api: ApiServer
+) -> None:
+    orders.write("orders.py", PIPELINE + '        rejects = {"quarantine": 2}\n')
+    for number in (3, 42):
+        api.rows[number]["amount"] = "much"  # type: ignore[index]
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert len(orders.rows("orders", DAY)) == 93
+    [rejects] = (orders.path / "lake").rglob("_rejects.jsonl")
+    assert [line.count("much") for line in rejects.read_text().splitlines()] == [1, 1]
+    api.rows[50]["amount"] = "much"  # type: ignore[index]
+    api._bodies.clear()
+    outcome = orders.run("OrdersDatasetPipeline", "2026-11-13")
+    assert "3 of 95 rows do not fit; up to 2 may" in str(outcome.error)

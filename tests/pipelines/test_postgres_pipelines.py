@@ -145,3 +145,22 @@ def test_a_view_that_is_not_materialized_is_a_view_of_the_database(orders: Works
     assert orders.run("CompletedOrdersViewPipeline", drain=True).done == 2, orders.said
     assert ask(orders, "select count(*) from pg_views where viewname like 'completed_orders_2026%'") == [(2,)]
     assert ask(orders, "select count(*) from completed_orders_2026_09_01") == [(30,)]
+
+
+def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
+    orders: Workshop, api: ApiServer
+) -> None:
+    orders.write(
+        "orders.py",
+        PIPELINES.replace('        comment = "All orders"', '        rejects = {"quarantine": 5}'),
+    )
+    api.rows[3]["amount"] = "much"  # type: ignore[index]
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert ask(orders, "select count(*) from orders") == [(59,)]
+    rejects = "select dataid, part, row_number, field, value from orders_rejects"
+    assert ask(orders, rejects) == [(DAY, 1, 4, "amount", "much")]
+    api.rows = make_rows(60)
+    api._bodies.clear()
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert ask(orders, rejects) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -16,10 +15,11 @@ from dataflow.pipelines.feeding import Feeder
 from dataflow.pipelines.intervals import Span, interval_of
 from dataflow.pipelines.judgement import Judgement
 from dataflow.pipelines.reading import Reading
+from dataflow.pipelines.rejects import REJECTS, write_rejects
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks
 from dataflow.pipelines.stage import Report, StageParts
-from dataflow.pipelines.targets import dataset_target, destination_of
+from dataflow.pipelines.targets import dataset_target, find_last_rows
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.statistics import Wanted
 
 KEPT_REJECTS = 1000
-"""So many rejected rows of each task are kept to be looked at."""
+"""So many rejected values of each task are kept to be looked at."""
+MOST_REJECTS = 100_000
+"""So many are kept where a share of the rows may be rejected, however many those are."""
 
 
 class DatasetRun:
@@ -43,6 +45,8 @@ class DatasetRun:
         self._span: Span = interval_of(definition.timing, claimed.dataid)
         self._stop = threading.Event()
         self._tag = f"run-{claimed.run_id}"
+        limit = definition.rejects.limit
+        self._most_rejects = max(KEPT_REJECTS, int(limit)) if limit >= 1 or not limit else MOST_REJECTS
         self._pages = self._rows = 0
 
     def execute(self) -> None:
@@ -87,7 +91,7 @@ class DatasetRun:
             source.close(str(error))
             raise
         self._facilities.progress.show("publishing", self._pages, judgement.rows)
-        published = target.publish(judgement.list_staged())
+        published = target.publish(judgement.list_staged(), judgement.list_rejects())
         failpoints.reach("after_publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         self.log(f"published {published.rows} rows")
@@ -101,7 +105,7 @@ class DatasetRun:
         writer = target.writer()
 
         def work(parts: tuple[Part, ...]) -> Report:
-            task = StageParts(parts, shaper, writer, wanted, KEPT_REJECTS)
+            task = StageParts(parts, shaper, writer, wanted, self._most_rejects)
             (report,) = run_tasks(session, [task], self._tag)
             assert isinstance(report, Report)
             self._rows += report.rows_read
@@ -124,21 +128,10 @@ class DatasetRun:
         for line in judgement.list_drift():
             self.log(line)
         judgement.decide_rejects(self._definition.rejects)
-        judgement.decide_checks(target, self._last_rows(), self._span.end)
+        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)
+        judgement.decide_checks(target, last_rows, self._span.end)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
-
-    def _last_rows(self) -> int | None:
-        """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
-        where = destination_of(self._claimed, self._definition.dataset)
-        row = self._facilities.store.find(
-            "reading.last_rows",
-            dataset_id=self._claimed.prepared.plan.outputs[0].dataset_id,
-            dataid=where.dataid,
-            sort_key=where.sort_key,
-            is_snapshot=where.mode == "snapshot",
-        )
-        return int(row[0]) if row else None
 
     def _keep_rejects(self, judgement: Judgement) -> None:
         """Leaves the rejected rows beside the fetched pages, to be looked at."""
@@ -147,7 +140,6 @@ class DatasetRun:
             return
         folder = self._facilities.staging_folder(self._claimed.run, self._claimed.run_id)
         os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "rejects.jsonl")
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(reject, ensure_ascii=False) + "\n" for reject in rejects)
+        path = os.path.join(folder, REJECTS)
+        write_rejects(path, rejects)
         self.log(f"rejected rows: {path}")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.records import Staged, Target
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.shape.fields import Field
+    from dataflow.pipelines.shape.shaped import Reject
     from dataflow.pipelines.stage import Report
 
 SHOWN_REJECTS = 3
@@ -56,16 +57,10 @@ class Judgement:
         """How many rows are staged."""
         return sum(report.staged.rows for report in self._reports)
 
-    def list_rejects(self) -> list[dict[str, object]]:
+    def list_rejects(self) -> list[Reject]:
         """The rejected values, as far as they were kept, in order."""
-        found = sorted(
-            (reject for report in self._reports for reject in report.rejects),
-            key=lambda one: (one.part, one.row),
-        )
-        return [
-            {"part": one.part, "row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
-            for one in found
-        ]
+        found = [reject for report in self._reports for reject in report.rejects]
+        return sorted(found, key=lambda reject: (reject.part, reject.row))
 
     def list_drift(self) -> list[str]:
         """How the source differs from the mapping, a line each."""
@@ -87,7 +82,7 @@ class Judgement:
         decision = decide(policy, rejected, sum(report.rows_read for report in self._reports))
         if not decision.accepted:
             shown = [
-                f"part {one['part']} row {one['row']} {one['field']}={one['value']!r} {one['reason']}"
+                f"part {one.part} row {one.row} {one.field}={one.value!r} {one.reason}"
                 for one in self.list_rejects()[:SHOWN_REJECTS]
             ]
             raise InvalidData(f"{decision.reason}: {'; '.join(shown)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.model.record import record
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.shape.shaped import Reject
 
 
 @record
@@ -85,7 +86,7 @@ class Target(Protocol):
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
         """How many staged rows a check of uniqueness or by SQL refuses, with a few of them to show."""
 
-    def publish(self, accepted: list[Staged]) -> Published:
+    def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Gives out what was accepted, all or nothing; Superseded if a newer run was there."""
 
     def find_published(self, earlier: tuple[int, ...]) -> Published | None:

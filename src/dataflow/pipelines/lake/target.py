@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dataflow.actions.locations import MANIFEST
 from dataflow.pipelines.lake.manifest import Frame, Manifest, write_manifest
 from dataflow.pipelines.records import Destination, Published, Staged, StagedFile
+from dataflow.pipelines.rejects import REJECTS, write_rejects
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.shape.shaped import Reject
 
 FILE_SIZE = 128 * 1024 * 1024
 """A data file is closed once it has become this large."""
@@ -93,13 +95,15 @@ class LakeTarget:
         files = [os.path.join(self._folder, file.path) for staged in accepted for file in staged.files]
         return self._count(check, Frame(tuple(files), self._columns)) if files else (0, [])
 
-    def publish(self, accepted: list[Staged]) -> Published:
+    def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Writes the manifest of the accepted attempts' files; the store's finish gives it out."""
+        if rejects:
+            write_rejects(os.path.join(self._folder, REJECTS), rejects)
         files = tuple(file for staged in accepted for file in staged.files)
         where = self._destination
         manifest = Manifest(where.dataset, where.dataid, where.run_id, self._columns, files)
         write_manifest(self._path, manifest)
-        self._remove_others({file.path for file in files} | {MANIFEST})
+        self._remove_others({file.path for file in files} | {MANIFEST, REJECTS})
         return Published(self._path, manifest.rows, manifest.size)
 
     def find_published(self, earlier: tuple[int, ...]) -> Published | None:

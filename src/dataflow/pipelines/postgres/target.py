@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from psycopg import errors as pg_errors
@@ -14,11 +14,13 @@ from dataflow.pipelines.postgres.connecting import Session, transaction
 from dataflow.pipelines.postgres.failures import InvalidRows, TargetLocked, TargetUnreachable
 from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
 from dataflow.pipelines.postgres.publishing import Load, publish_rows
+from dataflow.pipelines.postgres.rejects import replace_rejects
 from dataflow.pipelines.postgres.staging import Staging
 from dataflow.pipelines.postgres.table import Connection, Options, Table, check_table
 from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.records import Destination, Published, Staged
 from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.shape.shaped import Reject
 
 # Those who only read come last: they seldom are who one waits for.
 HOLDERS = """
@@ -76,7 +78,7 @@ class PostgresTarget:
         with self._transaction() as session:
             return count_bad_rows(session, check, self.staging, accepted)
 
-    def publish(self, accepted: list[Staged]) -> Published:
+    def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Gives out what the accepted attempts staged, all of it or nothing, in one transaction.
 
         Superseded if a newer run or dataid was there, InvalidRows if the rows break a constraint,
@@ -88,7 +90,12 @@ class PostgresTarget:
             self.table, self.staging, staged, options.strategy, self.destination.dataid, self.partition
         )
         rows = sum(each.rows for each in staged)
-        published = self._give_out(lambda session, entry: publish_rows(session, load, entry), rows)
+
+        def act(session: Session, entry: Entry) -> None:
+            publish_rows(session, load, entry)
+            replace_rejects(session, self.table, self.destination, rejects)
+
+        published = self._give_out(act, rows)
         return Published(published.location, published.rows, sum(each.size for each in staged))
 
     def publish_view(self, select: str) -> Published:

@@ -1,0 +1,40 @@
+"""The rejects table beside a target table: the rows of each dataid that did not fit, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psycopg import sql
+
+from dataflow.pipelines.postgres.connecting import Session, exists
+from dataflow.pipelines.postgres.table import LONGEST_NAME, Table
+from dataflow.pipelines.records import Destination
+from dataflow.pipelines.shape.shaped import Reject
+
+SUFFIX = "_rejects"
+CREATE = sql.SQL("""
+    create table if not exists {} (
+        dataid text not null, run_id bigint not null, part integer not null, row_number bigint not null,
+        field text not null, value text not null, reason text not null
+    )
+""")
+DELETE = sql.SQL("delete from {} where dataid = %s")
+COPY = sql.SQL("copy {} from stdin")
+
+
+def replace_rejects(
+    session: Session, table: Table, destination: Destination, rejects: Sequence[Reject]
+) -> None:
+    """Puts a dataid's rejects in the place of those it had; the table is made when there are first any."""
+    name = table.name.encode()[: LONGEST_NAME - len(SUFFIX)].decode(errors="ignore") + SUFFIX
+    identifier = sql.Identifier(table.schema, name)
+    if exists(session, table.schema, name):
+        session.execute(DELETE.format(identifier), (destination.dataid,))
+    elif not rejects:
+        return
+    else:
+        session.execute(CREATE.format(identifier))
+    with session.cursor() as cursor, cursor.copy(COPY.format(identifier)) as copy:
+        for one in rejects:
+            where = (destination.dataid, destination.run_id, one.part, one.row)
+            copy.write_row((*where, one.field, one.value, one.reason))

@@ -1,0 +1,21 @@
+"""Rejected rows as a file, one JSON object a line, for people and tools to look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.shape.shaped import Reject
+
+REJECTS = "_rejects.jsonl"
+COLUMNS = ("part", "row", "field", "value", "reason")
+
+
+def write_rejects(path: str, rejects: Sequence[Reject]) -> None:
+    """Writes the rejected values, in order."""
+    with open(path, "w", encoding="utf-8") as file:
+        for reject in rejects:
+            facts = {name: getattr(reject, name) for name in COLUMNS}
+            file.write(json.dumps(facts, ensure_ascii=False) + "\n")
