@@ -1,0 +1,64 @@
+"""Sources that break, lie or lead away: a clear error, credentials sent nowhere else, nothing published."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pipelines.api_server import ApiServer, Hawk
+from tests.pipelines.workshop import HAWK, Workshop
+
+PIPELINE = """
+    from dataflow.pipelines.sources import hawk, http, limits
+
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source = http(
+            constants.API + "/next",
+            auth=hawk(),
+            limits=limits(request_seconds=2, attempts=2, first_wait_seconds=0.01, body_bytes=1_000_000),
+        )
+        field_mapping = [("id", "order_id", "bigint PRIMARY KEY")]
+"""
+DAY = "2026-11-14"
+ROWS = [{"id": number} for number in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("truncated", "JSON"),
+        ("html", "HTML"),
+        ("wrong mac", "not proven to be the server's own"),
+        ("no mac", "no Server-Authorization"),
+        ("tampered", "not proven to be the server's own"),
+        ("bomb", "larger than 1,000,000 bytes unpacked"),
+        ("hang", "2 s"),
+        ("500", "500"),
+        ("loop", "leads back to"),
+        ("elsewhere", "127.0.0.1"),
+    ],
+)
+def test_a_source_that_breaks_is_told_and_nothing_is_published(
+    workshop: Workshop, fault: str, reason: str
+) -> None:
+    hawk = Hawk(HAWK["HAWK_ID"], HAWK["HAWK_KEY"])
+    with ApiServer(ROWS, 10, hawk) as api, ApiServer(ROWS, 10, hawk) as other:
+        api.elsewhere = other.origin
+        api.fail(2, fault, times=9)
+        workshop.environ["API"] = api.origin
+        workshop.write("orders.py", PIPELINE)
+        outcome = workshop.run("OrdersDatasetPipeline", DAY)
+    assert outcome.failed == 1
+    assert reason in str(outcome.error), str(outcome.error)
+    assert HAWK["HAWK_KEY"] not in " ".join(workshop.said)
+    assert other.seen == []
+    assert workshop.chunk("orders", DAY).version == 0
+
+
+def test_without_its_key_the_source_is_not_even_asked(workshop: Workshop) -> None:
+    with ApiServer(ROWS, 10) as api:
+        workshop.environ = {"API": api.origin}
+        workshop.write("orders.py", PIPELINE)
+        outcome = workshop.run("OrdersDatasetPipeline", DAY)
+    assert "HAWK_ID is not set" in str(outcome.error)
+    assert api.seen == []
