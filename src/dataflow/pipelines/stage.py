@@ -47,15 +47,17 @@ class StageParts:
 
 @record
 class StageFrame:
-    """Stages the rows of a frame's partition."""
+    """Stages the rows of a frame's partition; `names` are the columns' own, which the frame does not bear."""
 
     writer: TaskWriter
     wanted: Wanted
+    names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Report:
         """Runs in a task, under the attempt's name."""
         counted = _Counted(self.wanted, 0)
-        return counted.report(self.writer.write(counted.passing(batches), attempt))
+        named = (batch.rename_columns(list(self.names)) for batch in batches)
+        return counted.report(self.writer.write(counted.passing(named), attempt))
 
 
 class _Counted:

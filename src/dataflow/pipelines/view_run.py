@@ -101,7 +101,8 @@ class ViewRun:
         target.begin()
         with discarding(target):
             self._facilities.progress.show("computing")
-            task = StageFrame(target.writer(), judgement.wanted)
+            names = tuple(name for name, _ in columns)
+            task = StageFrame(target.writer(), judgement.wanted, names)
             judgement.add(run_over(session, as_columns(rows, columns), task, self._tag))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)

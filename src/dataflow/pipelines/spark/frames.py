@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 ROWS = "staged_rows"
+RESULT = "dataflow_result"
 
 
 def open_frame(session: SparkSession, frame: Frame) -> DataFrame:
@@ -37,16 +38,17 @@ def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, 
 
 
 def as_columns(rows: DataFrame, columns: tuple[tuple[str, str], ...]) -> DataFrame:
-    """The rows with each column in its declared type, by position: names may differ in case alone."""
+    """The rows with each column in its declared type, by position, under plain names.
+
+    PySpark looks columns up by their names on the way to Python, and some names it cannot read back.
+    """
     from pyspark.sql import functions as F
 
-    named = rows.toDF(*[f"c{number}" for number in range(len(columns))])
-    return named.select(
-        *[
-            F.col(f"c{number}").cast(parse_sql_type(kind).spark).alias(name)
-            for number, (name, kind) in enumerate(columns)
-        ]
-    )
+    places = [f"c{number}" for number in range(len(columns))]
+    rows.createOrReplaceTempView(RESULT)
+    plain = rows.sparkSession.sql(f"SELECT * FROM {RESULT} AS r({', '.join(places)})")
+    types = [parse_sql_type(kind).spark for _, kind in columns]
+    return plain.select(*[F.col(place).cast(kind) for place, kind in zip(places, types, strict=True)])
 
 
 POSTGRES_TYPES = {

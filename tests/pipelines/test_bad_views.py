@@ -1,0 +1,70 @@
+"""View definitions that cannot be, or that try more than to select: refused, nothing published."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.pipelines.workshop import Workshop
+
+PIPELINES = """
+    from dataflow.pipelines.sources import files
+
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source = files("orders.jsonl")
+        field_mapping = [("id", "order_id", "bigint"), ("name", "name", "text")]
+
+    class AllViewPipeline:
+        view_name = "all_orders"
+        dataset_pipeline = OrdersDatasetPipeline
+        start_date = datetime(2026, 9, 1)
+        end_date = datetime(2026, 9, 1)
+        schedule_interval = "@monthly"
+        catchup = True
+        params = {"least": "0"}
+        fields = [("order_id", "Order"), ("name", "Name")]
+        where_clause = "order_id >= {{ params.least }}"
+"""
+
+
+@pytest.fixture
+def orders(workshop: Workshop) -> Workshop:
+    (workshop.path / "orders.jsonl").write_text(
+        "".join(json.dumps({"id": n, "name": "x"}) + "\n" for n in range(3))
+    )
+    workshop.write("orders.py", PIPELINES)
+    return workshop
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("order_id >=", "no_such_column >=", "no_such_column"),
+        ('("name", "Name")', '("name) from orders; drop table orders; --", "Name")', "fields[2]"),
+        ("{{ params.least }}", "{{ params.leest }}", "leest"),
+        ("{{ params.least }}", "{{ dss }}", 'Did you mean "ds"'),
+        ('"least": "0"', '"least": "0; drop table orders"', "where_clause"),
+        ('"least": "0"', '"least": "0) union select 1, current_user --"', "where_clause"),
+        ("{{ params.least }}", "{{ ''.__class__.__mro__ }}", "not allowed"),
+        ("order_id >=", "pg_read_file('/etc/passwd') is not null and order_id >=", "pg_read_file"),
+    ],
+)
+def test_a_view_that_cannot_be_is_refused_with_its_attribute(
+    orders: Workshop, old: str, new: str, reason: str
+) -> None:
+    orders.run("OrdersDatasetPipeline", "2026-11-14")
+    orders.write("orders.py", PIPELINES.replace(old, new))
+    outcome = orders.run("AllViewPipeline")
+    assert outcome.failed == 1
+    assert reason in str(outcome.error), str(outcome.error)
+    assert orders.chunk("all_orders", "2026-09").version == 0
+
+
+def test_an_alias_stays_a_name_whatever_is_in_it(orders: Workshop) -> None:
+    orders.run("OrdersDatasetPipeline", "2026-11-14")
+    evil = 'Na"me`; drop'
+    orders.write("orders.py", PIPELINES.replace('("name", "Name")', f"('name', {evil!r})"))
+    assert orders.run("AllViewPipeline").done == 1, orders.said
+    assert list(orders.rows("all_orders", "2026-09")[0]) == ["Order", evil]
