@@ -1,14 +1,13 @@
 """A hundred chunks through two jobs, a kill -9 in the middle, and nothing lost: `make demo`.
 
 It makes the folder demo-project anew, works in it with the real commands, counts what the scripts themselves
-wrote down, and leaves the folder to be played with. Any number that is wrong ends it with exit code 1.
+wrote down, goes on with pipelines (demo_pipelines.py) where there is Java, and leaves the folder to be played
+with. Any number that is wrong ends it with exit code 1.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -16,71 +15,22 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, NoReturn
 
-ROOT = Path(__file__).resolve().parent.parent
+from demo_pipelines import find_missing, run_pipelines
+from demo_project import ROOT, Demo, expect, fail, show
+
 FILES = ROOT / "examples" / "demo"
-COMMANDS = {"RunJob": "dataflow.cli.runjob", "dataflow": "dataflow.cli.main"}
 CHUNKS = 100
 KILL_AFTER = 25
 SPOILT = "42"
 
 
-class Demo:
-    """The project folder and the commands that are run in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.ledger = folder / "ledger.txt"
-        # A store or passphrase that this shell is set up for is none of the demo's business.
-        kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(("DATAFLOW_", "PASSKEY"))
-        }
-        path = os.pathsep.join([str(ROOT / "src"), *filter(None, [kept.get("PYTHONPATH")])])
-        self.environment = kept | {"PYTHONPATH": path}
-        self._step = 0
-
-    def step(self, text: str) -> None:
-        """The headline of the next step."""
-        self._step += 1
-        print(f"\n{self._step}. {text}", flush=True)
-
-    def start(self, line: str, **options: Any) -> subprocess.Popen[str]:
-        """Starts a command of ours, or any other, in the project folder."""
-        name, *arguments = shlex.split(line)
-        argv = [sys.executable, "-m", COMMANDS[name], *arguments] if name in COMMANDS else [name, *arguments]
-        return subprocess.Popen(argv, cwd=self.folder, env=self.environment, text=True, **options)
-
-    def run(self, line: str, exit_code: int = 0) -> str:
-        """Shows a command and runs it; gives what it wrote, which was to end with that exit code."""
-        print(f"   $ {line}")
-        process = self.start(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output, _ = process.communicate()
-        if process.returncode != exit_code:
-            fail(f"{line} ended with {process.returncode}, not {exit_code}:\n{output}")
-        return output
-
-    def ask(self, line: str) -> Any:
-        """What a reading command answers, without showing it."""
-        output = subprocess.PIPE
-        process = self.start(f"{line} --json", stdin=subprocess.DEVNULL, stdout=output)
-        answer, _ = process.communicate()
-        if process.returncode:
-            fail(f"{line} --json ended with {process.returncode}")
-        return json.loads(answer)
-
-    def list_recorded(self) -> list[tuple[str, str, int]]:
-        """What the scripts wrote down at their end: job, dataid and run id."""
-        if not self.ledger.exists():
-            return []
-        lines = [line.split() for line in self.ledger.read_text().splitlines()]
-        return [(job, dataid, int(run_id)) for job, dataid, run_id in lines]
-
-
 def main() -> int:
     """The whole demo; every step says what it shows."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "demo-project")
-    print("DataFlow demo: a hundred chunks through two jobs, a kill -9, and nothing lost.")
+    print(
+        "DataFlow demo: a hundred chunks through two jobs, a kill -9, and nothing lost. Then pipelines on Spark."
+    )
     demo = Demo(folder)
     make_project(demo)
     make_ready(demo)
@@ -89,7 +39,12 @@ def main() -> int:
     run_again(demo)
     spoil_one(demo)
     count(demo)
-    say_goodbye(demo)
+    missing = find_missing()
+    if missing:
+        print(f"\nSkipped: pipelines on Spark. {missing} Then: make demo")
+    else:
+        run_pipelines(demo)
+    say_goodbye(demo, has_pipelines=not missing)
     return 0
 
 
@@ -101,7 +56,8 @@ def make_project(demo: Demo) -> None:
     if demo.folder.exists() and not (demo.folder / "load-broken.sh").exists():
         fail(f"{demo.folder} is not a folder that this demo made. Move it away, or name another one.")
     shutil.rmtree(demo.folder, ignore_errors=True)
-    shutil.copytree(FILES, demo.folder)
+    shutil.copytree(FILES, demo.folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "examples" / "orders_api.py", demo.folder)
     (demo.folder / "raw").mkdir()
     for number in range(1, CHUNKS + 1):
         rows = "".join(f"{number}-{row},{row * number}\n" for row in range(1, 6))
@@ -204,12 +160,12 @@ def count(demo: Demo) -> None:
     expect(ends.total() == 2 * CHUNKS == len(accepted), f"{ends.total()} ends, {len(accepted)} accepted runs")
 
 
-def say_goodbye(demo: Demo) -> None:
+def say_goodbye(demo: Demo, has_pipelines: bool) -> None:
     """What is left behind, and what to try with it."""
     name = os.path.relpath(demo.folder)
     print(
         f"""
-{name} is left for you to edit: dataflow.toml, the scripts, the data, and the store in .dataflow.
+{name} is left for you to edit: dataflow.toml, scripts, pipelines, data, and the store in .dataflow.
 The next demo makes it anew, so copy it to keep it. Try:
 
    source .venv/bin/activate && cd {name}
@@ -220,27 +176,11 @@ The next demo makes it anew, so copy it to keep it. Try:
    dataflow ready orders 7 --again        a new raw file 7: extract, and then load, has it to do again
    dataflow journal --dataid {SPOILT}           every move of chunk {SPOILT}"""
     )
-
-
-def show(output: str, most: int = 3) -> None:
-    """What a command wrote; of a long output its end."""
-    lines = output.rstrip().splitlines()
-    if len(lines) > most:
-        print(f"   … {len(lines) - most} more lines before:")
-    for line in lines[-most:]:
-        print(f"   {line}".rstrip())
-
-
-def expect(is_so: bool, message: str) -> None:
-    """Ends the demo, loudly, if something is not as it must be."""
-    if not is_so:
-        fail(message)
-
-
-def fail(message: str) -> NoReturn:
-    """Ends the demo with exit code 1."""
-    print(f"\nThe demo failed: {message}", file=sys.stderr)
-    raise SystemExit(1)
+    if has_pipelines:
+        print(
+            """   dataflow pipeline list                 the pipelines, in pipelines/omis.py
+   python orders_api.py                   the API again; it says what to export before dataflow run …"""
+        )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def test_every_variable_is_documented() -> None:
 def test_no_page_names_a_variable_that_does_not_exist() -> None:
     known = {*VARIABLES, *OWN_VARIABLES, DEBUG, "DATAFLOW_CONN_", "DATAFLOW_"}
     named = {name for page in PAGES for name in re.findall(r"\bDATAFLOW_[A-Z_]*", page.read_text())}
-    assert named <= known
+    assert {name for name in named if not re.match("DATAFLOW_CONN_[A-Z]", name)} <= known
 
 
 def test_every_key_of_a_declared_dataset_is_documented() -> None:

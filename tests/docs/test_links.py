@@ -54,4 +54,6 @@ def test_the_changelog_says_what_is_not_released_yet() -> None:
 
 def test_the_pages_are_short() -> None:
     lengths = {name_of(page): len(page.read_text().splitlines()) for page in PAGES}
+    # The reference of all commands grows with them.
+    lengths.pop("docs/commands.md")
     assert not {name: lines for name, lines in lengths.items() if lines > 450}

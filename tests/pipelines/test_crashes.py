@@ -49,7 +49,9 @@ def run(orders: Project, failpoint: str = "") -> int:
 def list_ids(orders: Project) -> list[int]:
     [row] = orders.json("dataflow", "sql", "select location from chunk where location <> ''")
     frame = read_frame(str(orders.path / row["location"]))
-    return sorted(number for path in frame.files for number in pq.ParquetFile(path).read()["order_id"].to_pylist())
+    return sorted(
+        number for path in frame.files for number in pq.ParquetFile(path).read()["order_id"].to_pylist()
+    )
 
 
 @pytest.mark.parametrize("step", ["after_page", "after_stage", "after_publish", "before_finish"])

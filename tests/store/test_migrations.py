@@ -101,16 +101,21 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
     theirs.upgrade()
     for world in (World(Store(made, "op@desk"), None), World(Store(theirs, "op@desk"), None)):
         world.chain("raw", "clean")
-        world.ready("raw", "1")
+        world.ready("raw", "0", "1")
+        world.do("to_clean", "0")
+        world.poke("DROP TABLE chunk_version")
         for column in ("newest", "reach"):
             world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
     made._connection.execute("PRAGMA user_version = 1")
     with theirs._connect() as connection:
-        connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number = 2")
+        connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 1")
     made.close()
     for database in (SqliteDatabase(str(path)), PostgresDatabase(postgres_url, SCHEMA)):
         database.upgrade()
         world = World(Store(database, "op@desk"), None)
+        assert world.select("SELECT version, location FROM chunk_version") == [
+            (1, world.chunks("clean")[0].location)
+        ]
         assert world.drain("to_clean") == ["1"]
         world.close()
     theirs.close()

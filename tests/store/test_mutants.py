@@ -16,9 +16,10 @@ from tests.store.latest_mutants import COVER, COVER_LOCKS
 from tests.store.lock_mutants import LOCKS
 from tests.store.mutants import EVERYTHING, Mutant
 from tests.store.run_mutants import CLAIM, FINISH
+from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
 from tests.store.world import World, open_sqlite
 
-GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER]
+GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *VERSIONS]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
@@ -51,7 +52,9 @@ def list_conditions(sql: str) -> Iterator[str]:
         yield " ".join(found[1].split())
 
 
-@pytest.mark.parametrize("file", ["claim", "finish", "publish", "operate", "registration", "cover"])
+@pytest.mark.parametrize(
+    "file", ["claim", "finish", "publish", "operate", "registration", "cover", "versions"]
+)
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
     queries = Queries("plain", {})
     queries._load(file)
@@ -112,6 +115,6 @@ def test_the_guard_is_needed(mutant: Mutant) -> None:
     world.close()
 
 
-@pytest.mark.parametrize("mutant", [*LOCKS, *COVER_LOCKS], ids=str)
+@pytest.mark.parametrize("mutant", [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS], ids=str)
 def test_the_lock_is_needed(mutant: Mutant, postgres_world: World) -> None:
     go_wrong(mutant, postgres_world)

@@ -35,7 +35,7 @@ LEASE_SECONDS = 300.0
 PATIENCE_SECONDS = 30.0
 SCHEMA = "dataflow"
 TABLES = (
-    *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk"),
+    *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk_version", "chunk"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
 )
 STAGED = "/data/{dataset}/{dataid}/{run_id}"

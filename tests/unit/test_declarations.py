@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dataflow.config.declarations import Declarations, read_declarations, write_declarations
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.config.fields import parse_input
+from dataflow.config.settings import load_config
 from dataflow.errors import BadInput, ConfigError
 from dataflow.model.grain import Grain
 from dataflow.model.record import names_of
@@ -325,3 +326,31 @@ def test_any_text_is_a_span_or_bad_input(text: str) -> None:
         assert 0 <= parse_seconds(text) < math.inf
     except BadInput as error:
         assert "write it like" in str(error)
+
+
+PIPELINE_TABLES = """
+[connection.datasets_db]
+url = "postgresql://etl@db/datasets"
+anything = ["at", "all"]
+
+[spark]
+master = "local[2]"
+"""
+
+
+def test_tables_about_pipelines_are_left_to_those_who_need_them(tmp_path: Path) -> None:
+    (tmp_path / "dataflow.toml").write_text(PIPELINE_TABLES)
+    assert load_config(str(tmp_path), {}).environment == "dev"
+    assert read_declarations([str(tmp_path / "dataflow.toml")]).datasets == []
+
+
+def test_tables_about_pipelines_stand_only_in_the_project_file(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(PIPELINE_TABLES)
+    with pytest.raises(ConfigError, match="connection: is a setting of the worker; move it to"):
+        read_declarations([str(tmp_path / "other.toml")])
+
+
+def test_a_misspelt_table_about_pipelines_is_told_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "dataflow.toml").write_text("[sparc]\n")
+    with pytest.raises(ConfigError, match="spark"):
+        load_config(str(tmp_path), {})

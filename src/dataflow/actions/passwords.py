@@ -22,6 +22,11 @@ def bound_to(dataset: str) -> str:
     return f"dataset:{dataset}"
 
 
+def bound_to_connection(name: str) -> str:
+    """What the record of a connection of pipelines is bound to."""
+    return f"connection:{name}"
+
+
 def open_store_password(config: Config, get_passphrase: Callable[[], str]) -> str | None:
     """The password of the store itself, in plain or decrypted; None if it needs none, or has it elsewhere."""
     if config.store_password is not None or config.store_password_record is None:

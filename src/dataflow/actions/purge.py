@@ -32,16 +32,20 @@ def purge(store: Store, older_than_seconds: float, log_dir: str, context_dir: st
 
     Each work's last run stays, and so does every file of a live run.
     """
-    # The store's clock, not this machine's: it wrote the times that are compared.
-    now = store.find("reading.now")
-    assert now is not None
-    before = float(now[0]) - older_than_seconds
+    before = cutoff(store, older_than_seconds)
     live = store.list_runs(MANY, outcome="RUNNING")
     runs, claimants = {str(run.run_id) for run in live}, {run.claimant for run in live}
     rows = store.purge(utc_text(before))
     logs = _purge_files(log_dir, before, lambda name: _is_log(name, runs))
     contexts = _purge_files(context_dir, before, lambda name: _is_context(name, claimants))
     return PurgeResult(rows, logs, contexts)
+
+
+def cutoff(store: Store, older_than_seconds: float) -> float:
+    """The moment before which all is old, by the store's clock: it wrote the times that are compared."""
+    now = store.find("reading.now")
+    assert now is not None
+    return float(now[0]) - older_than_seconds
 
 
 def _is_log(name: str, live: set[str]) -> bool:

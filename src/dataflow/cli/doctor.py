@@ -25,6 +25,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--repair", action="store_true", help="count anew the inputs of work where the count is wrong"
     )
+    parser.add_argument(
+        "--spark", action="store_true", help="look at Spark, too, with a task on every executor it has"
+    )
     add_json_option(parser)
     parser.set_defaults(call=doctor)
 
@@ -37,6 +40,8 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
             f"Counted anew: {', '.join(mended)}" if mended else "Nothing to repair: all counts are right."
         )
     findings = list(list_findings(context))
+    if args.spark:
+        findings += list_spark_findings(context)
     show_rows([{name: getattr(found, name) for name in COLUMNS} for found in findings], COLUMNS, args.json)
     return 1 if any(found.level == PROBLEM for found in findings) else 0
 
@@ -56,6 +61,24 @@ def list_findings(context: Context) -> Iterator[Finding]:
         yield Finding("store", PROBLEM, str(error), _way_out(error))
         return
     yield from examine(store, config, is_gone)
+
+
+def list_spark_findings(context: Context) -> Iterator[Finding]:
+    """What is to be said about Spark; that its packages are missing is a finding, too."""
+    try:
+        from dataflow.pipelines.examining import examine_spark
+        from dataflow.pipelines.settings import PipelineSettings
+    except ImportError as error:
+        text = f"Pipelines need packages that are not installed ({error})"
+        yield Finding("spark", PROBLEM, text, "pip install 'dataflow-runjob[spark]'")
+        return
+    config = context.config
+    try:
+        settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
+    except DataFlowError as error:
+        yield Finding("spark", PROBLEM, str(error), "dataflow doctor --spark")
+        return
+    yield from examine_spark(config, settings, context.environ)
 
 
 def _way_out(error: DataFlowError) -> str:

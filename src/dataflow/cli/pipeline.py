@@ -1,4 +1,4 @@
-"""`dataflow pipeline list|show|plan|run|preview`, and `dataflow run` of a pipeline."""
+"""`dataflow pipeline list|run`, and `dataflow run` of a pipeline; the other words are in pipeline_show."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from dataflow.cli.pipeline_show import add_words
 from dataflow.config.project import get_working_dir
 from dataflow.errors import ConfigError, UsageError
 
@@ -29,6 +30,7 @@ def add_parser(subparsers: Any) -> None:
     one = words.add_parser("list", help="all pipelines of the project, and what is wrong with their files")
     one.add_argument("--json", action="store_true", help="as JSON")
     one.set_defaults(call=list_pipelines)
+    add_words(words)
     run = words.add_parser("run", help="do the next interval of a pipeline (the same as dataflow run NAME)")
     run.add_argument("name", metavar="NAME", help="the name of the class")
     run.add_argument("--drain", action="store_true", help="go on until nothing is claimable")

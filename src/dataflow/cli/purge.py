@@ -1,8 +1,9 @@
-"""`dataflow purge`: history, logs and context files older than a span are deleted."""
+"""`dataflow purge`: history, logs, context files and replaced versions older than a span are deleted."""
 
 from __future__ import annotations
 
 from dataflow.actions.purge import purge
+from dataflow.actions.retention import retain
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.config.durations import parse_seconds
 from dataflow.errors import BadInput
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Adds `purge`."""
     text = (
-        "Deletes ended runs, journal lines, run logs and left-over context files older than a span. The last "
-        "run of each work stays, and what is published is not touched."
+        "Deletes ended runs, journal lines, logs and left-over context files older than a span; in the lake "
+        "the versions that were replaced longer ago, and what ended runs left. The last run of each work "
+        "stays, and what is published, written or read by a run is not touched."
     )
     parser = subparsers.add_parser("purge", help="delete old history", description=text)
     parser.add_argument("--older-than", required=True, metavar="SPAN", help="such as 90d")
@@ -33,11 +35,18 @@ def purge_history(args: argparse.Namespace, context: Context) -> int:
         seconds = parse_seconds(args.older_than)
     except BadInput as error:
         raise BadInput(f"--older-than: {error}") from error
-    if not may_go_on(f"Delete all history and logs older than {args.older_than}?", args.yes):
+    question = f"Delete all history, logs and replaced versions in the lake older than {args.older_than}?"
+    if not may_go_on(question, args.yes):
         return 1
-    result = purge(context.store, seconds, context.config.log_dir, context.config.context_dir)
+    config = context.config
+    retained = retain(context.store, seconds, config.project_dir, config.log_dir)
+    result = purge(context.store, seconds, config.log_dir, config.context_dir)
     context.say(
-        f"{result.rows:,} runs and journal lines, {result.logs:,} logs and {result.contexts:,} context files "
-        "deleted."
+        f"{result.rows:,} runs and journal lines, {result.logs + retained.logs:,} logs and "
+        f"{result.contexts:,} context files deleted."
     )
+    if retained.versions or retained.folders:
+        context.say(
+            f"{retained.versions:,} replaced versions and {retained.folders:,} folders of ended runs deleted."
+        )
     return 0

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from dataflow.actions.passwords import STORE, bound_to, decrypt_password, encrypt_password
+from dataflow.actions.passwords import (
+    STORE,
+    bound_to,
+    bound_to_connection,
+    decrypt_password,
+    encrypt_password,
+)
 from dataflow.actions.rotate import rotate
 from dataflow.cli.asking import read_secret, refuse_secret_argument
+from dataflow.config.problems import Problems
+from dataflow.config.project import PROJECT_FILE
+from dataflow.config.toml_file import load_toml
 from dataflow.errors import SecretError, StoreMissing, UsageError
 from dataflow.secrets.cipher import decrypt, encrypt
 from dataflow.secrets.passphrase import get_passphrase
@@ -25,11 +35,14 @@ def add_parser(subparsers: Any) -> None:
     words = parser.add_subparsers(dest="word", required=True, metavar="encrypt|decrypt|rotate")
     text = (
         "Reads a password from stdin, or asks for it, and prints the record to put under encryptedpass of "
-        "the dataset, or (without --dataset) under store_encryptedpass of dataflow.toml."
+        "the dataset or connection, or (without either) under store_encryptedpass of dataflow.toml."
     )
     encrypting = words.add_parser("encrypt", description=text)
     encrypting.add_argument(
         "--dataset", metavar="NAME", help="the only dataset that the record will open for"
+    )
+    encrypting.add_argument(
+        "--connection", metavar="NAME", help="the only connection of pipelines that the record will open for"
     )
     encrypting.set_defaults(call=encrypt_one)
     decrypting = words.add_parser("decrypt", description="Prints a dataset's password; that is journalled.")
@@ -51,9 +64,13 @@ def add_parser(subparsers: Any) -> None:
 def encrypt_one(args: argparse.Namespace, context: Context) -> int:
     """Prints the record of one password."""
     _refuse_arguments(args)
+    if args.dataset is not None and args.connection is not None:
+        raise UsageError("a record opens for one thing: give --dataset or --connection, not both.")
     passphrase = context.passphrase()
     password = read_secret("password")
-    if args.dataset is None:
+    if args.connection is not None:
+        print(encrypt(password, passphrase, bound_to_connection(args.connection)))
+    elif args.dataset is None:
         print(encrypt(password, passphrase, STORE))
     else:
         print(_encrypt_for(context, args.dataset, password, passphrase))
@@ -88,6 +105,7 @@ def rotate_all(args: argparse.Namespace, context: Context) -> int:
         raise SecretError("The new passphrase is the present one; nothing was changed. Choose another.")
     result = rotate(context.store, old, new)
     _show_store_record(context, old, new)
+    _show_connection_records(context, old, new)
     for name, reason in result.left:
         context.say(f"Left as it was: dataset {name}. {reason}")
     context.say(
@@ -104,6 +122,17 @@ def _show_store_record(context: Context, old: str, new: str) -> None:
             "The store's own password, under the new passphrase; put this into the file it stands in:"
         )
         print(encrypt(decrypt(record, old, STORE), new, STORE))
+
+
+def _show_connection_records(context: Context, old: str, new: str) -> None:
+    """So do those of the connections that pipelines have."""
+    path = os.path.join(context.config.project_dir, PROJECT_FILE)
+    tables = load_toml(path, Problems()).get("connection", {}) if os.path.exists(path) else {}
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if isinstance(table, dict) and isinstance(record := table.get("encryptedpass"), str):
+            bound = bound_to_connection(name)
+            context.say(f"The password of connection {name}, under the new passphrase; put this into {path}:")
+            print(encrypt(decrypt(record, old, bound), new, bound))
 
 
 def _refuse_arguments(args: argparse.Namespace) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dataflow.config.fields import Reader
 
 TABLES = ("dataset", "job")
+PIPELINE_TABLES = ("connection", "spark")
+"""Tables of dataflow.toml that only pipelines read; what is in them is not looked at here."""
 
 DATASET_KEYS: dict[str, Reader] = {
     **dict.fromkeys(("hostname", "database", "schemaname", "tablename", "username"), fields.read_text),
@@ -129,12 +131,14 @@ def _tables(path: str, document: dict[str, Any], kind: str, problems: Problems) 
 def _refuse_other_keys(path: str, document: dict[str, Any], problems: Problems) -> None:
     is_project_file = os.path.basename(path) == PROJECT_FILE
     for key in document:
-        if key in TABLES or (key in SETTINGS and is_project_file):
+        is_local = key in SETTINGS or key in PIPELINE_TABLES
+        if key in TABLES or (is_local and is_project_file):
             continue
-        if key in SETTINGS:
+        if is_local:
             problems.add(f"{path}: {key}", f"is a setting of the worker; move it to {PROJECT_FILE}")
         else:
-            problems.add(f"{path}: {key}", f"is unknown. {suggestion(key, (*SETTINGS, *TABLES))}")
+            known = (*SETTINGS, *TABLES, *PIPELINE_TABLES)
+            problems.add(f"{path}: {key}", f"is unknown. {suggestion(key, known)}")
 
 
 def _read_table(

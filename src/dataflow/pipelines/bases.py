@@ -21,7 +21,7 @@ class DatasetPipeline:
     source_url: str = ""
     """The first page of an HTTP API."""
     source: Any = None
-    """Instead of source_url: what `http`, `files` or `table` of dataflow.sources gives."""
+    """Instead of source_url: what `http`, `files` or `table` of dataflow.pipelines.sources gives."""
     target_db: str = "lake"
     """The connection the rows go to."""
     target_schema: str = "public"
@@ -80,3 +80,29 @@ class ViewPipeline:
     retry_delay_seconds: float = 60.0
 
     checks: Sequence[Any] = ()
+
+
+class Job:
+    """What `@dataflow.job(…)` takes: a function that is given a run, and the datasets it reads and writes."""
+
+    inputs: Sequence[Any] = ()
+    """Datasets by name, `orders:latest` and `orders:previous` too, or the classes of their pipelines."""
+    outputs: Sequence[str] = ()
+    """The datasets it writes, with run.write."""
+    name: str = ""
+    """The job's name; the function's if it is empty."""
+
+    schedule: str = ""
+    """Empty: it runs when its inputs are there, for each of their dataids."""
+    start_date: datetime | str | None = None
+    """When the first interval begins; without a schedule, the first dataid."""
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = "UTC"
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+
+    mode: str = "partition"
+    """`partition`: each dataid has its own rows; `snapshot`: each has all of them."""
+    target_db: str = "lake"
+    """The connection the outputs go to: a lake."""

@@ -6,10 +6,18 @@ from collections.abc import Mapping
 
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition, define_dataset, define_view
+from dataflow.pipelines.definitions import (
+    DatasetDefinition,
+    JobDefinition,
+    ViewDefinition,
+    define_dataset,
+    define_job,
+    define_view,
+)
 from dataflow.pipelines.loader import FOLDER, load_project
 
-Definition = DatasetDefinition | ViewDefinition
+Definition = DatasetDefinition | ViewDefinition | JobDefinition
+"""A pipeline, or a Python job beside them."""
 
 
 class Catalog:
@@ -31,6 +39,11 @@ class Catalog:
             if found.kind == "view":
                 with self._noting():
                     self._add(define_view(found, datasets))
+        by_class = {name: definition.dataset for name, definition in self.definitions.items()}
+        for found in project.found:
+            if found.kind == "job":
+                with self._noting():
+                    self._add(define_job(found, by_class))
 
     def get(self, name: str) -> Definition:
         """A pipeline by its class name; UnknownName with the nearest and what is wrong with the files."""
@@ -44,11 +57,12 @@ class Catalog:
 
     def _add(self, definition: Definition) -> None:
         for other in self.definitions.values():
-            if other.dataset == definition.dataset:
-                raise BadInput(
-                    f"{definition.place}: {definition.job} makes {definition.dataset}, which {other.job} "
-                    f"makes already ({other.place}). Give one of them another name."
-                )
+            for dataset in list_outputs(definition):
+                if dataset in list_outputs(other):
+                    raise BadInput(
+                        f"{definition.place}: {definition.job} makes {dataset}, which {other.job} "
+                        f"makes already ({other.place}). Give one of them another name."
+                    )
         if definition.job in self.definitions:
             other = self.definitions[definition.job]
             raise BadInput(
@@ -58,6 +72,11 @@ class Catalog:
 
     def _noting(self) -> _Noting:
         return _Noting(self.problems)
+
+
+def list_outputs(definition: Definition) -> tuple[str, ...]:
+    """The datasets that a pipeline or a job makes."""
+    return definition.outputs if isinstance(definition, JobDefinition) else (definition.dataset,)
 
 
 class _Noting:

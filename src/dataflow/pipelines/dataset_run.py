@@ -14,6 +14,7 @@ from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.feeding import Feeder
 from dataflow.pipelines.intervals import Span, interval_of
 from dataflow.pipelines.judgement import Judgement
+from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.reading import Reading
 from dataflow.pipelines.rejects import REJECTS, write_rejects
 from dataflow.pipelines.shape.inference import infer_fields
@@ -69,7 +70,7 @@ class DatasetRun:
     def cancel(self) -> None:
         """Ends fetching and the run's Spark jobs."""
         self._stop.set()
-        self._facilities.session().interruptTag(self._tag)
+        self._facilities.interrupt()
 
     def clean_up(self) -> None:
         """Removes what was fetched, once it is published."""
@@ -91,6 +92,7 @@ class DatasetRun:
             source.close(str(error))
             raise
         self._facilities.progress.show("publishing", self._pages, judgement.rows)
+        refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged(), judgement.list_rejects())
         failpoints.reach("after_publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)

@@ -5,15 +5,18 @@ Nothing here reads files, the store or the network.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
+from dataflow.actions.dataset_rules import check_name
 from dataflow.errors import BadInput
 from dataflow.model.clock import zone
 from dataflow.model.cron import ONCE, canonical_expression
 from dataflow.model.interval_starts import interval_starts
-from dataflow.model.record import record
+from dataflow.model.mapping import LATEST, SAME, parse_mapping
+from dataflow.model.record import record, replace
+from dataflow.model.records import JobInput
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines import bases
 from dataflow.pipelines.loader import Found
@@ -88,6 +91,25 @@ class ViewDefinition:
     place: str
 
 
+@record
+class JobDefinition:
+    """A Python job: a function that reads and writes datasets of the lake."""
+
+    job: str
+    function: Callable[..., object]
+    inputs: tuple[JobInput, ...]
+    outputs: tuple[str, ...]
+    mode: str
+    target: str
+    timing: Timing  # its schedule is "" for a job that only its inputs call for
+    place: str
+
+    @property
+    def dataset(self) -> str:
+        """Its outputs, as a table shows them."""
+        return ", ".join(self.outputs)
+
+
 def define_dataset(found: Found) -> DatasetDefinition:
     """The definition of a dataset pipeline's class; BadInput naming the attribute if there is none."""
     get = _Attributes(found, bases.DatasetPipeline)
@@ -141,6 +163,32 @@ def define_view(found: Found, datasets: Mapping[str, DatasetDefinition]) -> View
     )
 
 
+def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
+    """That of a function marked as a job; `datasets` are those of the project's classes, by class name."""
+    get = _Attributes(replace(found, thing=found.thing.dataflow_job), bases.Job)
+    name = get.text("name") or found.name
+    if not name.isidentifier():
+        raise get.wrong("name", f"is {quoted(name)}; it must be a name as Python writes them")
+    inputs = tuple(_input(get, item, datasets) for item in get.items("inputs"))
+    outputs = tuple(get.items("outputs"))
+    with get.saying("outputs"):
+        for output in outputs:
+            check_name("dataset", output if isinstance(output, str) else repr(output))
+    timing = _job_timing(get)
+    if not timing.schedule and all(item.mapping == LATEST for item in inputs):
+        raise get.wrong("inputs", "name nothing that would ever start it. Give one not latest, or a schedule")
+    return JobDefinition(
+        job=name,
+        function=found.thing,
+        inputs=inputs,
+        outputs=outputs,
+        mode=get.one_of("mode", MODES),
+        target=get.text("target_db") or LAKE,
+        timing=timing,
+        place=get.place,
+    )
+
+
 class _Attributes:
     """The attributes of one class, with the defaults of its base and errors that name the place."""
 
@@ -179,6 +227,13 @@ class _Attributes:
         if value not in known:
             raise self.wrong(name, f"is {quoted(value)}; it must be one of {', '.join(known)}")
         return value
+
+    def items(self, name: str) -> list[Any]:
+        """What a list or a tuple holds."""
+        value = self(name)
+        if not isinstance(value, (list, tuple)):
+            raise self.wrong(name, f'must be a list, such as ["orders"], and is {quoted(repr(value))}')
+        return list(value)
 
     def checks(self) -> tuple[Check, ...]:
         """The declared checks."""
@@ -256,10 +311,33 @@ def _rejects(get: _Attributes) -> RejectPolicy:
     raise get.wrong("rejects", 'must be "fail" or {"quarantine": N}, N being rows, or a share below 1')
 
 
-def _timing(get: _Attributes) -> Timing:
+def _input(get: _Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
+    """An input from `orders`, `orders:latest`, or the class of a pipeline."""
+    text = getattr(item, "__name__", item)
+    if not isinstance(text, str):
+        raise get.wrong("inputs", f"holds {quoted(repr(item))}, which is no name of a dataset")
+    name, _, mapping = text.partition(":")
+    with get.saying("inputs"):
+        return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))
+
+
+def _job_timing(get: _Attributes) -> Timing:
+    """The timing of a job, which may have no schedule; its start is a dataid then."""
+    if get.text("schedule"):
+        return _timing(get, "schedule")
+    for name in ("end_date", "catchup"):
+        if get(name):
+            raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
+    start = get("start_date")
+    text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
+    retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
+    return Timing("", get.text("timezone"), text, "", False, retries, float(delay))
+
+
+def _timing(get: _Attributes, attribute: str = "schedule_interval") -> Timing:
     timezone = get.text("timezone")
-    with get.saying("schedule_interval"):
-        expression = canonical_expression(get.text("schedule_interval"))
+    with get.saying(attribute):
+        expression = canonical_expression(get.text(attribute))
     start, end = (_moment_text(get, name, expression, timezone) for name in ("start_date", "end_date"))
     retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
     return Timing(expression, timezone, start, end, bool(get("catchup")), retries, float(delay))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dataflow.config.project import STATE_FOLDER
 from dataflow.model.url_text import percent_encode
-from dataflow.pipelines.spark.session import start_session
+from dataflow.pipelines.spark.session import count_slots, end_session, find_ui, new_session, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.pipelines.settings import PipelineSettings
     from dataflow.store.store import Store
+
+
+MOST_COPIED = 1_000_000
+"""So much of what Spark said during a run, in bytes, is kept in the run's log."""
 
 
 class Progress(Protocol):
@@ -44,6 +48,10 @@ class Facilities:
         self.environ, self.constants = surroundings
         self.progress = progress
         self._session: SparkSession | None = None
+        self._child: SparkSession | None = None
+        self._run: Run | None = None
+        self._said_before = 0
+        self._slots = 0
         self._lock = threading.Lock()
 
     @property
@@ -51,20 +59,56 @@ class Facilities:
         """Where Spark and its Java write."""
         return os.path.join(self.config.log_dir, f"spark-{os.getpid()}.log")
 
+    def begin(self, run: Run) -> None:
+        """From here on the session is a child of this run's own, and what Spark says belongs to it."""
+        with self._lock:
+            self._end_child()
+            self._run = run
+            self._said_before = os.path.getsize(self.spark_log) if os.path.exists(self.spark_log) else 0
+            if self._session is not None:
+                self._announce(self._session)
+
     def session(self) -> SparkSession:
-        """The worker's session, or a child of it for the run."""
+        """The session of the run that has begun; the worker's own before any has."""
         with self._lock:
             if self._session is None:
                 self.progress.show("starting Spark")
                 self._session = start_session(self.settings.spark, self.spark_log)
-            return self._session
+                self._announce(self._session)
+            if self._run is None:
+                return self._session
+            if self._child is None:
+                self._child = new_session(self._session)
+            return self._child
+
+    def interrupt(self) -> None:
+        """Ends whatever the run has under way on Spark; from another thread."""
+        with self._lock:
+            if self._child is not None:
+                self._child.interruptAll()
+
+    def keep_spark_log(self, run: Run) -> None:
+        """Adds what Spark has said since the run began to the run's log."""
+        try:
+            with open(self.spark_log, "rb") as file:
+                length = file.seek(0, os.SEEK_END)
+                file.seek(max(self._said_before, length - MOST_COPIED))
+                said = file.read().decode(errors="replace").strip()
+        except FileNotFoundError:
+            return
+        if said:
+            self.log(run, f"\nWhat Spark said meanwhile ({self.spark_log}):\n{said}")
 
     @property
     def streams(self) -> int:
         """How many tasks work side by side on what arrives."""
         limit = self.environ.get("INGEST_TASK_CONCURRENCY", "")
-        cores = os.cpu_count() or 1
-        return max(1, int(limit)) if limit.isdecimal() else max(1, cores)
+        if limit.isdecimal():
+            return max(1, int(limit))
+        if self.settings.spark.is_local:
+            return os.cpu_count() or 1
+        self._slots = self._slots or count_slots(self.session())
+        return self._slots
 
     def staging_folder(self, run: Run, run_id: int) -> str:
         """Where a run of this work keeps what it fetches."""
@@ -91,6 +135,24 @@ class Facilities:
 
     def close(self) -> None:
         """Ends the session, if there is one."""
-        if self._session is not None:
-            self._session.stop()
-            self._session = None
+        with self._lock:
+            self._end_child()
+            if self._session is not None:
+                self._session.stop()
+                self._session = None
+
+    def _announce(self, session: SparkSession) -> None:
+        if self._run is None:
+            return
+        self.log(
+            self._run,
+            f"Spark {session.version} at {self.settings.spark.place}; it writes to {self.spark_log}",
+        )
+        if ui := find_ui(session):
+            self.log(self._run, f"Spark UI: {ui}")
+            self.progress.show(f"Spark UI: {ui}")
+
+    def _end_child(self) -> None:
+        if self._child is not None:
+            end_session(self._child)
+            self._child = None

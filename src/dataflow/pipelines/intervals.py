@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 
 from dataflow.errors import BadInput
@@ -21,6 +22,9 @@ class Span:
     start: datetime
     end: datetime
 
+    def __iter__(self) -> Iterator[datetime]:
+        return iter((self.start, self.end))
+
 
 def interval_of(timing: Timing, dataid: str) -> Span:
     """The interval whose dataid this is; BadInput when the schedule has none of that name."""
@@ -35,6 +39,16 @@ def interval_of(timing: Timing, dataid: str) -> Span:
             f"{quoted(dataid)} is no interval of the schedule {timing.schedule}; the nearest is {found}."
         )
     return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
+
+
+def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
+    """The interval of a dataid that no schedule has made; None for a grain that is not of time."""
+    tz = clock.zone(timezone)
+    if grain in (Grain.TEXT, Grain.SEQUENCE):
+        return None
+    if grain is Grain.HOURLY:
+        return Span(*clock.hour_interval(dataid, tz))
+    return Span(*clock.period_interval(dataid, grain, tz))
 
 
 def _moment_in(expression: str, dataid: str, tz: tzinfo) -> float:

@@ -67,7 +67,7 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
             code = _compile(path, os.path.join(FOLDER, name), problems)
             if code is not None:
                 waiting[path] = code
-    with _importable(project_dir):
+    with importable(project_dir):
         try:
             constants = load_constants(project_dir, environ)
         except ConfigError as error:
@@ -110,7 +110,7 @@ def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterato
             continue
         kind = _kind_of(name, thing)
         if kind:
-            yield Found(kind, getattr(thing, "__name__", name), thing, shown, _line_of(thing))
+            yield Found(kind, getattr(thing, "__name__", name), thing, shown, _line_of(thing, name, path))
 
 
 def _kind_of(name: str, thing: Any) -> str:
@@ -123,17 +123,15 @@ def _kind_of(name: str, thing: Any) -> str:
     return "view" if "ViewPipeline" in name else ""
 
 
-def _line_of(thing: Any) -> int:
+def _line_of(thing: Any, name: str, path: str) -> int:
     code = getattr(getattr(thing, "__wrapped__", thing), "__code__", None)
     line = code.co_firstlineno if code is not None else vars(thing).get("__firstlineno__")
     if line is not None:
         return int(line)
-    import inspect  # a class of Python before 3.13 knows its line only through its source
-
-    try:
-        return inspect.getsourcelines(thing)[1]
-    except (OSError, TypeError):
-        return 1
+    # A class of Python before 3.13 does not know its line, and inspect looks only into imported modules.
+    with open(path, "rb") as file:
+        nodes = ast.walk(ast.parse(file.read(), path))
+    return next((node.lineno for node in nodes if isinstance(node, ast.ClassDef) and node.name == name), 1)
 
 
 def _compile(path: str, shown: str, problems: list[Problem]) -> Any:
@@ -188,7 +186,7 @@ def _undefined(path: str, error: NameError) -> Problem:
 
 
 @contextmanager
-def _importable(project_dir: str) -> Iterator[None]:
+def importable(project_dir: str) -> Iterator[None]:
     """Lets the files import modules of the project."""
     sys.path.insert(0, project_dir)
     try:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dataflow.actions.locations import MANIFEST
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.schedule import grain_of, parse_schedule
-from dataflow.pipelines.definitions import DatasetDefinition, Timing, ViewDefinition
+from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Timing, ViewDefinition
+from dataflow.pipelines.job_datasets import lake_location, list_job_datasets, producers_first
 from dataflow.pipelines.settings import Connection
 from dataflow.store.registration import calendar_name
 
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
+    from dataflow.actions.registry import Draft, Registry
+    from dataflow.pipelines.catalog import Definition as Registered
     from dataflow.pipelines.settings import PipelineSettings
     from dataflow.store.store import Store
 
@@ -27,18 +29,28 @@ LEASE_SECONDS = 300.0
 
 
 def register_pipelines(
-    store: Store, definitions: Iterable[Definition], settings: PipelineSettings
+    store: Store, definitions: Iterable[Registered], settings: PipelineSettings
 ) -> list[Change]:
     """Registers jobs and datasets of these pipelines in one transaction; what is as it was is not touched."""
-    datasets, jobs = [], []
+    in_order = producers_first(list(definitions))
+    return register(store, lambda registry: _draft(registry, in_order, settings))
+
+
+def _draft(registry: Registry, definitions: list[Registered], settings: PipelineSettings) -> Draft:
+    datasets: dict[str, Dataset] = {}
     for definition in definitions:
-        datasets.append(dataset_of(definition, settings.get_place(definition.target)))
-        jobs.append(job_of(definition))
-    return register(store, lambda registry: registry.draft(datasets, jobs, may_be_over=True))
+        place = settings.get_place(definition.target)
+        if isinstance(definition, JobDefinition):
+            made = list_job_datasets(definition, place, registry.datasets | datasets)
+        else:
+            made = [dataset_of(definition, place)]
+        datasets |= {dataset.name: dataset for dataset in made}
+    jobs = [job_of(definition) for definition in definitions]
+    return registry.draft(datasets.values(), jobs, may_be_over=True)
 
 
 def call_for(store: Store, job: str, dataid: str) -> str:
-    """Has a pipeline's schedule give an interval, whether it would by itself or not; gives its dataid as it is written."""
+    """Has a schedule give an interval, whether it would by itself or not; gives its canonical dataid."""
     plan = get_plan(store, job)
     grain = Grain(plan.grain)
     dataid = canonical_dataid(dataid, grain, plan.timezone)
@@ -68,18 +80,22 @@ def dataset_of(definition: Definition, connection: Connection) -> Dataset:
 def location_of(definition: Definition, connection: Connection) -> str:
     """Where each run's result is; {run_id} in it, as no run writes over what another has published."""
     if connection.is_lake:
-        return f"{connection.folder}/{{dataset}}/dataid={{encoded_dataid}}/{{run_id}}/{MANIFEST}"
+        return lake_location(connection)
     return f"postgresql://{connection.name}/{definition.schema}.{definition.dataset}?run={{run_id}}"
 
 
-def job_of(definition: Definition) -> Job:
+def job_of(definition: Registered) -> Job:
     """The job a pipeline is."""
-    reads = definition.reads if isinstance(definition, ViewDefinition) else ()
+    if isinstance(definition, JobDefinition):
+        inputs, outputs = definition.inputs, definition.outputs
+    else:
+        reads = definition.reads if isinstance(definition, ViewDefinition) else ()
+        inputs, outputs = tuple(JobInput(name, "latest") for name in reads), (definition.dataset,)
     timing: Timing = definition.timing
     return Job(
         definition.job,
-        inputs=tuple(JobInput(name, "latest") for name in reads),
-        outputs=(definition.dataset,),
+        inputs=inputs,
+        outputs=outputs,
         schedule=timing.schedule,
         start=timing.start,
         end=timing.end,

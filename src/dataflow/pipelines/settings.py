@@ -3,6 +3,8 @@
 [connection.datasets_db]                     [spark]
 url = "postgresql://etl@dbhost/datasets"     master = "local[*]"        # or remote = "sc://host:15002"
 encryptedpass = "…"                          options = { "spark.driver.memory" = "2g" }
+                                             shared_files = true        # all machines see this folder
+                                             copy_on_driver = true      # tasks do not reach the databases
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from dataflow.secrets.cipher import decrypt
 LAKE = "lake"
 DEFAULT_LAKE = "lake"
 CONNECTION_KEYS = ("url", "encryptedpass", "password_variable")
-SPARK_KEYS = ("master", "remote", "options", "shared_files")
+SPARK_KEYS = {"master": str, "remote": str, "options": dict, "shared_files": bool, "copy_on_driver": bool}
+KINDS = {str: "a text", bool: "true or false", dict: "a table"}
 
 
 @record
@@ -62,10 +65,9 @@ class PipelineSettings:
         problems.raise_if_any()
         self._declared = _tables(path, document.get("connection", {}))
         self.spark = _spark(path, document.get("spark", {}))
-        self.shared_files = bool(document.get("spark", {}).get("shared_files", False))
 
     def get_connection(self, name: str) -> Connection:
-        """A connection by name, with its password; ConfigError if there is none, or its password is missing."""
+        """A connection by name, with its password; ConfigError if either is missing."""
         place = self.get_place(name)
         if place.password is None and name in self._declared and not self._find_variable(name):
             return Connection(name, place.url, self._find_password(name, self._declared[name]))
@@ -105,8 +107,8 @@ def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
     found = _connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
     if found.password is not None:
         raise ConfigError(
-            f"{PROJECT_FILE}: connection.{name}.url holds a password. Take it out and give its encrypted form: "
-            f"dataflow secret encrypt --connection {name}"
+            f"{PROJECT_FILE}: connection.{name}.url holds a password. Take it out and give its encrypted "
+            f"form: dataflow secret encrypt --connection {name}"
         )
     return found
 
@@ -150,10 +152,17 @@ def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:
 def _spark(path: str, found: Any) -> SparkSettings:
     if not isinstance(found, dict):
         raise ConfigError(f"{path}: spark must be a table.")
-    for key in found:
+    for key, value in found.items():
         if key not in SPARK_KEYS:
             raise ConfigError(f"{path}: spark.{key}: there is no such key.{did_you_mean(key, SPARK_KEYS)}")
+        if not isinstance(value, SPARK_KEYS[key]):
+            raise ConfigError(f"{path}: spark.{key} must be {KINDS[SPARK_KEYS[key]]}.")
     if "master" in found and "remote" in found:
         raise ConfigError(f"{path}: spark has both master and remote. Keep one of them.")
-    options = {str(name): str(value) for name, value in dict(found.get("options", {})).items()}
-    return SparkSettings(found.get("master", "local[*]"), found.get("remote", ""), options)
+    options = {name: _option(value) for name, value in found.get("options", {}).items()}
+    return SparkSettings(**{**found, "options": options})
+
+
+def _option(value: Any) -> str:
+    """As Spark writes it: TOML's true is `true`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from dataflow.model.dataid import sort_key
@@ -15,6 +16,7 @@ from dataflow.pipelines.spark.frames import count_bad_rows
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.postgres.target import PostgresTarget
 
 
 def destination_of(claimed: ClaimedRun, dataset: str) -> Destination:
@@ -23,6 +25,20 @@ def destination_of(claimed: ClaimedRun, dataset: str) -> Destination:
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
     key = sort_key(claimed.dataid, Grain(output.grain))
     return Destination(dataset, claimed.dataid, key, claimed.run_id, output.mode, " ".join(pins))
+
+
+def find_last_rows(claimed: ClaimedRun, dataset: str, facilities: Facilities) -> int | None:
+    """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
+    where = destination_of(claimed, dataset)
+    outputs = claimed.prepared.plan.outputs
+    row = facilities.store.find(
+        "reading.last_rows",
+        dataset_id=next(item.dataset_id for item in outputs if item.dataset.name == dataset),
+        dataid=where.dataid,
+        sort_key=where.sort_key,
+        is_snapshot=where.mode == "snapshot",
+    )
+    return int(row[0]) if row else None
 
 
 def lake_target(
@@ -53,7 +69,8 @@ def view_target(
         make_view_target,  # only those who write to it need its driver
     )
 
-    return make_view_target(connection, definition, fields, destination, facilities.streams)
+    target = make_view_target(connection, definition, fields, destination, facilities.streams)
+    return _reached(target, claimed, facilities)
 
 
 def dataset_target(
@@ -69,4 +86,14 @@ def dataset_target(
         make_table_target,  # only those who write to it need its driver
     )
 
-    return make_table_target(connection, definition, fields, destination, facilities.streams)
+    target = make_table_target(connection, definition, fields, destination, facilities.streams)
+    return _reached(target, claimed, facilities)
+
+
+def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities) -> Target:
+    """The target as Spark's tasks can reach it: themselves, or by way of files that this process copies."""
+    if not facilities.settings.spark.copy_on_driver:
+        return target
+    from dataflow.pipelines.postgres.relay import RelayTarget  # only those who write to it need its driver
+
+    return RelayTarget(target, os.path.join(facilities.staging_folder(claimed.run, claimed.run_id), "rows"))

@@ -14,6 +14,7 @@ from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.judgement import Judgement
 from dataflow.pipelines.lake.manifest import Frame, read_frame
+from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
@@ -61,7 +62,7 @@ class ViewRun:
 
     def cancel(self) -> None:
         """Ends the run's Spark jobs."""
-        self._facilities.session().interruptTag(self._tag)
+        self._facilities.interrupt()
 
     def clean_up(self) -> None:
         """Nothing is left beside what is published."""
@@ -92,7 +93,7 @@ class ViewRun:
         frames = {name: self._open(name, place) for name, place in places.items()}
         schema = {name: dict(frame.columns) for name, frame in frames.items()}
         translated = translate(select, definition.dialect, schema, f"{definition.place}: {definition.job}")
-        session = self._facilities.session().newSession()
+        session = self._facilities.session()
         rows = run_sql(session, translated, frames)
         columns = translated.columns or column_types(rows)
         fields = _fields(columns)
@@ -109,6 +110,7 @@ class ViewRun:
 
     def _publish(self, judgement: Judgement, target: Target) -> Published:
         judgement.decide_checks(target, None, self._span.end)
+        refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged())
         failpoints.reach("after_publish")
         for line in judgement.list_warnings():

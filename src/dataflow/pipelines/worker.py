@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow import failpoints
 from dataflow.errors import DataFlowError, LeaseLost
 from dataflow.pipelines.dataset_run import DatasetRun
-from dataflow.pipelines.definitions import DatasetDefinition
+from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition
+from dataflow.pipelines.leases import watched
+from dataflow.pipelines.python_run import PythonRun
 from dataflow.pipelines.registering import call_for
-from dataflow.pipelines.spark.session import explained
+from dataflow.pipelines.spark.session import SparkFailed, explained
 from dataflow.pipelines.view_run import ViewRun
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from dataflow.client import ClaimedRun, Flow
     from dataflow.pipelines.catalog import Definition
     from dataflow.pipelines.facilities import Facilities
-
-WATCH_SECONDS = 1.0
 
 
 class PipelineRun(Protocol):
@@ -62,6 +59,8 @@ class PipelineWorker:
 
     def run(self, drain: bool, dataid: str | None) -> Outcome:
         """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
+        if isinstance(self._definition, DatasetDefinition):
+            self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition.job, dataid)
         while self._run_one(dataid) and drain:
@@ -79,7 +78,8 @@ class PipelineWorker:
                     return False
                 failpoints.reach("after_claim")
                 run = self._make_run(claimed)
-                with self._watched(claimed, run), explained(self._facilities.spark_log):
+                self._facilities.begin(claimed.run)
+                with watched(claimed, run.cancel), explained(f"dataflow logs {claimed.run_id}"):
                     run.execute()
                 failpoints.reach("before_finish")
             run.clean_up()
@@ -87,6 +87,9 @@ class PipelineWorker:
             seconds = time.monotonic() - began_at
             self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
         except LeaseLost as error:
+            if claimed is not None:
+                # Its jobs have been ended here, so whoever gets the work next need not wait for the lease.
+                self._facilities.store.acknowledge(claimed.run_id, claimed.run.claimant)
             self.outcome.error = error
             self._say(f"{job}: {error}")
             return False
@@ -100,6 +103,8 @@ class PipelineWorker:
         self.outcome.failed += 1
         self.outcome.error = error
         self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+        if isinstance(error, SparkFailed):
+            self._facilities.keep_spark_log(claimed.run)
         self._say(f"{claimed.run.job} {claimed.dataid}: {error}")
         self._say(
             f"log: dataflow logs {claimed.run_id}    why: dataflow why {claimed.run.job} {claimed.dataid}"
@@ -108,23 +113,6 @@ class PipelineWorker:
     def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
         if isinstance(self._definition, DatasetDefinition):
             return DatasetRun(self._definition, claimed, self._facilities)
+        if isinstance(self._definition, JobDefinition):
+            return PythonRun(self._definition, claimed, self._facilities)
         return ViewRun(self._definition, claimed, self._facilities)
-
-    @contextmanager
-    def _watched(self, claimed: ClaimedRun, run: PipelineRun) -> Iterator[None]:
-        """Ends the run's work once its lease is lost: nothing it does would be accepted any more."""
-        is_over = threading.Event()
-
-        def watch() -> None:
-            while not is_over.wait(WATCH_SECONDS):
-                if claimed.lost:
-                    run.cancel()
-                    return
-
-        watcher = threading.Thread(target=watch, name="watch", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            watcher.join()

@@ -114,6 +114,8 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
             stale=version.stale,
             known=before is not None,
         )
+    if output.dataset.staged and version.publication.location:
+        tx.run("publish.keep_version", dataset_id=output.dataset_id, dataid=dataid)
     was_ready = bool(before and before[2])
     change = Change(
         gained=[pair] if not was_ready and not version.stale else (),

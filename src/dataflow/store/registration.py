@@ -115,6 +115,7 @@ def remove_dataset(tx: Transaction, name: str) -> int:
             f"Dataset {name} is used by {', '.join(users)}. Remove or change these jobs first: "
             f"dataflow job remove {users[0]}"
         )
+    tx.run("registration.delete_versions", dataset_id=dataset_id)
     chunks = tx.run("registration.delete_chunks", dataset_id=dataset_id)
     tx.run("registration.delete_calendar", dataset_id=dataset_id)
     tx.run("registration.delete_dataset", dataset_id=dataset_id)

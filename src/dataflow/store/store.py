@@ -23,17 +23,22 @@ if TYPE_CHECKING:
         Ending,
         LapsedRun,
         Plan,
+        PlanOutput,
         Run,
         RunRow,
         WorkRow,
     )
     from dataflow.model.status import WorkState
     from dataflow.store.database import Database, Row, Transaction
+    from dataflow.store.versions import Place
 
     Pair = tuple[str, str]
 
 BULK_BATCH = 4000
 """Chunks per transaction of a bulk verb: small enough that nobody else waits long."""
+
+VERSION_BATCH = 200
+"""Chunks whose old versions are forgotten in one transaction, under their locks."""
 
 
 class _Undo(Exception):
@@ -190,6 +195,22 @@ class Store:
             pass
         return kept[-1]
 
+    def rehearse(self, act: Callable[[Store], Any]) -> Any:
+        """What `act` gives with this store, whose verbs all happen in one transaction that is then undone."""
+        from dataflow.store.rehearsal import Rehearsal  # start-up: no run needs it
+
+        kept: list[Any] = []
+
+        def verb(tx: Transaction) -> None:
+            kept.append(act(Store(Rehearsal(tx, self.database.dialect, self.database.url), self.actor)))
+            raise _Undo
+
+        try:
+            self.database.write(verb)
+        except _Undo:
+            pass
+        return kept[-1]
+
     def refresh(self, plan: Plan, run: Run) -> Run:
         """A claimed run with its inputs and outputs as they are now."""
         return self.database.read(lambda tx: claiming.refresh(tx, plan, run))
@@ -247,6 +268,34 @@ class Store:
         """Sets how a work stands by hand; gives the state it was in."""
         mover = Mover(self.actor, why)
         return str(self._once("mark", lambda tx: operating.mark(tx, plan, pair, state, mover)))
+
+    def go_back(self, plan: Plan | None, output: PlanOutput, place: Place, why: str) -> int:
+        """Publishes an older version of a chunk as its next one; gives the number."""
+        from dataflow.store import versions  # start-up: no run needs it
+
+        mover = Mover(self.actor, why)
+        return int(self._once("rollback", lambda tx: versions.go_back(tx, plan, output, place, mover)))
+
+    def move_version(self, place: Place, location: str, size: int, why: str) -> None:
+        """Has a chunk's current version read from another place; Conflict if it changed since."""
+        from dataflow.store import versions  # start-up: no run needs it
+
+        mover = Mover(self.actor, why)
+        self._once("compact", lambda tx: versions.move(tx, place, location, size, mover))
+
+    def forget_versions(self, dataset_id: int, before: str) -> Iterator[str]:
+        """Forgets where versions replaced before a time are, unless a run reads them; gives these places."""
+        from dataflow.store import versions  # start-up: no run needs it
+
+        after: int | None = 0
+        while after is not None:
+            start = after
+
+            def verb(tx: Transaction, start: int = start) -> tuple[list[str], int | None]:
+                return versions.forget_replaced(tx, dataset_id, before, start, VERSION_BATCH)
+
+            places, after = self.database.write(verb)
+            yield from places
 
     def purge(self, before: str) -> int:
         """Deletes history older than a time, a few thousand rows per transaction; gives how many went."""

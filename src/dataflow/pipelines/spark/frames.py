@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dataflow.errors import BadInput
 from dataflow.pipelines.lake.manifest import Frame
 from dataflow.pipelines.shape.sql_types import parse_sql_type
+from dataflow.pipelines.spark.session import new_session
 from dataflow.pipelines.sql.translation import Translated, translate
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
         found = groups.agg(F.sum("count")).collect()[0][0] or 0
         shown = groups.limit(SHOWN).collect() if found else []
         return int(found), [", ".join(str(value) for value in row[:-1]) for row in shown]
-    child = session.newSession()
+    child = new_session(session)
     sql = f"select * from {ROWS} where not ({check.values[0]})"
     refused = run_sql(
         child, translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check)), {ROWS: frame}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record
+from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable
+from dataflow.pipelines.spark.events import list_event_options
+from dataflow.pipelines.spark.java import check_java
+from dataflow.pipelines.spark.talk import quieten, talking_to
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SUPPORTED = "4.2"
 """The line of Spark this version is tested with."""
-OLDEST_JAVA = 17
+CONNECT_PACKAGES = ("grpc", "grpc_status", "zstandard")
 
 PINNED = {
     "spark.sql.ansi.enabled": "true",
@@ -27,6 +30,9 @@ PINNED = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """What the meaning of our SQL rests on; a project cannot change it."""
+
+STARTED_BY = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
+"""Set where spark-submit, or whoever set up Spark Connect, has said which Spark it is."""
 
 DEFAULTS = {
     "spark.sql.shuffle.partitions": "8",
@@ -46,74 +52,160 @@ class SparkFailed(DataFlowError):
 
 @record
 class SparkSettings:
-    """How to reach Spark, from dataflow.toml."""
+    """How to reach Spark, and what its tasks can reach, from dataflow.toml."""
 
     master: str = "local[*]"
     remote: str = ""
     options: Mapping[str, str] = {}
+    shared_files: bool = False  # all machines see the project's folder, under the same path
+    copy_on_driver: bool = False  # the tasks do not reach the databases; this process does
 
     @property
     def is_local(self) -> bool:
         """True when all tasks run on this machine."""
         return not self.remote and self.master.startswith("local")
 
+    @property
+    def place(self) -> str:
+        """The address of Spark, as dataflow.toml has it."""
+        return self.remote or self.master
+
+    def refuse_unshared(self) -> None:
+        """Raises ConfigError where tasks on other machines would look for files that are on this one."""
+        if not self.is_local and not self.shared_files:
+            raise ConfigError(
+                f"The tasks of Spark at {self.place} run on other machines, and staging and lake are files "
+                "on this one. If all of them see the project's folder under the same path, say so in "
+                "dataflow.toml: [spark] shared_files = true. Else take the master out: local[*] works here."
+            )
+
 
 def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
     """The worker's session; whatever Spark and its Java say goes to the log."""
+    settings.refuse_unshared()
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise ConfigError(
             f"Spark is not installed ({error}). Install it: pip install 'dataflow-runjob[spark]'"
         ) from error
+    refuse_unreachable(settings.place)
     builder: Any = SparkSession.builder.appName("dataflow")
     if settings.remote:
+        _check_connect()
         builder = builder.remote(settings.remote)
     else:
         check_java(os.environ)
         # Without it the tasks would run under whatever `python3` is first on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(settings.master)
-    for name, value in (DEFAULTS | dict(settings.options) | PINNED).items():
-        builder = builder.config(name, value)
     try:
-        with _talking_to(log_path):
+        with talking_to(log_path):
+            quieten(log_path)
+            for name, value in _list_options(settings, log_path).items():
+                builder = builder.config(name, value)
             session: SparkSession = builder.getOrCreate()
             session.range(1).count()
-        _quieten(log_path)
     except Exception as error:
         raise SparkFailed(f"Spark does not start: {cause_of(error)} The rest: {log_path}") from error
     return session
 
 
-def check_java(environ: Mapping[str, str]) -> None:
-    """Raises ConfigError with what to install when Java is missing or too old."""
-    home = environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environ.get("PATH"))
-    how = (
-        f"Spark needs Java {OLDEST_JAVA} or newer. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
-        "then set JAVA_HOME if it is not the first on the PATH."
-    )
-    if not java or not os.access(java, os.X_OK):
-        raise ConfigError(f"There is no Java{f' at JAVA_HOME={home}' if home else ' on the PATH'}. {how}")
-    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    if found is None:
-        raise ConfigError(f"{java} does not tell its version. {how}")
-    if int(found[1]) < OLDEST_JAVA:
-        raise ConfigError(f"{java} is Java {found[1]}. {how}")
+def new_session(session: SparkSession) -> SparkSession:
+    """A session beside this one, with views, functions and running jobs of its own."""
+    if not is_connect(session):
+        return session.newSession()
+    connect: Any = session
+    child = connect.cloneSession()
+    child.release_session_on_close = True  # a clone comes without, and could not be ended
+    return child  # type: ignore[no-any-return]
+
+
+def end_session(session: SparkSession) -> None:
+    """Gives back what `new_session` made; the session it was made from goes on."""
+    if is_connect(session):
+        session.stop()  # a classic session would end all others with it
+
+
+def is_connect(session: SparkSession) -> bool:
+    """True for a session of Spark Connect, which has no Java of its own."""
+    return not hasattr(session, "newSession")
+
+
+def find_ui(session: SparkSession) -> str:
+    """The address of the Spark UI; empty where there is none."""
+    if is_connect(session) or session.conf.get("spark.ui.enabled", "false") != "true":
+        return ""
+    return f"http://{session.conf.get('spark.driver.host')}:{session.conf.get('spark.ui.port')}"
+
+
+def find_versions(session: SparkSession) -> tuple[str, str]:
+    """The versions of Spark and of the Java it runs on."""
+    java = session.sql("select java_method('java.lang.System', 'getProperty', 'java.version')").collect()
+    return session.version, str(java[0][0])
+
+
+def count_slots(session: SparkSession) -> int:
+    """How many tasks Spark runs side by side: into so many partitions it splits what is not split."""
+    from pyspark.sql import functions as F
+
+    [row] = session.range(0, 10_000).select(F.max(F.spark_partition_id()).alias("last")).collect()
+    return int(row.last) + 1
+
+
+def _list_options(settings: SparkSettings, log_path: str) -> dict[str, str]:
+    options = DEFAULTS | dict(settings.options) | PINNED
+    if settings.remote:
+        # The rest is for who starts the server to say; it would be refused with a warning each.
+        return {name: value for name, value in options.items() if name.startswith("spark.sql.")}
+    if settings.is_local:
+        options = list_event_options(os.path.dirname(log_path)) | options
+    if options["spark.ui.enabled"] == "true":
+        options.setdefault("spark.ui.port", str(find_free_port()))
+    return options
+
+
+def _check_connect() -> None:
+    missing = [name for name in CONNECT_PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"Spark Connect needs packages that are not installed: {', '.join(missing)}. Install them: "
+            "pip install 'dataflow-runjob[spark,connect]'"
+        )
+
+
+def find_session(environ: Mapping[str, str]) -> SparkSession | None:
+    """The session that a script has, or that of the spark-submit which started it; None without either."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return None
+    found: SparkSession | None = SparkSession.getActiveSession()
+    if found is None and any(environ.get(name) for name in STARTED_BY):
+        builder: Any = SparkSession.builder.appName("dataflow")
+        for name, value in PINNED.items():
+            builder = builder.config(name, value)
+        found = builder.getOrCreate()
+    return found
 
 
 @contextmanager
 def explained(log_path: str) -> Iterator[None]:
     """Errors of Spark become SparkFailed, with the cause in one sentence and where the rest is."""
+    try:
+        yield
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        raise SparkFailed(f"Spark failed: {cause_of(error)} The rest: {log_path}") from error
+
+
+def is_spark_error(error: BaseException) -> bool:
+    """True for what Spark or its Java raised."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        raise SparkFailed(f"Spark failed: {cause_of(error)} The rest: {log_path}") from error
+    return isinstance(error, (PySparkException, Py4JError))
 
 
 def cause_of(error: BaseException) -> str:
@@ -127,35 +219,3 @@ def cause_of(error: BaseException) -> str:
         return f"{kind}: {words.strip()[:500]}"
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     return first[:500]
-
-
-def _quieten(log_path: str) -> None:
-    """What PySpark's own Python code would print about failed queries goes to the log, too."""
-    import logging
-    import warnings
-
-    warnings.filterwarnings("ignore", module="pyspark")
-    handler = logging.FileHandler(log_path, encoding="utf-8")
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark"):
-        logger = logging.getLogger(name)
-        logger.handlers = [handler]
-        logger.propagate = False
-
-
-@contextmanager
-def _talking_to(path: str) -> Iterator[None]:
-    """The Java process started meanwhile inherits the log as its output, for as long as it lives."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(fd) for fd in (1, 2)]
-    try:
-        for fd in (1, 2):
-            os.dup2(log, fd)
-        yield
-    finally:
-        for fd, saved in zip((1, 2), kept, strict=True):
-            os.dup2(saved, fd)
-            os.close(saved)
-        os.close(log)

@@ -60,6 +60,13 @@ SET version = chunk.version + 1, run_id = excluded.run_id, location = excluded.l
 WHERE :known
 RETURNING version
 
+-- name: keep_version
+-- Remembers the place of the version that a chunk has just got.
+INSERT INTO chunk_version (chunk_id, version, location, run_id, row_count, size, checked, published_at)
+SELECT chunk_id, version, location, run_id, row_count, size, checked, modified_at
+FROM chunk
+WHERE dataset_id = :dataset_id AND dataid = :dataid
+
 -- name: withdraw
 -- Takes a batch of chunks out of use; the returned ones were ready.
 UPDATE chunk SET withdrawn = TRUE, modified_at = $now_at

@@ -149,3 +149,16 @@ SELECT row_count FROM chunk
 WHERE dataset_id = :dataset_id AND version > 0 AND row_count IS NOT NULL
   AND (dataid = :dataid OR (:is_snapshot AND sort_key < :sort_key))
 ORDER BY sort_key DESC LIMIT 1
+
+-- name: work_counts
+-- A job's work, counted by its state.
+SELECT state, count(*) FROM work WHERE job_id = :job_id GROUP BY state ORDER BY state
+
+-- name: open_work
+-- A job's work that is not done, in order.
+SELECT w.dataid, w.state, w.hold OR j.hold FROM work w JOIN job j ON j.job_id = w.job_id
+WHERE w.job_id = :job_id AND w.state <> 'DONE' ORDER BY w.sort_key LIMIT :most
+
+-- name: done_work
+-- A job's work that is done, the last of it first.
+SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY sort_key DESC LIMIT :most

@@ -53,6 +53,9 @@ SELECT j.name FROM job j WHERE j.job_id IN (
     UNION SELECT job_id FROM job_output WHERE dataset_id = :dataset_id)
 ORDER BY j.name
 
+-- name: delete_versions
+DELETE FROM chunk_version WHERE chunk_id IN (SELECT chunk_id FROM chunk WHERE dataset_id = :dataset_id)
+
 -- name: delete_chunks
 DELETE FROM chunk WHERE dataset_id = :dataset_id
 

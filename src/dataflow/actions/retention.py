@@ -1,0 +1,157 @@
+"""Retention: the lake and staging lose what is old, but nothing that a live run writes or reads."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from dataflow.actions.locations import MANIFEST, absolute_place, resolve_location
+from dataflow.actions.purge import cutoff
+from dataflow.actions.selection import MANY
+from dataflow.config.project import STATE_FOLDER
+from dataflow.model.moments import utc_text
+from dataflow.model.record import record
+from dataflow.model.url_text import percent_decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dataflow.model.records import Dataset
+    from dataflow.store.store import Store
+
+LAYOUT = "/dataid={encoded_dataid}/{run_id}/" + MANIFEST
+"""How the location of a dataset in the lake ends."""
+COMPACTION_SECONDS = 86400.0
+"""A compaction holds no lease: what it may still be writing is left alone for a day."""
+_SPARK_LOG = re.compile(r"spark-(\d+)\.log")
+
+
+@record
+class Retained:
+    """How many versions, how many folders that nothing names, and how many logs of Spark went."""
+
+    versions: int
+    folders: int
+    logs: int
+
+
+def retain(store: Store, older_than_seconds: float, project_dir: str, log_dir: str) -> Retained:
+    """Deletes versions replaced longer ago than a span, and what ended runs left in the lake and in staging.
+
+    Before history is purged: what a run has left is known by its run. Of what is not in the lake a version is
+    only forgotten: whoever wrote it deletes it.
+    """
+    before = cutoff(store, older_than_seconds)
+    versions = folders = 0
+    for dataset in store.list_datasets():
+        root = find_lake_folder(dataset, project_dir)
+        found = store.find_dataset(dataset.name) if dataset.staged else None
+        if found is None or (root is not None and not os.path.isdir(root)):
+            continue  # a lake that this machine does not see keeps its versions
+        for location in store.forget_versions(found[0], utc_text(before)):
+            versions += _delete_version(absolute_place(location, project_dir))
+        if root is not None:
+            folders += _delete_abandoned(store, found[0], root, before)
+    folders += _delete_staging(store, os.path.join(project_dir, STATE_FOLDER, "staging"), before)
+    return Retained(versions, folders, _delete_spark_logs(store, log_dir, before))
+
+
+def find_lake_folder(dataset: Dataset, project_dir: str) -> str | None:
+    """The folder of a dataset in the lake, None for a dataset that is elsewhere."""
+    if not dataset.location.endswith(LAYOUT):
+        return None
+    return resolve_location(dataset.location.removesuffix(LAYOUT), project_dir, dataset=dataset.name)
+
+
+def _delete_version(place: str) -> int:
+    """Deletes a version's folder, if it is one: a dataset may have been elsewhere before. 1 if it was."""
+    folder = os.path.dirname(place)
+    is_ours = os.path.basename(os.path.dirname(folder)).startswith("dataid=")
+    if os.path.basename(place) != MANIFEST or not is_ours or not os.path.isdir(folder):
+        return 0
+    shutil.rmtree(folder, ignore_errors=True)
+    return 1
+
+
+def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -> int:
+    """Folders of the lake that no version names and nobody writes any more."""
+    row = store.find("versions.store_id")
+    compacted = re.compile(rf"\d+-{row[0][:8] if row else ''}-[0-9a-f]{{8}}")
+    count = 0
+    for name, folder in _list_folders(root):
+        if not name.startswith("dataid="):
+            continue
+        dataid = percent_decode(name.removeprefix("dataid="))
+        where = {"dataset_id": dataset_id, "dataid": dataid}
+        old = []
+        for leaf, path in _list_folders(folder):
+            changed_at = _changed_at(path)
+            if leaf.isascii() and leaf.isdigit() and changed_at < before:
+                ended = store.find("versions.has_ended", run_id=int(leaf), **where)
+                if ended is not None and ended[0]:
+                    old.append(path)
+            elif compacted.fullmatch(leaf) and changed_at < min(before, cutoff(store, COMPACTION_SECONDS)):
+                old.append(path)
+        if not old or store.find("versions.readers", **where) is not None:
+            continue
+        # Only now: a run publishes as it ends, so what has ended is named by now or never will be.
+        named = {os.path.basename(os.path.dirname(row[0])) for row in store.rows("versions.places", **where)}
+        for path in old:
+            if os.path.basename(path) not in named:
+                shutil.rmtree(path, ignore_errors=True)
+                count += 1
+    return count
+
+
+def _delete_staging(store: Store, root: str, before: float) -> int:
+    """What ended runs have fetched; not while their work runs, as a run goes on where another ended."""
+    old = [
+        (job, percent_decode(encoded), path)
+        for job, job_folder in _list_folders(root)
+        for encoded, work_folder in _list_folders(job_folder)
+        for run_id, path in _list_folders(work_folder)
+        if run_id.isascii() and run_id.isdigit() and _changed_at(path) < before
+    ]
+    if not old:
+        return 0
+    live = {(run.job, run.dataid) for run in store.list_runs(MANY, outcome="RUNNING")}
+    gone = [path for job, dataid, path in old if (job, dataid) not in live]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)
+    return len(gone)
+
+
+def _delete_spark_logs(store: Store, folder: str, before: float) -> int:
+    """Logs of sessions that no live run belongs to."""
+    live = {str(run.pid) for run in store.list_runs(MANY, outcome="RUNNING")}
+    count = 0
+    for entry in os.scandir(folder) if os.path.isdir(folder) else ():
+        found = _SPARK_LOG.fullmatch(entry.name)
+        if found is None or found[1] in live or not entry.is_file(follow_symlinks=False):
+            continue
+        if entry.stat(follow_symlinks=False).st_mtime < before:
+            os.unlink(entry.path)
+            count += 1
+    return count
+
+
+def _list_folders(folder: str) -> Iterator[tuple[str, str]]:
+    """The folders in a folder by name; none if it is not there."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield entry.name, entry.path
+
+
+def _changed_at(folder: str) -> float:
+    """When anything in a folder was last written."""
+    try:
+        times = [entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(folder)]
+        return max([*times, os.stat(folder).st_mtime])
+    except FileNotFoundError:  # somebody else deletes, too
+        return float("inf")

@@ -1,0 +1,149 @@
+"""The versions of a chunk that are still there, and going back to one of them."""
+
+from __future__ import annotations
+
+import os
+
+from dataflow.actions.locations import MANIFEST, absolute_place, is_local
+from dataflow.actions.names import get_dataset
+from dataflow.errors import BadInput, Conflict, UnknownName
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.record import record
+from dataflow.model.records import PlanOutput
+from dataflow.store.reading import time_text
+from dataflow.store.versions import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset
+    from dataflow.store.store import Store
+
+
+@record
+class ChunkVersion:
+    """One version of a chunk at one place; `missing` is a file of it that is gone, or nothing."""
+
+    version: int
+    run_id: int | None
+    rows: int | None
+    size: int | None
+    published_at: str
+    current: bool
+    location: str
+    missing: str
+
+
+@record
+class RolledBack:
+    """Which version was published again, as which, and the state of the work that makes the chunk."""
+
+    version: int
+    as_version: int
+    job: str
+    work_state: str
+
+
+def list_versions(store: Store, dataset_name: str, dataid: str, project_dir: str) -> list[ChunkVersion]:
+    """The versions of a chunk that are remembered, oldest first; UnknownName if it was never published."""
+    dataset_id, dataset = get_dataset(store, dataset_name)
+    _refuse_in_place(dataset)
+    dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
+    rows = store.rows("versions.of_chunk", dataset_id=dataset_id, dataid=dataid)
+    if not rows:
+        raise UnknownName(
+            f"{dataset_name}/{dataid} has never been published. See: dataflow chunks {dataset_name}"
+        )
+    found = []
+    for version, location, run_id, row_count, size, published_at, current in rows:
+        missing = find_missing(absolute_place(location, project_dir))
+        when = time_text(published_at)
+        found.append(ChunkVersion(version, run_id, row_count, size, when, bool(current), location, missing))
+    return found
+
+
+def roll_back(
+    store: Store, chunk: tuple[str, str], version: int | None, project_dir: str, why: str = ""
+) -> RolledBack:
+    """Publishes an older version (the one before, unless told) as a new one, so that consumers read it.
+
+    `chunk` is dataset and dataid. Refused, with nothing changed: RUNNING work, a STALE chunk, a version
+    whose files are not all there.
+    """
+    dataset_name, dataid = chunk
+    dataset_id, dataset = get_dataset(store, dataset_name)
+    _refuse_database(store, dataset_id, dataset)
+    dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
+    chosen = _choose(
+        list_versions(store, dataset_name, dataid, project_dir), version, f"{dataset_name} {dataid}"
+    )
+    producer = store.find("versions.producer", dataset_id=dataset_id)
+    plan = store.find_plan(producer[0]) if producer else None
+    place = Place(dataset_id, dataset_name, dataid, chosen.version, chosen.location)
+    number = store.go_back(plan, PlanOutput(dataset_id, dataset), place, why)
+    work = store.find_work(plan.job_id, dataid) if plan else None
+    return RolledBack(chosen.version, number, plan.job.name if plan else "", str(work.state) if work else "")
+
+
+def find_missing(place: str) -> str:
+    """What is gone of a published place: a file its manifest lists, itself, or nothing."""
+    if not is_local(place):
+        return place
+    if os.path.basename(place) != MANIFEST:
+        return "" if os.path.exists(place) else place
+    import json  # start-up: only chunks of the lake have manifests
+
+    try:
+        with open(place, encoding="utf-8") as file:
+            listed = [os.path.join(os.path.dirname(place), item["path"]) for item in json.load(file)["files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return place
+    return next((path for path in listed if not os.path.exists(path)), "")
+
+
+def _choose(found: list[ChunkVersion], version: int | None, chunk: str) -> ChunkVersion:
+    """The version named, or else the newest that is there of those before the data of now."""
+    now = next((each for each in found if each.current), found[-1])  # none is, if it was withdrawn
+    if version is None:
+        # What was gone back to is the data of an older version: going back again goes further.
+        first = min(each.version for each in found if each.location == now.location)
+        there = [each for each in found if each.version < first and not each.missing]
+        if not there:
+            raise Conflict(
+                f"{chunk} has no older version that is still there. See: dataflow versions {chunk}"
+            )
+        return there[-1]
+    named = [each for each in found if each.version == version]
+    if not named:
+        raise UnknownName(
+            f"{chunk} has no version {version}, or it was purged. See: dataflow versions {chunk}"
+        )
+    if now.current and any(each.location == now.location for each in named):
+        raise Conflict(f"Version {version} of {chunk} is what is current already; nothing was changed.")
+    there = [each for each in named if not each.missing]
+    if not there:
+        raise Conflict(
+            f"Version {version} of {chunk} is not whole any more: {named[-1].missing} is gone; nothing was "
+            f"changed. See: dataflow versions {chunk}"
+        )
+    return there[-1]
+
+
+def _refuse_in_place(dataset: Dataset) -> None:
+    if not dataset.staged:
+        raise BadInput(
+            f"Dataset {dataset.name} is written in place, so that only its current version exists: its "
+            "location has no {run_id} in it."
+        )
+
+
+def _refuse_database(store: Store, dataset_id: int, dataset: Dataset) -> None:
+    """A table holds one version: an older one can only be made again."""
+    if not dataset.location.startswith("postgresql://"):
+        return
+    producer = store.find("versions.producer", dataset_id=dataset_id)
+    again = f"dataflow resubmit {producer[0]} DATAID" if producer else "from its source"
+    raise Conflict(
+        f"Dataset {dataset.name} is a table in PostgreSQL, which holds the current version only; nothing was "
+        f"changed. Restore the table from a backup, or have it made again: {again}"
+    )

@@ -1,0 +1,210 @@
+"""`dataflow pipeline show|plan|preview`: what a pipeline is, what it would do, and what would come of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from dataflow.cli.output import add_json_option, as_text, paint, show_object, show_rows, to_json
+from dataflow.errors import BadInput, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from dataflow.cli.context import Context
+    from dataflow.pipelines.catalog import Catalog, Definition
+    from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.planning import Outlook, Scene
+    from dataflow.pipelines.previewing import Preview
+    from dataflow.store.store import Store
+
+ROWS = 10
+SQL_KEYS = ("select", "spark_sql", "ddl")
+CLAUSES = ("query", "join_clause", "where_clause")
+
+
+def add_words(words: Any) -> None:
+    """Adds `show`, `plan` and `preview` under `pipeline`."""
+    show = words.add_parser("show", description="What a pipeline is defined as, with its file and line.")
+    show.set_defaults(call=show_pipeline)
+    text = (
+        "Which intervals would run and why, and what one of them would do: its exact SQL, the DDL of its "
+        "table, its first request. Changes nothing."
+    )
+    plan = words.add_parser("plan", description=text)
+    plan.set_defaults(call=plan_pipeline)
+    text = "The first rows of one interval as they would be published, and what does not fit; nothing is."
+    preview = words.add_parser("preview", description=text)
+    preview.add_argument(
+        "--rows", type=int, default=ROWS, metavar="N", help=f"so many rows ({ROWS} unless told)"
+    )
+    preview.set_defaults(call=preview_pipeline)
+    for command in (plan, preview):
+        command.add_argument(
+            "--dataid", metavar="D", help="this interval, due or not (else the next that is due)"
+        )
+    for command in (show, plan, preview):
+        command.add_argument("name", metavar="NAME", help="the name of the class")
+        add_json_option(command)
+
+
+def show_pipeline(args: argparse.Namespace, context: Context) -> int:
+    """Shows one definition."""
+    _, definition = _load(context, args.name)
+    from dataflow.pipelines.describing import describe
+    from dataflow.pipelines.settings import PipelineSettings
+
+    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
+    found = describe(definition, settings)
+    if args.json:
+        show_object(found, True)
+        return 0
+    mapping, texts = found.pop("mapping", None), {key: found.pop(key, "") for key in CLAUSES}
+    for name in ("source", "schedule"):
+        if name in found:
+            found[name] = _without_empty(found[name])
+    show_object(_without_empty(found), False)
+    if mapping:
+        print()
+        show_rows(mapping, ("source", "column", "type"), False)
+    for key, text in _without_empty(texts).items():
+        print(f"\n-- {key}\n{dedent(text).strip()}")
+    return 0
+
+
+def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
+    """Shows what a run would do now."""
+    catalog, definition = _load(context, args.name)
+    from dataflow.pipelines.planning import look_ahead
+    from dataflow.pipelines.statements import describe_interval
+
+    scene, facilities = _scene(context, catalog)
+    outlook = look_ahead(facilities.store, definition, scene, args.dataid)
+    detail = None
+    if outlook.dataid:
+        detail = describe_interval(definition, outlook.dataid, outlook.inputs, catalog, facilities)
+    if args.json:
+        intervals = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
+        head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
+        show_object(head | {"intervals": intervals, "interval": detail}, True)
+        return 0
+    _print_outlook(context, definition, outlook)
+    if detail:
+        _print_detail(detail)
+    return 0
+
+
+def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
+    """Shows the first rows of one interval."""
+    if args.rows < 1:
+        raise UsageError(f"--rows {args.rows}: at least one row is needed.")
+    catalog, definition = _load(context, args.name)
+    from dataflow.pipelines.planning import look_ahead
+
+    scene, facilities = _scene(context, catalog)
+    outlook = look_ahead(facilities.store, definition, scene, args.dataid)
+    if not outlook.dataid:
+        raise BadInput(
+            f"{definition.job} has no interval yet. "
+            f"Name one: dataflow pipeline preview {definition.job} --dataid D"
+        )
+    try:
+        found = _preview(definition, outlook, catalog, facilities, args.rows)
+    finally:
+        facilities.close()
+    _print_preview(context, found, args.json)
+    return 0
+
+
+def _preview(
+    definition: Definition, outlook: Outlook, catalog: Catalog, facilities: Facilities, most: int
+) -> Preview:
+    from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.previewing import preview_dataset, preview_view
+
+    if isinstance(definition, DatasetDefinition):
+        return preview_dataset(definition, outlook.dataid, facilities, most)
+    if isinstance(definition, ViewDefinition):
+        return preview_view(definition, outlook, catalog, facilities, most)
+    raise BadInput(
+        f"{definition.job} is a Python job ({definition.place}): what it writes is not known before it runs."
+    )
+
+
+def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
+    from dataflow.cli.pipeline import load
+
+    catalog = load(context)
+    return catalog, catalog.get(name)
+
+
+def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
+    from dataflow.cli.progress import PipelineProgress
+    from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.planning import Scene
+    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.runjob.lock import is_dead
+
+    config = context.config
+    settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
+    scene = Scene(catalog, settings, config, lambda name: is_dead(config.lock_dir, name))
+    surroundings = (context.environ, catalog.constants)
+    return scene, Facilities(config, _store(context), settings, surroundings, PipelineProgress())
+
+
+def _store(context: Context) -> Store:
+    """The project's store; where nobody has made one yet, an empty one that is gone afterwards."""
+    from dataflow.store.opening import find_missing, open_store
+
+    if find_missing(context.config.store_url):
+        return open_store("sqlite:///:memory:", context.config.actor)
+    return context.store
+
+
+def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value not in ("", [], {}, None)}
+
+
+def _print_outlook(context: Context, definition: Definition, outlook: Outlook) -> None:
+    rows = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
+    empty = f"No interval of {definition.job} has ended yet; any can be run with --dataid."
+    if definition.timing.is_over:
+        empty = f"{definition.job} starts after its end ({definition.place}); --dataid runs any interval."
+    show_rows(rows, ("dataid", "state", "why"), False, empty)
+    hidden = sum(outlook.counts.values()) - len(rows)
+    if hidden > 0:
+        counted = ", ".join(f"{count} {state}" for state, count in outlook.counts.items())
+        context.say(f"{hidden} more are not shown; in all: {counted}.")
+
+
+def _print_detail(detail: dict[str, Any]) -> None:
+    print()
+    plain = {name: value for name, value in detail.items() if name not in SQL_KEYS}
+    show_object({"interval": plain.pop("dataid")} | plain, False)
+    for key in SQL_KEYS:
+        if key in detail:
+            print(f"\n-- {key}")
+            statements = detail[key] if isinstance(detail[key], list) else [detail[key]]
+            print("\n".join(f"{statement};" for statement in statements))
+
+
+def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
+    if as_json:
+        record = {
+            "dataid": found.dataid,
+            "read": found.read,
+            "columns": dict(found.columns),
+            "rows": found.rows,
+            "rejects": found.rejects,
+            "drift": found.drift,
+        }
+        print(to_json(record, indent=2))
+        return
+    context.say(f"{found.dataid}, from {found.read}; nothing was published.")
+    show_rows(found.rows, [name for name, _ in found.columns], False, "It has no rows that fit.")
+    for one in found.rejects:
+        where = f" {one['field']}={one['value']!r}" if one["field"] else f" {one['value']!r}"
+        print(f"{paint('reject', 'bold red')}: row {one['row']}{as_text(where)}: {as_text(one['reason'])}")
+    for line in found.drift:
+        print(f"drift: {as_text(line)}")

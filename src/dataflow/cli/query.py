@@ -1,0 +1,72 @@
+"""`dataflow query`: one SELECT of Spark SQL over the published datasets of the lake, each by its name."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dataflow.cli.chunks import count
+from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.sql import plain, unique_names
+from dataflow.errors import BadInput, ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from dataflow.cli.context import Context
+    from dataflow.pipelines.spark.asking import Answer
+
+MOST_ROWS = 1000
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `query`."""
+    epilog = 'Such as: dataflow query "select count(*) from orders". The store itself: dataflow sql.'
+    parser = subparsers.add_parser(
+        "query", help="Spark SQL over published datasets", description=__doc__, epilog=epilog
+    )
+    parser.add_argument("statement", metavar="STATEMENT", help='such as "select * from orders"; - for stdin')
+    help_text = f"show at most so many rows ({MOST_ROWS} unless told)"
+    parser.add_argument("--rows", type=count, default=MOST_ROWS, metavar="N", help=help_text)
+    add_json_option(parser)
+    parser.set_defaults(call=query)
+
+
+def query(args: argparse.Namespace, context: Context) -> int:
+    """Asks, and shows the rows of the answer."""
+    statement = sys.stdin.read() if args.statement == "-" else args.statement
+    if not statement.strip():
+        raise BadInput('query needs a statement, such as: dataflow query "select * from orders"')
+    answer = _ask(context, statement, args.rows)
+    names = unique_names(answer.columns)
+    records = [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
+    show_rows(records, names, args.json, "No rows.")
+    if not answer.is_whole:
+        context.say(f"These are the first {args.rows:,} rows; there are more. All of them: --rows N")
+    return 0
+
+
+def _ask(context: Context, statement: str, most: int) -> Answer:
+    try:
+        from dataflow.pipelines.settings import PipelineSettings
+        from dataflow.pipelines.spark.asking import ask, read_question
+        from dataflow.pipelines.spark.session import explained, start_session
+    except ImportError as error:
+        raise ConfigError(
+            f"Queries need packages that are not installed ({error}). Install them: "
+            "pip install 'dataflow-runjob[spark]'"
+        ) from error
+    config = context.config
+    question = read_question(context.store, statement, config.project_dir)
+    if question.stale:
+        context.say(f"Left out, because an input has a newer version (STALE): {', '.join(question.stale)}")
+    settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
+    log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
+    session = start_session(settings.spark, log_path)
+    try:
+        with explained(log_path):
+            return ask(session, question, most)
+    finally:
+        session.stop()

@@ -1,0 +1,141 @@
+"""A pipeline's definition as people and programs read it: every part, and no secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow.model.record import names_of
+from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.pipelines.shape.judging import complete_checks
+from dataflow.pipelines.sources import Auth, Files, Http, Table
+from dataflow.pipelines.statements import describe_pages
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.catalog import Definition
+    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.pipelines.shape.policy import RejectPolicy
+
+AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
+
+
+def describe(definition: Definition, settings: PipelineSettings) -> dict[str, Any]:
+    """The definition, its defaults filled in; where secrets are, but never the secrets."""
+    place = settings.get_place(definition.target)
+    timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
+    target = {"connection": place.name, "url": place.url}
+    if not place.is_lake and not isinstance(definition, JobDefinition):
+        target["table"] = f"{definition.schema}.{definition.dataset}"
+    head = {"pipeline": definition.job, "kind": kind_of(definition), "dataset": definition.dataset}
+    checks = [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in _checks(definition)]
+    schedule = timing | {"is_over": definition.timing.is_over}
+    return (
+        head
+        | _own(definition)
+        | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
+    )
+
+
+def kind_of(definition: Definition) -> str:
+    """`dataset`, `view` or `job`."""
+    return type(definition).__name__.removesuffix("Definition").lower()
+
+
+def _own(definition: Definition) -> dict[str, Any]:
+    if isinstance(definition, DatasetDefinition):
+        return _dataset(definition)
+    if isinstance(definition, ViewDefinition):
+        return _view(definition)
+    return {"inputs": [str(item) for item in definition.inputs], "mode": definition.mode}
+
+
+def _checks(definition: Definition) -> list[Any]:
+    if isinstance(definition, JobDefinition):
+        return []  # they are given to run.write
+    fields = definition.fields if isinstance(definition, DatasetDefinition) else ()
+    return list(complete_checks(definition.checks, fields))
+
+
+def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
+    mapping = [
+        {"source": field.source, "column": field.column, "type": field.definition}
+        for field in definition.fields
+    ]
+    return {
+        "source": _source(definition.source),
+        "mapping": mapping
+        + ([{"source": "...", "column": "...", "type": "all others"}] * definition.has_others),
+        "mode": definition.mode,
+        "write": definition.write,
+        "partition_column": definition.partition_column,
+        "indexes": [list(columns) for columns in definition.indexes],
+        "comment": definition.comment,
+        "rejects": _rejects(definition.rejects),
+    }
+
+
+def _view(definition: ViewDefinition) -> dict[str, Any]:
+    fields = (
+        definition.fields if definition.fields is True else [list(_pair(item)) for item in definition.fields]
+    )
+    found: dict[str, Any] = {"reads": list(definition.reads), "dialect": definition.dialect}
+    if definition.query:
+        found["query"] = definition.query
+    else:
+        found |= {"fields": fields, "join_clause": definition.join, "where_clause": definition.where}
+    return found | {"params": dict(definition.params), "materialized": definition.materialized}
+
+
+def _pair(field: Any) -> tuple[str, ...]:
+    return (field,) if isinstance(field, str) else tuple(field)
+
+
+def _source(source: Http | Files | Table) -> dict[str, Any]:
+    if isinstance(source, Files):
+        return {"kind": "files", "path": source.path, "format": source.format or "by its ending"}
+    if isinstance(source, Table):
+        read = {"query": source.query} if source.query else {"table": f"{source.schema}.{source.table}"}
+        split = {"split_column": source.split_column} if source.split_column else {}
+        return {"kind": "table", "connection": source.connection} | read | split
+    limits, plain = source.limits, type(source.limits)()
+    changed = {
+        name: getattr(limits, name)
+        for name in names_of(limits)
+        if getattr(limits, name) != getattr(plain, name)
+    }
+    return {
+        "kind": "http",
+        "url": _shown_url(source.url),
+        "pagination": describe_pages(source),
+        "authentication": _authentication(source.auth),
+        "headers": [name for name, _ in source.headers],  # a value may be a key
+        "limits": changed,
+        "allowed_origins": list(source.allowed_origins),
+    }
+
+
+def _shown_url(url: str) -> str:
+    """The URL without the values in its query, which may be keys; {dataid} and the like stay to be seen."""
+    try:
+        return str(parse_address(url)).replace("%7B", "{").replace("%7D", "}")
+    except FetchError as error:
+        return f"cannot be used: {error}"
+
+
+def _authentication(auth: Auth | None) -> str:
+    if auth is None:
+        return "hawk, if HAWK_ID is set; else none"
+    variables = [getattr(auth, part) for part in AUTH_PARTS if getattr(auth, part)]
+    named = f" in {auth.name}" if auth.name else ""
+    return f"{auth.kind}{named}, from {', '.join(variables)}"
+
+
+def _rejects(policy: RejectPolicy) -> str:
+    if policy.action == "fail":
+        return "fail"
+    return (
+        f"quarantine up to {policy.limit * 100:g} %"
+        if policy.limit < 1
+        else f"quarantine up to {policy.limit:g} rows"
+    )

@@ -1,0 +1,91 @@
+"""Where the current data of a dataset is in the lake. Needs neither Spark nor pyarrow."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dataflow.actions.locations import MANIFEST, absolute_place
+from dataflow.actions.names import get_dataset
+from dataflow.errors import BadInput, Conflict
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.record import record
+from dataflow.pipelines.lake.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset
+    from dataflow.store.store import Store
+
+
+@record
+class LakeChunk:
+    """The current version of one chunk: its manifest and where that is."""
+
+    dataset: str
+    dataid: str
+    version: int
+    location: str  # as it is published
+    path: str  # of the manifest, on this machine
+    manifest: Manifest
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of its data files."""
+        folder = os.path.dirname(self.path)
+        return tuple(os.path.join(folder, file.path) for file in self.manifest.files)
+
+
+@record
+class Located:
+    """The chunks that together are a dataset now, and those left out because an input has a newer version."""
+
+    chunks: tuple[LakeChunk, ...]
+    stale: tuple[str, ...] = ()
+
+
+def is_in_lake(dataset: Dataset) -> bool:
+    """True for a dataset whose versions are given out by manifests."""
+    return dataset.location.endswith(f"/{MANIFEST}")
+
+
+def locate(store: Store, name: str, project_dir: str) -> Located:
+    """The ready chunks of a dataset; of one whose chunks are snapshots the newest."""
+    dataset_id, dataset = get_dataset(store, name)
+    _refuse_elsewhere(dataset)
+    if dataset.mode == "snapshot":
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        return Located((_chunk(dataset, newest, project_dir),) if newest else ())
+    rows = store.rows("versions.published", dataset_id=dataset_id, dataid="")
+    ready = tuple(_chunk(dataset, row, project_dir) for row in rows if not row[4])
+    return Located(ready, tuple(row[1] for row in rows if row[4]))
+
+
+def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:
+    """The current version of one chunk, and whether it is STALE; Conflict if none can be read now."""
+    dataset_id, dataset = get_dataset(store, name)
+    _refuse_elsewhere(dataset)
+    dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
+    row = store.find("versions.published", dataset_id=dataset_id, dataid=dataid)
+    if row is None:
+        raise Conflict(f"{name}/{dataid} is not published, or was withdrawn. See: dataflow chunks {name}")
+    return _chunk(dataset, row, project_dir), bool(row[4])
+
+
+def _chunk(dataset: Dataset, row: tuple[int, str, int, str, bool], project_dir: str) -> LakeChunk:
+    _, dataid, version, location, _ = row
+    path = absolute_place(location, project_dir)
+    return LakeChunk(dataset.name, dataid, version, location, path, read_manifest(path))
+
+
+def _refuse_elsewhere(dataset: Dataset) -> None:
+    if is_in_lake(dataset):
+        return
+    if dataset.location.startswith("postgresql://"):
+        connection, _, table = dataset.location.removeprefix("postgresql://").partition("?")[0].partition("/")
+        where = f"is the table {table} in PostgreSQL (connection {connection})"
+    elif dataset.location:
+        where = f"is at {dataset.location}"
+    else:
+        where = "declares no location"
+    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {where}.")

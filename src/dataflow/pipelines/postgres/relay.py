@@ -1,0 +1,66 @@
+"""PostgreSQL where Spark's tasks cannot reach it: they leave Parquet files, and this process copies those."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dataflow.pipelines.lake.target import LakeWriter
+from dataflow.pipelines.postgres.target import PostgresTarget
+from dataflow.pipelines.records import Published, Staged
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.shape.shaped import Reject
+
+
+class RelayTarget:
+    """A PostgreSQL target whose rows come by way of files in a folder that the tasks see, too."""
+
+    wants_uuid_bytes = True
+
+    def __init__(self, target: PostgresTarget, folder: str) -> None:
+        self._target = target
+        self._folder = folder
+        self._copied: dict[str, Staged] = {}
+
+    def begin(self) -> None:
+        """Raises the fence, and makes the staging table and the folder."""
+        self._target.begin()
+        os.makedirs(self._folder, exist_ok=True)
+
+    def writer(self) -> LakeWriter:
+        """What the tasks stage with: files named after the attempt. The database's password stays here."""
+        return LakeWriter(self._folder)
+
+    def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
+        """How many rows a check refuses, once they are copied."""
+        return self._target.count_bad_rows(check, self._copy(accepted))
+
+    def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
+        """Copies what the accepted attempts left, then gives it out as the target does."""
+        return self._target.publish(self._copy(accepted), rejects)
+
+    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
+        """What one of these earlier runs published before it died."""
+        return self._target.find_published(earlier)
+
+    def discard(self) -> None:
+        """Removes the files and the staging tables."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._target.discard()
+
+    def _copy(self, accepted: list[Staged]) -> list[Staged]:
+        """The same attempts as the database has them; each is copied once, in a transaction of its own."""
+        writer = self._target.writer()
+        for staged in accepted:
+            if staged.attempt not in self._copied:
+                self._copied[staged.attempt] = writer.write(self._read(staged), staged.attempt)
+        return [self._copied[staged.attempt] for staged in accepted]
+
+    def _read(self, staged: Staged) -> Iterator[pa.RecordBatch]:
+        for file in staged.files:
+            with pq.ParquetFile(os.path.join(self._folder, file.path)) as parquet:
+                yield from parquet.iter_batches()

@@ -1,0 +1,187 @@
+"""The first rows of one interval, as they would be published. Nothing is claimed, staged or published."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from typing import TYPE_CHECKING, Any
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record, replace
+from dataflow.pipelines.definitions import DatasetDefinition
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.client import Client, Origins
+from dataflow.pipelines.fetch.files import FileSource
+from dataflow.pipelines.fetch.limits import Watch
+from dataflow.pipelines.fetch.pagination import read_page
+from dataflow.pipelines.intervals import interval_of
+from dataflow.pipelines.shape.inference import infer_fields
+from dataflow.pipelines.shape.shaper import Shaper
+from dataflow.pipelines.sources import Files, Http, Table
+from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
+from dataflow.pipelines.spark.session import explained
+from dataflow.pipelines.statements import first_position, is_native, view_steps
+from dataflow.pipelines.view_sql import view_select
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.catalog import Catalog
+    from dataflow.pipelines.definitions import ViewDefinition
+    from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.fetch.source import HttpSource
+    from dataflow.pipelines.planning import Outlook
+    from dataflow.pipelines.shape.shaped import Shaped
+
+SHOWN_REJECTS = 100
+
+
+@record
+class Preview:
+    """The first rows of an interval. `read` says what they were made from."""
+
+    dataid: str
+    read: str
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[dict[str, Any], ...]
+    rejects: tuple[dict[str, Any], ...] = ()
+    drift: tuple[str, ...] = ()
+
+
+@record
+class _Body:
+    """What the source gave first: its content, how it is read, and where it came from."""
+
+    content: bytes
+    kind: str
+    results_key: str
+    read: str
+
+
+def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Facilities, most: int) -> Preview:
+    """The first rows of a source's first page, file or query, with what in it did not fit."""
+    with tempfile.TemporaryDirectory(prefix="dataflow-preview-") as folder:
+        body = _first_body(definition, dataid, facilities, folder, most)
+    fields = definition.fields
+    if definition.has_others:
+        fields = infer_fields(fields, body.content, body.kind, body.results_key)
+    shaper = Shaper(fields, body.results_key, body.kind, False)
+    columns = tuple((field.column, field.type.sql) for field in fields)
+    found = _Collected(most)
+    for shaped in shaper.shape(body.content, 1):
+        if found.add(shaped):
+            break
+    return Preview(
+        dataid, body.read, columns, tuple(found.rows), tuple(found.rejects), tuple(sorted(found.drift))
+    )
+
+
+def preview_view(
+    definition: ViewDefinition, outlook: Outlook, catalog: Catalog, facilities: Facilities, most: int
+) -> Preview:
+    """The first rows that the view's SQL gives over the versions a run made now would read."""
+    missing = [item.dataset for item in outlook.inputs if not item.location]
+    if missing:
+        raise BadInput(
+            f"{definition.job} {outlook.dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
+            f"See: dataflow why {definition.job} {outlook.dataid}"
+        )
+    span = interval_of(definition.timing, outlook.dataid)
+    read = ", ".join(f"{item.dataset} {item.version}" for item in outlook.inputs)
+    if is_native(definition, catalog, facilities):
+        select = view_select(definition, span, catalog.constants)
+        columns, found = _ask_there(definition, select, facilities, most)
+        return Preview(outlook.dataid, read, columns, tuple(found))
+    steps = view_steps(definition, span, outlook.inputs, catalog)
+    with explained(facilities.spark_log):
+        rows = run_sql(facilities.session().newSession(), steps.translated, steps.frames)
+        columns = steps.translated.columns or column_types(rows)
+        names = [name for name, _ in columns]
+        found = [
+            dict(zip(names, row, strict=True)) for row in as_columns(rows, columns).limit(most).collect()
+        ]
+    return Preview(outlook.dataid, read, columns, tuple(found))
+
+
+def _ask_there(
+    definition: ViewDefinition, select: str, facilities: Facilities, most: int
+) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
+    """The first rows of a SELECT by the database that has its tables, in a transaction that only reads."""
+    from dataflow.pipelines.postgres.connecting import transaction
+    from dataflow.pipelines.postgres.making import connect_to
+    from dataflow.pipelines.postgres.views import list_columns
+
+    connection = connect_to(facilities.settings.get_connection(definition.target))
+    columns = tuple(
+        (column.name, column.sql_type) for column in list_columns(connection, definition.schema, select)
+    )
+    schema = '"' + definition.schema.replace('"', '""') + '"'
+    with transaction(connection) as session:
+        session.execute("set transaction read only")
+        session.execute("select set_config('search_path', %s, true)", (f"{schema}, public",))
+        session.execute("set local timezone to 'UTC'")
+        rows = session.execute(f"select * from ({select}\n) as source limit {most:d}".encode()).fetchall()
+    return columns, [dict(zip([name for name, _ in columns], row, strict=True)) for row in rows]
+
+
+class _Collected:
+    """Rows, rejects and drift of shaped batches, as many as are asked for."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.rows: list[dict[str, Any]] = []
+        self.rejects: list[dict[str, Any]] = []
+        self.drift: set[str] = set()
+
+    def add(self, shaped: Shaped) -> bool:
+        """Takes what is wanted of a batch; True when there is enough."""
+        self.rows += shaped.batch.slice(0, self._most - len(self.rows)).to_pylist()
+        self.rejects += [
+            {"row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
+            for one in shaped.rejects[: SHOWN_REJECTS - len(self.rejects)]
+        ]
+        self.drift |= {f"source field {name} is missing in some rows" for name, _ in shaped.missing}
+        self.drift |= {f"source field {name} is new and not mapped" for name in shaped.new}
+        return len(self.rows) >= self._most
+
+
+def _first_body(
+    definition: DatasetDefinition, dataid: str, facilities: Facilities, folder: str, most: int
+) -> _Body:
+    source = definition.source
+    if isinstance(source, Http):
+        span = interval_of(definition.timing, dataid)
+        found = source.resolve(facilities.environ, dataid, (span.start, span.end))
+        return _first_page(source, found)
+    if isinstance(source, Files):
+        files = FileSource(source.path, facilities.config.project_dir, source.format)
+        part = next(files.fetch(dataid))
+        return _Body(_content(part.path), files.kind, "", part.path)
+    from dataflow.pipelines.postgres.making import read_table  # only those who read one need its driver
+
+    os.makedirs(folder, exist_ok=True)
+    (part,) = read_table(_limited(source, most), folder, facilities)
+    return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
+
+
+def _first_page(source: Http, found: HttpSource) -> _Body:
+    """One request: no page is asked for ahead, as a run would do."""
+    base = parse_address(found.url)
+    watch = Watch(found.limits, threading.Event())
+    origins = Origins(base.origin, frozenset(parse_address(url).origin for url in found.allowed_origins))
+    with Client(origins, found.credentials, found.limits, watch, found.headers) as client:
+        page = read_page(found.pagination, client.get(found.pagination.locate(base, first_position(source))))
+    return _Body(page.body, "page", found.pagination.results, f"the first page, {page.address}")
+
+
+def _limited(source: Table, most: int) -> Table:
+    """The source cut to a few rows by the database itself."""
+    if source.query:
+        inner = f"({source.query.strip().rstrip(';')}\n)"
+    else:
+        inner = ".".join('"' + name.replace('"', '""') + '"' for name in (source.schema, source.table))
+    return replace(source, table="", query=f"select * from {inner} as source limit {most:d}", split_column="")
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

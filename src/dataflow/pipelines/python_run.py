@@ -1,0 +1,142 @@
+"""One run of a Python job: its function is called with the run, then what it wrote is given out."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import TYPE_CHECKING
+
+from dataflow.actions.dataset_rules import is_automatic
+from dataflow.errors import DataFlowError, InvalidData
+from dataflow.model.grain import Grain
+from dataflow.pipelines.intervals import Span, interval_of, span_of
+from dataflow.pipelines.job_run import Facts, JobRun, Source, input_name
+from dataflow.pipelines.lake.target import LakeTarget
+from dataflow.pipelines.leases import refuse_lost
+from dataflow.pipelines.loader import importable
+from dataflow.pipelines.outputs import Columns, Outputs
+from dataflow.pipelines.spark.frames import count_bad_rows
+from dataflow.pipelines.spark.session import is_spark_error
+from dataflow.pipelines.targets import destination_of, find_last_rows
+
+if TYPE_CHECKING:
+    from dataflow.client import ClaimedRun
+    from dataflow.pipelines.definitions import JobDefinition
+    from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
+
+
+class JobFailed(DataFlowError):
+    """The function of a Python job raised; the message is what and where, the run's log has the rest."""
+
+    code = "job-failed"
+    exit_code = 1
+
+
+class PythonRun:
+    """A claimed run of a Python job."""
+
+    def __init__(self, definition: JobDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
+        self._definition = definition
+        self._claimed = claimed
+        self._facilities = facilities
+        self._span = _span_of(definition, claimed)
+        self._outputs = Outputs(self._make_target, f"run-{claimed.run_id}", self.log)
+
+    def execute(self) -> None:
+        """Does the work; what it gives out is published by the claim when this returns."""
+        run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
+        with self._outputs:
+            with importable(self._facilities.config.project_dir):
+                self._call(run)
+            self._refuse_unwritten(run)
+            refuse_lost(self._claimed)
+            self._facilities.progress.show("publishing")
+            for dataset, (published, evidence) in self._outputs.publish().items():
+                self._claimed.record_rows(dataset, published.rows)
+                self._claimed.record_checked(dataset, evidence)
+                self.log(f"published {published.rows} rows of {dataset}")
+
+    def cancel(self) -> None:
+        """Ends all that the function does on Spark."""
+        self._facilities.interrupt()
+
+    def clean_up(self) -> None:
+        """Nothing is left beside what is published."""
+
+    def session(self) -> SparkSession:
+        """A child of the worker's session, of this run alone."""
+        return self._facilities.session()
+
+    def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
+        """Stages and checks an output in the lake."""
+        self._facilities.progress.show(f"writing {dataset}")
+        last_rows = find_last_rows(self._claimed, dataset, self._facilities)
+        self._outputs.stage(dataset, frame, checks, last_rows, self._span.end if self._span else None)
+
+    def log(self, text: str) -> None:
+        """Adds a line to the run's log."""
+        self._facilities.log(self._claimed.run, text)
+
+    def _call(self, run: JobRun) -> None:
+        self._facilities.progress.show("running")
+        try:
+            self._definition.function(run)
+        except DataFlowError:
+            raise
+        except Exception as error:
+            if is_spark_error(error):
+                raise
+            words = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise JobFailed(f"{self._place_of(error)}: {words}") from error
+
+    def _place_of(self, error: Exception) -> str:
+        """The last line of the project that led to an error."""
+        folder = os.path.join(self._facilities.config.project_dir, "")
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename.startswith(folder):
+                return f"{frame.filename.removeprefix(folder)}:{frame.lineno}"
+        return self._definition.place
+
+    def _refuse_unwritten(self, run: JobRun) -> None:
+        missing = run.list_unwritten()
+        if missing:
+            raise InvalidData(
+                f"{self._definition.job} has ended without writing {' and '.join(missing)}. "
+                f"Call run.write({missing[0]!r}, frame), or take it out of outputs: {self._definition.place}"
+            )
+
+    def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
+        return LakeTarget(
+            self._claimed.location(dataset),
+            destination_of(self._claimed, dataset),
+            columns,
+            lambda check, frame: count_bad_rows(self.session(), check, frame),
+        )
+
+
+def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:
+    if definition.timing.schedule:
+        return interval_of(definition.timing, claimed.dataid)
+    plan = claimed.prepared.plan
+    return span_of(claimed.dataid, Grain(plan.grain), plan.timezone)
+
+
+def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None) -> Facts:
+    sources = []
+    for item in claimed.prepared.inputs:
+        dataset = item.source.dataset
+        if not is_automatic(dataset.name):
+            name = input_name(dataset.name, item.source.mapping)
+            sources.append(Source(name, dataset.name, item.location, dataset.format))
+    return Facts(
+        job=definition.job,
+        dataid=claimed.dataid,
+        run_id=claimed.run_id,
+        sources=tuple(sources),
+        outputs=claimed.prepared.outputs,
+        declared=tuple(str(item) for item in definition.inputs),
+        span=span,
+        hint=f"They are declared at {definition.place}.",
+    )

@@ -1,0 +1,42 @@
+"""Addresses of Spark: whether somebody answers there, before Spark tries for minutes."""
+
+from __future__ import annotations
+
+import socket
+
+from dataflow.errors import ConfigError
+
+PORTS = {"sc": 15002, "spark": 7077}
+ANSWER_SECONDS = 10
+
+
+def refuse_unreachable(place: str) -> None:
+    """Raises ConfigError when nothing takes connections at sc://… or spark://…; others are not asked."""
+    scheme, slashes, rest = place.partition("://")
+    if not slashes or scheme not in PORTS:
+        return
+    wrong = ""
+    for server in rest.partition("/")[0].split(","):
+        host, port = _split(server, PORTS[scheme])
+        try:
+            socket.create_connection((host, port), ANSWER_SECONDS).close()
+            return
+        except OSError as error:
+            wrong = error.strerror or str(error)
+    raise ConfigError(
+        f"Nothing answers at {place}: {wrong}. Start Spark there, or change [spark] in dataflow.toml."
+    )
+
+
+def find_free_port() -> int:
+    """A port on which nobody listens at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return int(probe.getsockname()[1])
+
+
+def _split(server: str, port: int) -> tuple[str, int]:
+    host, colon, number = server.rpartition(":")
+    if colon and number.isdecimal():
+        return host.strip("[]"), int(number)
+    return server.strip("[]"), port

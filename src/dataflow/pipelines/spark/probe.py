@@ -1,0 +1,125 @@
+"""A look at every executor from a task on it: its Python, its packages, the databases and files it reaches.
+
+The probe is sent by value and imports nothing of ours at first: it must run where DataFlow is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dataflow.model.record import record
+from dataflow.pipelines.spark.session import count_slots
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+PACKAGES = ("dataflow", "pyarrow", "pandas", "orjson", "pgpq", "psycopg")
+"""What tasks import."""
+ROUNDS = 5
+TASK_SECONDS = 0.5
+"""Long enough that no executor does the work of another."""
+
+
+@record
+class Asked:
+    """What each executor is to try; the URLs hold passwords."""
+
+    databases: tuple[tuple[str, str], ...] = ()  # name and URL
+    folders: tuple[str, ...] = ()
+
+    _hidden = ("databases",)
+
+
+@record
+class Executor:
+    """What was found at one executor; an empty text is as good as it gets."""
+
+    host: str
+    process: int
+    python: str
+    packages: dict[str, str]
+    databases: dict[str, str]
+    folders: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """Which one it is, for people."""
+        return f"{self.host}, process {self.process}"
+
+
+def probe_executors(session: SparkSession, asked: Asked, is_local: bool) -> list[Executor]:
+    """One record for each executor there is; elsewhere in several rounds, until one finds no new one."""
+    found: dict[tuple[str, int], Executor] = {}
+    for _ in range(1 if is_local else ROUNDS):
+        known = len(found)
+        for executor in _look(session, asked):
+            found[(executor.host, executor.process)] = executor
+        if len(found) == known:
+            break
+    return [found[key] for key in sorted(found)]
+
+
+def _look(session: SparkSession, asked: Asked) -> list[Executor]:
+    tasks = 2 * count_slots(session)
+    work = _make_probe(asked.databases, asked.folders, PACKAGES, TASK_SECONDS)
+    rows = session.range(0, tasks, 1, tasks).mapInArrow(work, "found string").collect()
+    return [Executor(**json.loads(row.found)) for row in rows]
+
+
+def _make_probe(
+    databases: Sequence[tuple[str, str]], folders: Sequence[str], packages: Sequence[str], seconds: float
+) -> Any:
+    # Functions in a function are pickled by value; all they need is imported where they run.
+    def importing(name: str) -> str:
+        import importlib
+
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    def connecting(url: str) -> str:
+        try:
+            import psycopg
+
+            with psycopg.connect(url, connect_timeout=10) as connection:
+                connection.execute("select 1")
+        except Exception as error:
+            # The driver's words about a URL it cannot read may quote it.
+            words = str(error).strip().splitlines()
+            return f"{type(error).__name__}: {words[0] if words and '://' not in str(error) else ''}"
+        return ""
+
+    def looking(folder: str) -> str:
+        import os
+
+        return "" if os.access(folder, os.R_OK | os.W_OK) else "it is not there, or may not be written"
+
+    def probe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import json
+        import os
+        import platform
+        import socket
+        import time
+
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        time.sleep(seconds)
+        found = {
+            "host": socket.gethostname(),
+            # All Python workers of an executor have one parent.
+            "process": os.getppid(),
+            "python": platform.python_version(),
+            "packages": {name: importing(name) for name in packages},
+            "databases": {name: connecting(url) for name, url in databases},
+            "folders": {folder: looking(folder) for folder in folders},
+        }
+        yield pa.record_batch([pa.array([json.dumps(found)])], names=["found"])
+
+    return probe

@@ -1,0 +1,131 @@
+"""The pipeline commands as typed, on a project that `dataflow init --pipelines` wrote."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.commands import Commands
+from tests.project import Project
+
+DATASET, VIEW = "OrdersDatasetPipeline", "MonthlyTotalsViewPipeline"
+MONTHS = ["2024-01", "2024-02", "2024-03"]
+SPARK_SECONDS = 110
+
+
+@pytest.fixture
+def example(project: Project) -> Project:
+    project.run("dataflow", "init", "--pipelines")
+    return project
+
+
+def list_files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java")
+@pytest.mark.timeout(300)
+def test_the_project_that_init_writes_runs_by_the_commands_it_tells(example: Project) -> None:
+    example.run("dataflow", "run", DATASET, timeout=SPARK_SECONDS)
+    example.run("dataflow", "run", VIEW, "--drain", timeout=SPARK_SECONDS)
+    chunks = example.json("dataflow", "chunks", "monthly_totals")
+    assert [(chunk["dataid"], chunk["status"]) for chunk in chunks] == [(month, "READY") for month in MONTHS]
+    plan = example.json("dataflow", "pipeline", "plan", VIEW)
+    assert [interval["state"] for interval in plan["intervals"]] == ["done"] * 3
+    shown = example.run(
+        "dataflow", "pipeline", "preview", VIEW, "--dataid", "2024-02", "--json", timeout=SPARK_SECONDS
+    )
+    assert json.loads(shown.stdout)["rows"] == [{"Company": "Acme", "Orders": 2, "Total": "10.30"}]
+
+
+def test_init_tells_the_commands_and_keeps_the_lake_out_of_git(project: Project) -> None:
+    told = project.run("dataflow", "init", "--pipelines", "new").stderr
+    assert f"dataflow run {DATASET} && dataflow run {VIEW} --drain" in told
+    assert (project.path / "new" / ".gitignore").read_text() == ".dataflow/\nlake/\n"
+    listed = project.run("dataflow", "pipeline", "list", env={"DATAFLOW_PROJECT": str(project.path / "new")})
+    assert DATASET in listed.stdout
+
+
+def test_showing_planning_and_previewing_leave_nothing_behind_not_even_a_store(example: Project) -> None:
+    before = list_files(example.path)
+    shown = example.run("dataflow", "pipeline", "show", DATASET).stdout
+    assert "pipelines/orders.py:9" in shown
+    assert "character varying(20) PRIMARY KEY" in shown
+    plan = example.run("dataflow", "pipeline", "plan", VIEW).stdout
+    assert "2024-01  waiting  waits for orders to cover 2024-01" in plan
+    assert "-- spark_sql" in plan
+    preview = example.run("dataflow", "pipeline", "preview", DATASET, "--rows", "2").stdout
+    assert preview.splitlines()[0].split() == ["order_reference", "company_name", "subtotal", "completed_at"]
+    assert len(preview.splitlines()) == 3
+    assert list_files(example.path) == before
+
+
+def test_a_preview_names_the_rows_that_do_not_fit(example: Project) -> None:
+    with (example.path / "data" / "orders.jsonl").open("a") as file:
+        file.write('{"reference": "A-7", "company": {"name": "Acme"}, "subtotal": "much"}\n')
+    preview = example.run("dataflow", "pipeline", "preview", DATASET).stdout
+    assert "reject: row 7 subtotal='much'" in preview
+
+
+def test_the_clauses_of_a_view_are_shown_as_they_are_written(example: Project) -> None:
+    shown = example.run("dataflow", "pipeline", "show", VIEW).stdout
+    assert "-- query\nSELECT company_name AS" in shown
+    assert "schedule=@monthly" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("pipeline show OrdersDatasetPipelin", 66, "OrdersDatasetPipeline"),
+        ("pipeline plan OrdersDatasetPipeline --dataid soon", 65, "soon"),
+        ("pipeline preview OrdersDatasetPipeline --rows 0", 64, "at least one row"),
+        ("pipeline preview MonthlyTotalsViewPipeline", 65, "cannot read orders yet"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_told(example: Project, words: str, code: int, told: str) -> None:
+    done = example.run("dataflow", *words.split(), check=False)
+    assert done.returncode == code
+    assert told in done.stderr
+
+
+@pytest.fixture
+def commands(
+    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    from tests.acceptance.commands import open_commands
+
+    return open_commands(tmp_path, sqlite_url, monkeypatch, capsys)
+
+
+def test_the_record_of_a_connection_opens_for_it_and_for_no_other(commands: Commands) -> None:
+    from dataflow.errors import SecretError
+    from dataflow.pipelines.settings import PipelineSettings
+
+    commands.environment.setenv("PASSKEY", "a long enough passphrase")
+    record = commands("secret", "encrypt", "--connection", "datasets_db", stdin="hunter2-hunter2").out.strip()
+    tables = "".join(
+        f'[connection.{name}]\nurl = "postgresql://etl@db/{name}"\nencryptedpass = "{record}"\n'
+        for name in ("datasets_db", "other")
+    )
+    (commands.path / "dataflow.toml").write_text(tables)
+    settings = PipelineSettings(str(commands.path), {}, lambda: "a long enough passphrase")
+    assert settings.get_connection("datasets_db").password == "hunter2-hunter2"
+    assert settings.get_place("other").password is None
+    with pytest.raises(SecretError):
+        settings.get_connection("other")
+    commands("secret", "encrypt", "--connection", "a", "--dataset", "b", code=64)
+
+
+def test_a_new_passphrase_gives_new_records_of_connections(commands: Commands) -> None:
+    from dataflow.secrets.cipher import decrypt
+
+    commands.environment.setenv("PASSKEY", "a long enough passphrase")
+    record = commands("secret", "encrypt", "--connection", "db", stdin="hunter2-hunter2").out.strip()
+    (commands.path / "dataflow.toml").write_text(
+        f'[connection.db]\nurl = "postgresql://etl@db/x"\nencryptedpass = "{record}"\n'
+    )
+    new = commands("secret", "rotate", stdin="another long passphrase").out.strip()
+    assert decrypt(new, "another long passphrase", "connection:db") == "hunter2-hunter2"

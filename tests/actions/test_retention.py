@@ -1,0 +1,179 @@
+"""Retention: replaced versions and what ended runs left go once they are old; what a run needs stays."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from dataflow.actions.register import add_dataset, add_job
+from dataflow.actions.retention import Retained, retain
+from dataflow.actions.versions import list_versions
+from dataflow.model.moments import utc_text
+from dataflow.model.records import Dataset, Job, JobInput, Publication
+from dataflow.model.status import RunOutcome
+from tests.actions.test_versions import LAKE, publish
+from tests.store.test_versions import make_old
+from tests.store.world import World
+
+DAY = 86400.0
+LONG = 1000 * DAY
+
+
+@pytest.fixture
+def bob(world: World) -> World:
+    add_dataset(world.store, Dataset("raw", location="/raw/{dataid}"))
+    for name in ("orders", "report"):
+        add_dataset(world.store, Dataset(name, location=LAKE))
+    add_job(world.store, Job("load", (JobInput("raw"),), ("orders",)))
+    add_job(world.store, Job("tell", (JobInput("orders"),), ("report",)))
+    world.ready("raw", "1.0")
+    return world
+
+
+def purge(world: World, root: Path, days: int = 90) -> Retained:
+    return retain(world.store, days * DAY, str(root), str(root / "logs"))
+
+
+def age(world: World, folder: Path) -> None:
+    """Makes a folder and all in it a hundred days old."""
+    now = world.clock.seconds if world.clock else time.time()
+    for path in [*folder.rglob("*"), folder]:
+        os.utime(path, (now - 100 * DAY, now - 100 * DAY))
+
+
+def test_a_version_replaced_long_ago_goes_and_the_current_one_stays(bob: World, tmp_path: Path) -> None:
+    first = publish(bob, tmp_path)
+    second = publish(bob, tmp_path)
+    assert purge(bob, tmp_path) == Retained(0, 0, 0)
+    make_old(bob)
+    age(bob, first)
+    age(bob, second)
+    assert purge(bob, tmp_path) == Retained(1, 0, 0)
+    assert (first.exists(), second.exists()) == (False, True)
+
+
+def test_a_version_that_a_live_run_reads_stays_until_the_run_has_ended(bob: World, tmp_path: Path) -> None:
+    first = publish(bob, tmp_path)
+    reader = bob.take("tell", "1.0", lease_seconds=LONG)
+    second = publish(bob, tmp_path)
+    make_old(bob)
+    age(bob, first)
+    assert purge(bob, tmp_path).versions == 0
+    assert first.exists()
+    bob.finish(reader)
+    assert purge(bob, tmp_path).versions == 1
+    assert (first.exists(), second.exists()) == (False, True)
+
+
+def test_what_was_written_elsewhere_before_is_forgotten_and_left_alone(bob: World, tmp_path: Path) -> None:
+    script, other = tmp_path / "out" / "1.0" / "17", tmp_path / "out" / "1.0" / "mine"
+    for folder in (script, other):
+        folder.mkdir(parents=True)
+    bob.do("load", "1.0", publications=(Publication("orders", "out/1.0/17"),))
+    current = publish(bob, tmp_path)
+    make_old(bob)
+    age(bob, tmp_path / "out")
+    assert purge(bob, tmp_path) == Retained(0, 0, 0)
+    assert (script.exists(), other.exists(), current.exists()) == (True, True, True)
+    assert len(list_versions(bob.store, "orders", "1.0", str(tmp_path))) == 1
+
+
+def test_the_folder_of_a_live_run_stays_however_old(bob: World, tmp_path: Path) -> None:
+    run = bob.take("load", "1.0", lease_seconds=LONG)
+    folder = tmp_path / "lake" / "orders" / "dataid=1.0" / str(run.run_id)
+    folder.mkdir(parents=True)
+    (folder / "part-1.parquet").touch()
+    age(bob, folder)
+    assert purge(bob, tmp_path).folders == 0
+    assert folder.exists()
+    bob.finish(run, RunOutcome.FAILED)
+    age(bob, folder)
+    assert purge(bob, tmp_path).folders == 1
+    assert not folder.exists()
+
+
+def test_the_folder_of_a_revoked_run_stays_until_its_processes_are_dead(bob: World, tmp_path: Path) -> None:
+    run = bob.take("load", "1.0", lease_seconds=LONG)
+    folder = tmp_path / "lake" / "orders" / "dataid=1.0" / str(run.run_id)
+    folder.mkdir(parents=True)
+    bob.cancel(run)
+    age(bob, folder)
+    assert purge(bob, tmp_path).folders == 0
+    bob.store.acknowledge(run.run_id, "first")
+    assert purge(bob, tmp_path).folders == 1
+
+
+def test_young_folders_and_those_of_others_stay(bob: World, tmp_path: Path) -> None:
+    failed = bob.do("load", "1.0", RunOutcome.FAILED)
+    home = tmp_path / "lake" / "orders" / "dataid=1.0"
+    young = home / str(failed.run_id)
+    others = [
+        home / "424242",
+        home / "notes",
+        home / "1-0badf00d-12345678",
+        tmp_path / "lake" / "orders" / "my",
+    ]
+    for folder in [young, *others]:
+        folder.mkdir(parents=True)
+    for folder in others:
+        age(bob, folder)
+    now = bob.clock.seconds if bob.clock else time.time()
+    os.utime(young, (now, now))
+    assert purge(bob, tmp_path) == Retained(0, 0, 0)
+    assert all(folder.exists() for folder in [young, *others])
+
+
+def test_what_a_killed_compaction_left_goes_and_a_compacted_version_stays(bob: World, tmp_path: Path) -> None:
+    first = publish(bob, tmp_path)
+    row = bob.store.find("versions.store_id")
+    assert row is not None
+    left = first.parent / f"{first.name}-{row[0][:8]}-0123abcd"
+    left.mkdir()
+    age(bob, left)
+    assert purge(bob, tmp_path).folders == 1
+    assert not left.exists()
+
+
+def test_staging_of_ended_runs_goes_but_not_while_their_work_runs(bob: World, tmp_path: Path) -> None:
+    failed = bob.do("load", "1.0", RunOutcome.FAILED)
+    staging = tmp_path / ".dataflow" / "staging" / "load" / "1.0" / str(failed.run_id)
+    staging.mkdir(parents=True)
+    (staging / "part-00000001.json").touch()
+    bob.resubmit("load", "1.0")
+    run = bob.take("load", "1.0", lease_seconds=LONG)
+    age(bob, staging)
+    assert purge(bob, tmp_path).folders == 0
+    bob.finish(run)
+    assert purge(bob, tmp_path).folders == 1
+    assert not staging.exists()
+
+
+def test_old_logs_of_spark_go_but_not_that_of_a_live_run(bob: World, tmp_path: Path) -> None:
+    bob.take("load", "1.0", lease_seconds=LONG)
+    (tmp_path / "logs").mkdir()
+    live, old, other = (
+        tmp_path / "logs" / name for name in ("spark-4711.log", "spark-12.log", "spark-x.log")
+    )
+    for path in (live, old, other):
+        path.touch()
+    age(bob, tmp_path / "logs")
+    assert purge(bob, tmp_path).logs == 1
+    assert (live.exists(), old.exists(), other.exists()) == (True, False, True)
+
+
+def test_a_version_whose_files_could_not_all_be_deleted_is_found_again(bob: World, tmp_path: Path) -> None:
+    first = publish(bob, tmp_path)
+    publish(bob, tmp_path)
+    make_old(bob)
+    age(bob, first)
+    dataset_id = bob.dataset_record("orders")[0]
+    now = bob.store.find("reading.now")
+    assert now is not None
+    # As after a kill between the store's transaction and the deletion.
+    assert list(bob.store.forget_versions(dataset_id, utc_text(float(now[0]) - 90 * DAY)))
+    assert first.exists()
+    assert purge(bob, tmp_path) == Retained(0, 1, 0)
+    assert not first.exists()

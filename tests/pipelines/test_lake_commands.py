@@ -1,0 +1,316 @@
+"""Reading the lake from outside a run: locate, query, versions, rollback, compact, purge."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from dataflow.actions.register import add_dataset
+from dataflow.cli.main import main
+from dataflow.errors import BadInput, Conflict
+from dataflow.model.records import Dataset
+from dataflow.pipelines.lake.compacting import compact, is_same
+from dataflow.pipelines.lake.locating import locate_chunk
+from dataflow.pipelines.spark.asking import ask, read_question
+from dataflow.store.store import Store
+from dataflow.store.versions import Place
+from tests.pipelines.lake_shop import LakeShop, make_table
+
+ODD = "Zürich 50%|a+b"
+"""A dataid that neither a path nor a URL takes as it is."""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LakeShop]:
+    monkeypatch.chdir(tmp_path)
+    made = LakeShop(tmp_path)
+    made.dataset("orders")
+    yield made
+    made.store.close()
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:
+    """Runs a command in this process; gives what it wrote."""
+    capsys.readouterr()
+    assert main(list(words)) == code
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def environment() -> dict[str, str]:
+    """What another process needs to find our modules as this one does."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)}
+
+
+def rows(shop: LakeShop, spark: SparkSession, sql: str, most: int = 1000) -> list[tuple[Any, ...]]:
+    return ask(spark, read_question(shop.store, sql, str(shop.path)), most).rows
+
+
+def test_duckdb_reads_the_located_files_and_gets_the_same_rows(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    shop.publish("orders", "1", [make_table(10, 5), make_table(15, 5)])  # replaces the first version
+    shop.publish("orders", ODD, [make_table(100, 7)])
+    files = call(capsys, "locate", "orders")[0].splitlines()
+    assert len(files) == 3
+    read = duckdb.execute("select id from read_parquet(?) order by id", [files]).fetchall()
+    assert [row[0] for row in read] == [*range(10, 20), *range(100, 107)]
+
+
+def test_located_chunks_are_told_as_json(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = shop.publish("orders", ODD, [make_table(0, 5)])
+    found = json.loads(call(capsys, "locate", "orders", ODD, "--json")[0])
+    assert (found["dataset"], found["dataid"], found["version"], found["rows"]) == ("orders", ODD, 1, 5)
+    assert found["manifest"] == str(manifest)
+    assert found["size"] == sum(os.stat(path).st_size for path in found["files"])
+    assert found["columns"][0] == {"name": "id", "type": "bigint"}
+    assert [each["dataid"] for each in json.loads(call(capsys, "locate", "orders", "--json")[0])] == [ODD]
+
+
+def test_of_snapshots_only_the_newest_is_located(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.dataset("state", mode="snapshot")
+    for number in ("9", "10"):
+        shop.publish("state", number, [make_table(int(number), 1)])
+    (path,) = call(capsys, "locate", "state")[0].splitlines()
+    assert "/dataid=10/" in path
+
+
+def test_what_is_not_in_the_lake_is_told_where_it_is(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_dataset(shop.store, Dataset("sales", location="postgresql://db/public.sales?run={run_id}"))
+    assert "is not in the lake: it is at /raw/{dataid}" in call(capsys, "locate", "raw", code=65)[1]
+    assert (
+        "it is the table public.sales in PostgreSQL (connection db)"
+        in call(capsys, "locate", "sales", code=65)[1]
+    )
+    assert "is not published" in call(capsys, "locate", "orders", "7", code=75)[1]
+    assert "no ready chunk" in call(capsys, "locate", "orders")[1]
+
+
+def test_a_stale_chunk_is_left_out_aloud(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    found = shop.store.find_dataset("raw")
+    assert found is not None
+    shop.store.make_ready(found[0], "raw", [("1", "1")], again=True)
+    out, err = call(capsys, "locate", "orders")
+    assert (out, "STALE): 1" in err) == ("", True)
+    out, err = call(capsys, "locate", "orders", "1")
+    assert (len(out.splitlines()), "is STALE" in err) == (1, True)
+
+
+def test_locate_needs_neither_spark_nor_pyarrow(shop: LakeShop) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    code = (
+        "import sys; from dataflow.cli.main import main; code = main(['locate', 'orders']);"
+        "sys.exit(code or any(name in sys.modules for name in ('pyarrow', 'pyspark', 'sqlglot')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=shop.path, env=environment(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_query_reads_all_chunks_and_tells_which_one_a_row_is_from(
+    shop: LakeShop, spark: SparkSession
+) -> None:
+    shop.publish("orders", "1", [make_table(0, 2), make_table(2, 1)])
+    shop.publish("orders", ODD, [make_table(10, 1)])
+    found = rows(
+        shop, spark, "select dataid, count(*), max(id) from Orders group by dataid order by max(id);"
+    )
+    assert found == [("1", 3, 2), (ODD, 1, 10)]
+
+
+def test_a_query_joins_datasets_and_opens_only_those_it_names(shop: LakeShop, spark: SparkSession) -> None:
+    shop.dataset("state", mode="snapshot")
+    shop.dataset("broken")
+    shop.publish("broken", "1", [make_table(0, 1)]).unlink()
+    shop.publish("orders", "1", [make_table(0, 3)])
+    shop.publish("state", "1", [make_table(0, 9)])
+    shop.publish("state", "2", [make_table(1, 1)])
+    sql = "with s as (select id from state) select o.id, o.amount, o.at from orders o join s on s.id = o.id"
+    (row,) = rows(shop, spark, sql)
+    assert (row[0], str(row[1]), row[2].isoformat()) == (1, "0.01", "2017-07-14T02:40:00.000001+00:00")
+
+
+def test_a_column_that_only_newer_chunks_have_is_null_in_the_others(
+    shop: LakeShop, spark: SparkSession
+) -> None:
+    small = make_table(0, 1).select(["id"])
+    shop.publish("orders", "1", [small], (("id", "bigint"),))
+    shop.publish("orders", "2", [make_table(5, 1)])
+    assert [
+        tuple(map(str, row)) for row in rows(shop, spark, "select id, amount from orders order by id")
+    ] == [
+        ("0", "None"),
+        ("5", "0.05"),
+    ]
+
+
+def test_a_column_named_dataid_stays_what_it_is(shop: LakeShop, spark: SparkSession) -> None:
+    table = pa.table({"DataId": pa.array([7], pa.int64())})
+    shop.publish("orders", "1", [table], (("DataId", "bigint"),))
+    assert rows(shop, spark, "select * from orders") == [(7,)]
+
+
+def test_an_empty_chunk_gives_no_rows(shop: LakeShop, spark: SparkSession) -> None:
+    shop.publish("orders", "1", [])
+    assert rows(shop, spark, "select id, dataid from orders") == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("drop table orders", "is not a SELECT"),
+        ("select 1; select 2", "exactly one SELECT is wanted"),
+        ("insert into orders select * from orders", "is not a SELECT"),
+        ("select * from parquet.`/etc/passwd`", "there is no dataset"),
+        ("select * from raw", "there is no dataset 'raw'"),
+        ("select '${env:HAWK_KEY}'", "is not allowed"),
+    ],
+)
+def test_a_query_only_reads_datasets_of_the_lake(shop: LakeShop, sql: str, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        read_question(shop.store, sql, str(shop.path))
+
+
+def test_the_query_command_says_nothing_of_spark_and_how_much_it_left_out(shop: LakeShop) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    command = [sys.executable, "-m", "dataflow.cli.main", "query", "--json", "--rows", "2"]
+    sql = "select id, amount, id from orders order by id"
+    done = subprocess.run(
+        [*command, sql], cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "These are the first 2 rows; there are more. All of them: --rows N\n"
+    assert json.loads(done.stdout) == [
+        {"id": 0, "amount": "0.00", "id_2": 0},
+        {"id": 1, "amount": "0.01", "id_2": 1},
+    ]
+    assert done.returncode == 0
+
+
+def test_a_query_without_java_says_what_to_install(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(shop.path / "nowhere"))
+    shop.publish("orders", "1", [make_table(0, 5)])
+    assert "Spark needs Java 17 or newer" in call(capsys, "query", "select * from orders", code=78)[1]
+
+
+def test_versions_are_listed_and_gone_back_to_by_command(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    shop.publish("orders", "1", [make_table(10, 6)])
+    listed = json.loads(call(capsys, "versions", "orders", "1", "--json")[0])
+    assert [(each["version"], each["rows"], each["current"]) for each in listed] == [
+        (1, 5, False),
+        (2, 6, True),
+    ]
+    said = call(capsys, "rollback", "orders", "1", "--why", "wrong prices")[1]
+    assert "version 1 is current again, as version 3" in said
+    (path,) = call(capsys, "locate", "orders")[0].splitlines()
+    assert pq.read_table(path, partitioning=None)["id"].to_pylist() == [0, 1, 2, 3, 4]
+    assert (
+        "is what is current already" in call(capsys, "rollback", "orders", "1", "--version", "1", code=75)[1]
+    )
+
+
+def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = shop.publish("orders", "1", [make_table(start, 10) for start in (20, 0, 10)])
+    shop.dataset("report", reads="orders")
+    reader = shop.claim("report", "1")
+    said = call(capsys, "compact", "orders", "1")[1]
+    assert "3 files are now 1, with the same rows, as version 1 still" in said
+    (path,) = call(capsys, "locate", "orders")[0].splitlines()
+    ids = [*range(20, 30), *range(10), *range(10, 20)]
+    assert pq.read_table(path, partitioning=None)["id"].to_pylist() == ids
+    shop.finish("report", reader)
+    plan = shop.store.find_plan("load_report")
+    assert plan is not None
+    work = shop.store.find_work(plan.job_id, "1")
+    assert work is not None and work.state == "DONE"
+    assert old.exists()
+    assert "1 files, which are large enough; nothing was changed" in call(capsys, "compact", "orders", "1")[1]
+
+
+def test_the_files_a_reader_has_pinned_outlive_compaction_and_purge(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
+    shop.dataset("report", reads="orders")
+    reader = shop.claim("report", "1")
+    call(capsys, "compact", "orders", "1")
+    new = Path(call(capsys, "locate", "orders")[0].splitlines()[0])
+    call(capsys, "purge", "--older-than", "0s", "--yes")
+    assert (old.exists(), new.exists()) == (True, True)
+    shop.finish("report", reader)
+    assert "1 replaced versions" in call(capsys, "purge", "--older-than", "0s", "--yes")[1]
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_compaction_cuts_files_at_the_target_size(shop: LakeShop) -> None:
+    shop.publish("orders", "1", [make_table(start * 50_000, 50_000) for start in range(8)])
+    size = locate_chunk(shop.store, "orders", "1", str(shop.path))[0].manifest.size
+    done = compact(shop.store, ("orders", "1"), str(shop.path), file_size=size // 3)
+    assert (done.files_before, done.files_after) == (8, 2)
+
+
+def test_files_that_hold_other_rows_than_their_manifest_says_are_not_given_out(shop: LakeShop) -> None:
+    manifest = shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
+    file = next(manifest.parent.glob("*.parquet"))
+    pq.write_table(make_table(0, 9), file)
+    with pytest.raises(BadInput, match="hold 19 rows, its manifest says 20"):
+        compact(shop.store, ("orders", "1"), str(shop.path))
+    assert [folder.name for folder in manifest.parent.parent.iterdir()] == [manifest.parent.name]
+
+
+class Overtaken(Store):
+    """A store where somebody publishes just before a version is moved."""
+
+    def __init__(self, shop: LakeShop) -> None:
+        super().__init__(shop.store.database, shop.store.actor)
+        self._shop = shop
+
+    def move_version(self, place: Place, location: str, size: int, why: str) -> None:
+        self._shop.publish("orders", "1", [make_table(50, 1)])
+        super().move_version(place, location, size, why)
+
+
+def test_a_version_published_during_compaction_is_not_replaced(shop: LakeShop) -> None:
+    shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
+    with pytest.raises(Conflict, match="has changed while version 1 was compacted"):
+        compact(Overtaken(shop), ("orders", "1"), str(shop.path))
+    assert locate_chunk(shop.store, "orders", "1", str(shop.path))[0].manifest.rows == 1
+    folders = [path.name for path in (shop.path / "lake" / "orders" / "dataid=1").iterdir()]
+    assert all(name.isdigit() for name in folders) and len(folders) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (pa.array([1.0, float("nan"), None]), pa.array([1.0, float("nan"), None]), True),
+        (pa.array([1.0, float("nan"), None]), pa.array([1.0, 2.0, None]), False),
+        (pa.array([[1.0], None, [float("nan")]]), pa.array([[1.0], None, [float("nan")]]), True),
+        (pa.array([[1.0], [2.0, 3.0]]), pa.array([[1.0, 2.0], [3.0]]), False),
+        (pa.array(["a", None]), pa.array(["a", ""]), False),
+        (pa.array([1, 2]), pa.array([2, 1]), False),
+    ],
+)
+def test_rows_are_compared_by_value_with_nan_equal_to_itself(one: Any, other: Any, same: bool) -> None:
+    assert is_same(one, other) is same

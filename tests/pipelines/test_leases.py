@@ -1,0 +1,152 @@
+"""A run that has lost its lease ends its Spark jobs in seconds, and publishes nothing, neither then nor later."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+from dataflow.errors import LeaseLost
+from dataflow.pipelines.postgres.writer import COPY_SLOTS
+from tests.pipelines.api_server import ApiServer
+from tests.pipelines.workshop import Workshop
+from tests.project import Project
+
+PIPELINES = """
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source_url = constants.API + "/next"
+        target_db = constants.TARGET
+        field_mapping = [("id", "order_id", "bigint PRIMARY KEY"), ("name", "name", "text")]
+
+    class PairsViewPipeline:
+        view_name = "pairs"
+        dataset_pipeline = OrdersDatasetPipeline
+        start_date = datetime(2026, 10, 1)
+        end_date = datetime(2026, 10, 1)
+        catchup = True
+        schedule_interval = "@monthly"
+        query = "select a.order_id from orders a, orders b, orders c, orders d where md5(a.name || b.name || c.name || d.name) = ''"
+"""
+DAY = "2026-11-14"
+SOON_SECONDS = 30
+"""Seconds on a machine with nothing else to do."""
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with ApiServer([{"id": number, "name": f"order {number}"} for number in range(200)]) as server:
+        yield server
+
+
+@pytest.fixture
+def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
+    workshop.environ |= {"API": api.origin, "DATAFLOW_CONN_DATASETS_DB": postgres_url, "TARGET": "lake"}
+    workshop.environ.pop("HAWK_ID")
+    workshop.write("orders.py", PIPELINES)
+    return workshop
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    give_up_at = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.05)
+
+
+def run_and_cancel(orders: Workshop, job: str, dataid: str | None, is_at_work: Callable[[], object]) -> Any:
+    """Starts a run, cancels it as an operator does once it is at work, and gives its outcome."""
+    outcomes: list[Any] = []
+    thread = threading.Thread(target=lambda: outcomes.append(orders.run(job, dataid)))
+    thread.start()
+    wait_until(is_at_work)
+    [run] = orders.store.list_runs(10, outcome="RUNNING")
+    orders.store.cancel(run.run_id, "a test wants it")
+    thread.join(SOON_SECONDS)
+    assert not thread.is_alive()
+    return outcomes[0]
+
+
+def list_jobs(spark: SparkSession) -> list[int]:
+    return list(spark.sparkContext.statusTracker().getActiveJobsIds())
+
+
+def test_a_cancelled_dataset_run_ends_its_spark_jobs_and_publishes_nothing(
+    orders: Workshop, spark: SparkSession
+) -> None:
+    orders.environ |= {"TARGET": "datasets_db", "INGEST_TASK_CONCURRENCY": "2"}
+    waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+    with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"], autocommit=True) as database:
+        for slot in range(2):  # all there are: each COPY waits for one
+            database.execute("select pg_advisory_lock(%s, %s)", (COPY_SLOTS, slot))
+        outcome = run_and_cancel(
+            orders, "OrdersDatasetPipeline", DAY, lambda: database.execute(waiting).fetchone()
+        )
+        assert isinstance(outcome.error, LeaseLost)
+        wait_until(lambda: not list_jobs(spark))
+        assert database.execute("select to_regclass('orders')").fetchone() == (None,)
+
+
+def test_a_cancelled_view_run_ends_its_spark_jobs_and_publishes_nothing(
+    orders: Workshop, spark: SparkSession
+) -> None:
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1
+    outcome = run_and_cancel(orders, "PairsViewPipeline", None, lambda: list_jobs(spark))
+    assert isinstance(outcome.error, LeaseLost)
+    wait_until(lambda: not list_jobs(spark))
+    assert orders.chunk("pairs", "2026-10").status == "FAILED"
+    # Its driver has seen the end of its jobs itself, so the work need not wait for the lease.
+    orders.resubmit("PairsViewPipeline", "2026-10")
+    plan = orders.store.find_plan("PairsViewPipeline")
+    work = orders.store.find_work(plan.job_id, "2026-10") if plan else None
+    assert work is not None and work.state == "CLAIMABLE"
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("target", ["datasets_db", "lake"])
+def test_a_run_that_sleeps_past_its_lease_publishes_nothing_when_it_wakes(
+    orders: Workshop, api: ApiServer, target: str
+) -> None:
+    orders.environ["TARGET"] = target
+    env = orders.environ | {"DATAFLOW_FAILPOINT": "after_stage:stop"}
+    old = Project(orders.path, orders.path).start(
+        "dataflow", "run", "OrdersDatasetPipeline", "--dataid", DAY, env=env
+    )
+    try:
+        wait_until(lambda: is_stopped(old.pid))
+        let_the_lease_lapse(orders)
+        api.rows = api.rows[:150]
+        api._bodies.clear()
+        assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+        before = orders.chunk("orders", DAY)
+        os.kill(old.pid, signal.SIGCONT)
+        assert old.wait(SOON_SECONDS * 2) == LeaseLost.exit_code
+    finally:
+        old.kill()
+        old.wait()
+    assert orders.chunk("orders", DAY) == before
+    if target == "lake":
+        assert len(orders.rows("orders", DAY)) == 150
+    else:
+        with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"]) as database:
+            assert database.execute("select count(*) from orders").fetchone() == (150,)
+
+
+def is_stopped(pid: int) -> bool:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0] == "T"
+
+
+def let_the_lease_lapse(orders: Workshop) -> None:
+    """As if the five minutes of the lease were over."""
+    with closing(sqlite3.connect(orders.path / ".dataflow" / "dataflow.db", timeout=30)) as store, store:
+        store.execute("update run set lease_until = 0 where ended_at is null")

@@ -1,0 +1,296 @@
+"""`pipeline show`, `plan` and `preview`: what would happen, by the steps of a run, and nothing does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from dataflow.config.settings import load_config
+from dataflow.errors import BadInput
+from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.describing import describe
+from dataflow.pipelines.planning import Outlook, Scene, look_ahead
+from dataflow.pipelines.previewing import Preview, preview_dataset, preview_view
+from dataflow.pipelines.statements import describe_interval
+from tests.pipelines.api_server import ApiServer, Hawk
+from tests.pipelines.workshop import HAWK, SharedSession, Silence, Workshop
+
+PIPELINES = """
+    from dataflow.pipelines.shape.checks import minimum_rows
+    from dataflow.pipelines.sources import hawk, http
+
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source = http(
+            constants.API + "/next?api_key=hidden&since=5", auth=hawk(), headers={"X-Key": "hidden"}
+        )
+        target_db = "lake"
+        field_mapping = [
+            ("id", "order_id", "bigint PRIMARY KEY"),
+            ("amount", "amount", "numeric(12,2) NOT NULL"),
+            ("at", "ordered_at", "timestamp with time zone"),
+        ]
+        checks = [minimum_rows(1)]
+
+    class MonthViewPipeline:
+        view_name = "month"
+        dataset_pipeline = OrdersDatasetPipeline
+        schedule_interval = "@monthly"
+        start_date = datetime(2017, 11, 1)
+        end_date = datetime(2018, 1, 1)
+        catchup = True
+        fields = [("order_id", "Order"), ("amount::numeric / 2", "Half")]
+        where_clause = "date_trunc('month', ordered_at)::date = '{{ ds }}'::date ORDER BY order_id"
+"""
+DATASET, VIEW = "OrdersDatasetPipeline", "MonthViewPipeline"
+TABLES = ("dataset", "job", "job_input", "calendar", "chunk", "work", "run", "journal")
+
+
+def make_rows() -> list[dict[str, Any]]:
+    return [
+        {"id": number, "amount": f"{number}.50", "at": f"2017-{11 + number % 2}-0{1 + number % 9}T00:00:00Z"}
+        for number in range(40)
+    ]
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with ApiServer(make_rows(), page_size=10, hawk=Hawk(HAWK["HAWK_ID"], HAWK["HAWK_KEY"])) as server:
+        yield server
+
+
+@pytest.fixture
+def orders(workshop: Workshop, api: ApiServer) -> Workshop:
+    workshop.environ["API"] = api.origin
+    workshop.write("orders.py", PIPELINES)
+    return workshop
+
+
+def scene_of(workshop: Workshop) -> Scene:
+    return Scene(workshop.catalog(), workshop.settings(), load_config(str(workshop.path), {}))
+
+
+def facilities_of(workshop: Workshop) -> SharedSession:
+    scene = scene_of(workshop)
+    surroundings = (workshop.environ, scene.catalog.constants)
+    made = SharedSession(scene.config, workshop.store, scene.settings, surroundings, Silence())
+    return made.lend(workshop.spark)
+
+
+def plan(workshop: Workshop, name: str, dataid: str | None = None) -> tuple[Outlook, dict[str, Any]]:
+    scene = scene_of(workshop)
+    definition = scene.catalog.get(name)
+    outlook = look_ahead(workshop.store, definition, scene, dataid)
+    detail: dict[str, Any] = {}
+    if outlook.dataid:
+        detail = describe_interval(
+            definition, outlook.dataid, outlook.inputs, scene.catalog, facilities_of(workshop)
+        )
+    return outlook, detail
+
+
+def preview(workshop: Workshop, name: str, dataid: str | None = None, rows: int = 3) -> Preview:
+    scene = scene_of(workshop)
+    definition = scene.catalog.get(name)
+    outlook = look_ahead(workshop.store, definition, scene, dataid)
+    if isinstance(definition, DatasetDefinition):
+        return preview_dataset(definition, outlook.dataid, facilities_of(workshop), rows)
+    assert isinstance(definition, ViewDefinition)
+    return preview_view(definition, outlook, scene.catalog, facilities_of(workshop), rows)
+
+
+def facts(workshop: Workshop) -> dict[str, list[Any]]:
+    """Everything in the store and the folder that a run would change."""
+    rows = {
+        table: sorted(map(repr, workshop.store.database.select(f"SELECT * FROM {table}")[1]))
+        for table in TABLES
+    }
+    return rows | {"files": sorted(str(path) for path in workshop.path.rglob("*.parquet"))}
+
+
+def test_a_definition_is_shown_whole_with_its_place_and_without_secrets(orders: Workshop) -> None:
+    found = describe(orders.catalog().get(DATASET), orders.settings())
+    assert found["source"]["url"].endswith("/next?api_key=…&since=5")
+    assert found["source"]["authentication"] == "hawk, from HAWK_ID, HAWK_KEY, HAWK_ALGORITHM"
+    assert found["source"]["headers"] == ["X-Key"]
+    assert found["mapping"][0] == {"source": "id", "column": "order_id", "type": "bigint PRIMARY KEY"}
+    assert found["target"] == {"connection": "lake", "url": "lake:lake"}
+    assert "minimum_rows(1)" in found["checks"]
+    assert "unique(order_id)" in found["checks"]
+    assert found["place"] == "pipelines/orders.py:5"
+    assert "hidden" not in json.dumps(found)
+    assert HAWK["HAWK_KEY"] not in json.dumps(found)
+
+
+def test_a_plan_says_which_intervals_are_done_which_wait_and_which_are_due(orders: Workshop) -> None:
+    outlook, _ = plan(orders, VIEW)
+    assert [(one.dataid, one.state) for one in outlook.intervals] == [
+        (month, "waiting") for month in ("2017-11", "2017-12", "2018-01")
+    ]
+    assert "waits for orders to cover 2017-11" in outlook.intervals[0].why
+    orders.run(DATASET, "2017-12-31")
+    orders.run(VIEW)
+    outlook, detail = plan(orders, VIEW)
+    assert [one.state for one in outlook.intervals] == ["done", "due", "waiting"]
+    assert detail["dataid"] == "2017-12"
+    assert outlook.counts == {"due": 1, "done": 1, "waiting": 1}
+
+
+def test_a_plan_has_the_very_sql_that_a_run_then_logs(orders: Workshop) -> None:
+    orders.run(DATASET, "2018-03-01")
+    _, detail = plan(orders, VIEW)
+    assert "CAST('2017-11-01' AS DATE)" in detail["select"]
+    assert detail["spark_sql"] != detail["select"]
+    assert detail["reads"] == {"orders": "2018-03-01 version 1"}
+    assert detail["columns"]["Order"] == "bigint"
+    assert detail["location"] == "lake/month/dataid=2017-11/{run_id}/_manifest.json"
+    orders.run(VIEW)
+    logs = [path.read_text() for path in (orders.path / ".dataflow" / "logs").glob("*.log")]
+    assert any(detail["select"] in log for log in logs)
+
+
+def test_a_plan_of_a_view_knows_its_sql_before_anything_is_published(orders: Workshop) -> None:
+    _, detail = plan(orders, VIEW)
+    assert detail["reads"] == {"orders": "nothing that covers it is published"}
+    assert "order_id" in detail["spark_sql"]
+
+
+def test_a_plan_of_a_dataset_has_its_first_request_and_no_secret(orders: Workshop, api: ApiServer) -> None:
+    _, detail = plan(orders, DATASET, "2017-12-31")
+    assert detail["source"] == {
+        "first_url": f"{api.origin}/next?api_key=…&since=5",
+        "pagination": "next_link()",
+        "staging": str(orders.path / f".dataflow/staging/{DATASET}/2017-12-31/{{run_id}}"),
+    }
+    assert api.seen == []
+
+
+def test_a_plan_for_postgresql_has_the_ddl_of_its_table(orders: Workshop) -> None:
+    orders.environ["AIRFLOW_CONN_DATASETS_DB"] = "postgresql+psycopg2://etl:secret@nowhere.invalid/datasets"
+    orders.write("orders.py", PIPELINES.replace('"lake"', '"datasets_db"'))
+    _, detail = plan(orders, DATASET, "2017-12-31")
+    assert detail["ddl"] == [
+        'create table "public"."orders" ("order_id" bigint, "amount" numeric(12,2), '
+        '"ordered_at" timestamp with time zone)',
+        'alter table "public"."orders" alter column "order_id" set not null, '
+        'alter column "amount" set not null, add primary key ("order_id")',
+    ]
+    assert "secret" not in json.dumps(detail)
+
+
+def test_a_view_from_the_lake_into_postgresql_has_the_ddl_of_its_interval(orders: Workshop) -> None:
+    orders.environ["DATAFLOW_CONN_DATASETS_DB"] = "postgresql://nowhere.invalid/datasets"
+    text = 'view_name = "month"\n        target_db = "datasets_db"'
+    orders.write("orders.py", PIPELINES.replace('view_name = "month"', text))
+    _, detail = plan(orders, VIEW, "2017-11")
+    assert detail["runs_on"] == "spark"
+    assert detail["ddl"][0].startswith(
+        'create table "public"."month_2017_11_01" ("Order" bigint, "Half" numeric'
+    )
+
+
+def test_a_view_inside_one_database_is_planned_and_previewed_there(
+    orders: Workshop, postgres_url: str
+) -> None:
+    orders.environ["DATAFLOW_CONN_DATASETS_DB"] = postgres_url
+    orders.write("orders.py", PIPELINES.replace('"lake"', '"datasets_db"'))
+    _, detail = plan(orders, VIEW, "2017-11")
+    assert detail["ddl"] == ["-- its columns are known once there is something to read"]
+    orders.run(DATASET, "2018-03-01")
+    _, detail = plan(orders, VIEW, "2017-11")
+    assert detail["runs_on"] == "datasets_db"
+    assert detail["ddl"] == ['create table "public"."month_2017_11_01" ("Order" bigint, "Half" numeric)']
+    found = preview(orders, VIEW, "2017-11", rows=2)
+    assert found.rows == ({"Order": 0, "Half": Decimal("0.25")}, {"Order": 2, "Half": Decimal("1.25")})
+    assert found.columns == (("Order", "bigint"), ("Half", "numeric"))
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("select to_regclass('month_2017_11_01')").fetchone() == (None,)
+
+
+def test_a_plan_of_a_python_job_says_which_of_its_work_is_due_and_what_it_reads(orders: Workshop) -> None:
+    orders.write(
+        "jobs.py",
+        """
+        import dataflow
+
+        @dataflow.job(inputs=[OrdersDatasetPipeline], outputs=["copies"])
+        def copy_orders(run):
+            run.write("copies", run.read("orders"))
+        """,
+    )
+    outlook, detail = plan(orders, "copy_orders")
+    assert (outlook.intervals, detail) == ((), {})
+    orders.run(DATASET, "2017-12-31")
+    outlook, detail = plan(orders, "copy_orders")
+    assert [(one.dataid, one.state) for one in outlook.intervals] == [("2017-12-31", "due")]
+    assert detail["reads"] == {"orders": "2017-12-31 version 1"}
+    described = describe(orders.catalog().get("copy_orders"), orders.settings())
+    assert (described["kind"], described["inputs"], described["dataset"]) == ("job", ["orders"], "copies")
+
+
+def test_planning_and_previewing_change_nothing(orders: Workshop) -> None:
+    orders.run(DATASET, "2018-03-01")
+    before = facts(orders)
+    for name in (DATASET, VIEW):
+        plan(orders, name)
+        plan(orders, name, "2017-12-31" if name == DATASET else "2018-01")
+        preview(orders, name)
+    assert facts(orders) == before
+
+
+def test_a_preview_of_a_dataset_asks_for_one_page_and_shapes_it(orders: Workshop, api: ApiServer) -> None:
+    found = preview(orders, DATASET, "2017-12-31", rows=2)
+    assert [row["amount"] for row in found.rows] == [Decimal("0.50"), Decimal("1.50")]
+    assert found.columns[2] == ("ordered_at", "timestamp with time zone")
+    assert len(api.seen) == 1
+    assert "api_key=…" in found.read
+
+
+def test_a_preview_shows_what_would_be_rejected_and_how_the_source_drifts(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.rows[1] = {"id": "one", "amount": "1", "extra": True}  # type: ignore[index]
+    found = preview(orders, DATASET, "2017-12-31", rows=50)
+    assert len(found.rows) == 9
+    assert found.rejects[0]["row"] == 2
+    assert found.rejects[0]["field"] == "id"
+    assert "source field extra is new and not mapped" in found.drift
+
+
+def test_a_preview_of_files_reads_the_first_of_them(workshop: Workshop, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "2017-12-31.csv").write_text("name,count\na,1\nb,x\n")
+    workshop.write(
+        "counts.py",
+        """
+        from dataflow.pipelines.sources import files
+
+        class CountsDatasetPipeline:
+            table_name = "counts"
+            source = files("in/{dataid}.csv")
+            field_mapping = [("name", "text"), ("count", "integer")]
+        """,
+    )
+    found = preview(workshop, "CountsDatasetPipeline", "2017-12-31")
+    assert found.rows == ({"name": "a", "count": 1},)
+    assert found.rejects[0]["value"] == "x"
+
+
+def test_a_preview_of_a_view_has_the_first_rows_that_its_run_publishes(orders: Workshop) -> None:
+    orders.run(DATASET, "2018-03-01")
+    found = preview(orders, VIEW, "2017-11", rows=4)
+    assert orders.chunk("month", "2017-11") is None
+    orders.run(VIEW, "2017-11")
+    rows = sorted(orders.rows("month", "2017-11"), key=lambda row: row["Order"])
+    assert list(found.rows) == rows[:4]
+
+
+def test_a_preview_of_a_view_without_a_version_that_covers_it_says_what_is_missing(orders: Workshop) -> None:
+    with pytest.raises(BadInput, match="cannot read orders yet: waits for orders to cover 2017-11"):
+        preview(orders, VIEW, "2017-11")

@@ -1,0 +1,298 @@
+"""Python jobs: functions that are given a run, and read and write datasets of the lake."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dataflow.actions.register import add_dataset
+from dataflow.errors import BadInput, ConfigError, UnknownName
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.records import Dataset
+from tests.docs.pages import DOCS, list_sections
+from tests.pipelines.workshop import Workshop
+
+ORDERS = """
+    import dataflow
+
+    @dataflow.job(outputs=["orders"], schedule="@daily", start_date=datetime(2026, 8, 1))
+    def load_orders(run):
+        day = int(run.dataid[-2:])
+        rows = [(number, "north" if number % 2 else "south", number * day) for number in range(4)]
+        run.write("orders", run.spark.createDataFrame(rows, "id int, region string, amount int"))
+"""
+
+
+def make(workshop: Workshop, body: str, name: str = "jobs.py") -> None:
+    workshop.write("base.py", ORDERS)
+    workshop.write(name, "import dataflow\n\n" + body)
+
+
+def add_parquet(workshop: Workshop, name: str, rows: list[dict[str, Any]], dataid: str) -> None:
+    """A dataset of a plain Parquet folder, made by somebody else, with one chunk."""
+    add_dataset(workshop.store, Dataset(name, location=f"{name}/{{dataid}}", format="parquet", grain="daily"))
+    folder = workshop.path / name / dataid
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), folder / "data.parquet")
+    found = workshop.store.find_dataset(name)
+    assert found is not None
+    pair = (dataid, sort_key(dataid, Grain.DAILY))
+    workshop.store.make_ready(found[0], name, [pair], again=False)
+
+
+def log_of(workshop: Workshop, run_id: int) -> str:
+    return (workshop.path / ".dataflow" / "logs" / f"{run_id}.log").read_text()
+
+
+TOTALS = """
+@dataflow.job(inputs=["orders"], outputs=["totals"])
+def make_totals(run):
+    start, end = run.interval
+    run.log(f"from {start:%Y-%m-%d} to {end:%Y-%m-%d}")
+    run.write("totals", run.read("orders").groupBy("region").sum("amount").toDF("region", "amount"))
+"""
+
+
+def test_a_job_reads_the_chunk_of_its_own_dataid_and_publishes_what_it_writes(workshop: Workshop) -> None:
+    make(workshop, TOTALS)
+    workshop.run("load_orders", "2026-08-02")
+    workshop.run("load_orders", "2026-08-03")
+    assert workshop.run("make_totals", drain=True).done == 2
+    totals = {row["region"]: row["amount"] for row in workshop.rows("totals", "2026-08-03")}
+    assert totals == {"north": 12, "south": 6}
+    assert workshop.chunk("totals", "2026-08-02").status == "READY"
+    logs = [path.read_text() for path in (workshop.path / ".dataflow" / "logs").glob("*.log")]
+    assert any("from 2026-08-03 to 2026-08-04" in text for text in logs)
+
+
+def test_the_grain_of_an_output_is_that_of_the_input_or_of_the_schedule(workshop: Workshop) -> None:
+    body = (
+        TOTALS
+        + """
+@dataflow.job(inputs=["totals"], outputs=["shares"])
+def a_share(run):
+    run.write("shares", run.read("totals"))
+
+@dataflow.job(inputs=["totals:latest"], outputs=["months"], schedule="@monthly", mode="snapshot")
+def report(run):
+    run.write("months", run.read("totals"))
+"""
+    )
+    make(workshop, body)
+    workshop.register()
+    datasets = {name: workshop.store.find_dataset(name) for name in ("orders", "totals", "shares", "months")}
+    found = {name: (item[1].grain, item[1].mode) for name, item in datasets.items() if item}
+    daily = ("daily", "partition")
+    assert found == {"orders": daily, "totals": daily, "shares": daily, "months": ("monthly", "snapshot")}
+
+
+def test_previous_is_the_chunk_before_and_nothing_at_the_first_dataid(workshop: Workshop) -> None:
+    make(
+        workshop,
+        """
+@dataflow.job(inputs=["orders", "running:previous"], outputs=["running"], start_date="2026-08-02")
+def add_up(run):
+    rows = run.read("orders")
+    before = run.find("running:previous")
+    run.write("running", rows if before is None else rows.unionByName(before))
+""",
+    )
+    for day in ("2026-08-02", "2026-08-03"):
+        workshop.run("load_orders", day)
+    assert workshop.run("add_up", drain=True).done == 2
+    assert len(workshop.rows("running", "2026-08-02")) == 4
+    assert len(workshop.rows("running", "2026-08-03")) == 8
+
+
+def test_a_class_of_a_pipeline_and_a_plain_parquet_dataset_can_be_inputs(workshop: Workshop) -> None:
+    (workshop.path / "people.csv").write_text("id,name\n1,Ann\n2,Bob\n")
+    add_parquet(workshop, "clicks", [{"id": 1, "count": 3}], "2026-08-02")
+    make(
+        workshop,
+        """
+from dataflow.pipelines.sources import files
+
+class PeopleDatasetPipeline:
+    table_name = "people"
+    source = files("people.csv")
+    field_mapping = [("id", "integer"), ("name", "text")]
+
+@dataflow.job(inputs=["clicks", PeopleDatasetPipeline], outputs=["named"])
+def name_clicks(run):
+    run.write("named", run.read("clicks").join(run.read("people"), "id"))
+""",
+    )
+    workshop.run("PeopleDatasetPipeline", "2026-08-02")
+    assert workshop.run("name_clicks").done == 1
+    assert workshop.rows("named", "2026-08-02") == [{"id": 1, "count": 3, "name": "Ann"}]
+
+
+def test_nothing_is_published_when_the_function_raises_after_a_write(workshop: Workshop) -> None:
+    make(workshop, TOTALS + '    raise ValueError("the moon is full")\n')
+    workshop.run("load_orders", "2026-08-02")
+    outcome = workshop.run("make_totals")
+    assert str(outcome.error) == "pipelines/jobs.py:9: ValueError: the moon is full"
+    assert workshop.chunk("totals", "2026-08-02").status == "FAILED"
+    assert not list((workshop.path / "lake" / "totals").rglob("*.parquet"))
+    text = log_of(workshop, 2)
+    assert "Traceback" in text
+    assert 'raise ValueError("the moon is full")' in text
+
+
+def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Workshop) -> None:
+    make(workshop, TOTALS.replace('sum("amount")', 'sum("amuont")'))
+    workshop.run("load_orders", "2026-08-02")
+    words = str(workshop.run("make_totals").error)
+    assert "amuont" in words
+    assert "\n" not in words
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "words"),
+    [
+        ('run.read("order")', UnknownName, 'no input "order". Did you mean "orders"?'),
+        ('run.write("total", run.read("orders"))', UnknownName, 'no output "total". Did you mean "totals"?'),
+        ('run.write("totals", [1])', BadInput, "writes a list to totals; run.write takes a Spark DataFrame"),
+        (
+            'run.write("totals", run.read("orders")); run.write("totals", run.read("orders"))',
+            BadInput,
+            "writes totals twice",
+        ),
+        (
+            'run.write("totals", run.read("orders").selectExpr("id", "amount as ID"))',
+            BadInput,
+            "two of its columns are called ID",
+        ),
+        (
+            'run.write("totals", run.read("orders").selectExpr("map(1, 2) as m"))',
+            BadInput,
+            "Column m is of Spark type map<int,int>",
+        ),
+    ],
+    ids=["unknown input", "unknown output", "no frame", "twice", "twin columns", "no such type"],
+)
+def test_a_wrong_call_of_the_run_is_told_and_nothing_is_published(
+    workshop: Workshop, body: str, error: type, words: str
+) -> None:
+    make(
+        workshop,
+        f'@dataflow.job(inputs=["orders"], outputs=["totals"])\ndef make_totals(run):\n    {body}\n',
+    )
+    workshop.run("load_orders", "2026-08-02")
+    outcome = workshop.run("make_totals")
+    assert isinstance(outcome.error, error)
+    assert words in str(outcome.error)
+    assert workshop.chunk("totals", "2026-08-02").status == "FAILED"
+
+
+def test_an_output_that_is_not_written_is_named_and_none_is_published(workshop: Workshop) -> None:
+    make(workshop, TOTALS.replace('outputs=["totals"]', 'outputs=["totals", "regions"]'))
+    workshop.run("load_orders", "2026-08-02")
+    outcome = workshop.run("make_totals")
+    assert "make_totals has ended without writing regions" in str(outcome.error)
+    assert "pipelines/jobs.py:4" in str(outcome.error)
+    for name in ("totals", "regions"):
+        assert workshop.chunk(name, "2026-08-02").status == "INVALID"
+
+
+def test_a_check_that_says_no_leaves_the_last_version_and_keeps_what_was_staged(workshop: Workshop) -> None:
+    text = TOTALS.replace('("region", "amount"))', '("region", "amount"), checks=[minimum_rows(LEAST)])')
+    text = "from dataflow.pipelines.shape.checks import minimum_rows\nLEAST = 2\n" + text
+    make(workshop, text)
+    workshop.run("load_orders", "2026-08-02")
+    assert workshop.run("make_totals").done == 1
+    version = workshop.chunk("totals", "2026-08-02").version
+    make(workshop, text.replace("LEAST = 2", "LEAST = 3"))
+    workshop.resubmit("make_totals", "2026-08-02")
+    outcome = workshop.run("make_totals")
+    assert "totals: 1 checks failed: minimum_rows(3)" in str(outcome.error)
+    assert workshop.chunk("totals", "2026-08-02").version == version
+    assert len(workshop.rows("totals", "2026-08-02")) == 2
+    assert list((workshop.path / "lake" / "totals").rglob("3/*.parquet"))
+
+
+def test_a_function_may_use_modules_of_the_project_and_its_own_functions_on_spark(workshop: Workshop) -> None:
+    (workshop.path / "rates.py").write_text("RATE = 2\n")
+    make(
+        workshop,
+        """
+def doubled(amount):
+    return amount * 2
+
+@dataflow.job(inputs=["orders"], outputs=["totals"])
+def make_totals(run):
+    from pyspark.sql import functions as F
+    import rates
+
+    rows = run.read("orders").select(F.udf(doubled, "int")("amount").alias("amount"))
+    run.write("totals", rows.withColumn("rate", F.lit(rates.RATE)))
+""",
+    )
+    workshop.run("load_orders", "2026-08-02")
+    assert workshop.run("make_totals").error is None
+    assert sorted(row["amount"] for row in workshop.rows("totals", "2026-08-02")) == [0, 4, 8, 12]
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ('inputs="orders", outputs=["a"]', 'inputs must be a list, such as ["orders"]'),
+        ('inputs=["orders:latst"], outputs=["a"]', 'inputs: "latst" is not a mapping. Did you mean "latest'),
+        ('inputs=["orders:latest"], outputs=["a"]', "inputs name nothing that would ever start it"),
+        ('inputs=["orders"], outputs=["a b"]', 'outputs: "a b" cannot be the name of a dataset'),
+        ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders makes already"),
+        ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is no attribute of a pipeline."),
+        ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a name'),
+        ('inputs=["orders"], outputs=["a"], catchup=True', "catchup is about a schedule, and there is none"),
+    ],
+    ids=["text", "mapping", "nothing starts it", "output", "made twice", "option", "name", "catchup"],
+)
+def test_a_wrong_declaration_is_told_with_its_place_and_the_others_are_there(
+    workshop: Workshop, declared: str, words: str
+) -> None:
+    make(workshop, f"@dataflow.job({declared})\ndef make_it(run):\n    pass\n")
+    catalog = workshop.catalog()
+    assert list(catalog.definitions) == ["load_orders"]
+    (problem,) = catalog.problems
+    assert problem.startswith("pipelines/jobs.py:3: ")
+    assert words in problem
+
+
+def test_a_job_writes_to_a_lake_and_to_no_database(workshop: Workshop) -> None:
+    make(workshop, TOTALS.replace('outputs=["totals"]', 'outputs=["totals"], target_db="warehouse"'))
+    workshop.environ["DATAFLOW_CONN_WAREHOUSE"] = "postgresql://etl@dbhost/datasets"
+    with pytest.raises(ConfigError, match="make_totals has target_db warehouse, which is a database"):
+        workshop.register()
+
+
+def test_a_run_that_is_cancelled_ends_what_the_function_does_on_spark(workshop: Workshop) -> None:
+    make(
+        workshop,
+        """
+@dataflow.job(inputs=["orders"], outputs=["totals"])
+def make_totals(run):
+    import threading
+    naps = run.spark.range(0, 2000).selectExpr("java_method('java.lang.Thread', 'sleep', id * 0 + 100L)")
+    threading.Timer(1.0, run._surroundings.cancel).start()  # as the worker does once the lease is lost
+    naps.collect()
+""",
+    )
+    workshop.run("load_orders", "2026-08-02")
+    began_at = time.monotonic()
+    assert workshop.run("make_totals").failed == 1
+    assert time.monotonic() - began_at < 60
+
+
+def test_the_example_of_the_page_about_python_runs_as_it_is(workshop: Workshop) -> None:
+    section = list_sections(DOCS / "python.md")["Python jobs"]
+    lines = [line for line in section.splitlines() if line.startswith("    ") or not line]
+    workshop.write("example.py", "\n".join(lines))
+    workshop.run("load_orders", "2026-08-02")
+    assert workshop.run("make_totals").done == 1
+    totals = {row["region"]: row["amount"] for row in workshop.rows("totals", "2026-08-02")}
+    assert totals == {"north": 30, "south": 12}

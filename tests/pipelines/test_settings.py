@@ -1,0 +1,69 @@
+"""What dataflow.toml and the environment say about pipelines: connections and Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dataflow.errors import ConfigError
+from dataflow.pipelines.settings import PipelineSettings
+
+
+def read(folder: Path, text: str = "", **environ: str) -> PipelineSettings:
+    (folder / "dataflow.toml").write_text(text)
+    return PipelineSettings(str(folder), environ, lambda: "")
+
+
+@pytest.mark.parametrize("variable", ["DATAFLOW_CONN_DATASETS_DB", "AIRFLOW_CONN_DATASETS_DB"])
+def test_a_connection_is_taken_from_its_variable(tmp_path: Path, variable: str) -> None:
+    url = "postgresql+psycopg2://etl:p%40ss@db:5433/datasets?sslmode=require"
+    found = read(tmp_path, **{variable: url}).get_connection("datasets_db")
+    assert found.url == "postgresql://etl@db:5433/datasets?sslmode=require"
+    assert found.password == "p@ss"
+    assert "p@ss" not in repr(found)
+
+
+def test_our_own_variable_goes_before_airflows_and_both_before_the_file(tmp_path: Path) -> None:
+    text = '[connection.db]\nurl = "postgresql://file/x"\n'
+    both = {"DATAFLOW_CONN_DB": "postgresql://ours/x", "AIRFLOW_CONN_DB": "postgresql://airflow/x"}
+    assert read(tmp_path, text, **both).get_connection("db").url == "postgresql://ours/x"
+    del both["DATAFLOW_CONN_DB"]
+    assert read(tmp_path, text, **both).get_connection("db").url == "postgresql://airflow/x"
+    assert read(tmp_path, text).get_connection("db").url == "postgresql://file/x"
+
+
+def test_a_password_may_stand_in_a_variable_that_the_file_names(tmp_path: Path) -> None:
+    text = '[connection.db]\nurl = "postgresql://etl@db/x"\npassword_variable = "DB_PASSWORD"\n'
+    assert read(tmp_path, text, DB_PASSWORD="hunter2").get_connection("db").password == "hunter2"
+    assert read(tmp_path, text).get_place("db").password is None
+    with pytest.raises(ConfigError, match="DB_PASSWORD, which is not set"):
+        read(tmp_path, text).get_connection("db")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[connection.db]\nurl = "postgresql://etl:hunter2@db/x"', "dataflow secret encrypt --connection db"),
+        ('[connection.db]\nurl = "mysql://db/x"', "a connection is postgresql://"),
+        ('[connection.db]\nuser = "etl"', "has no url"),
+        ('[connection.db]\nurl = "lake:x"\nencryptedpas = "x"', "encryptedpass"),
+        ('connection = "db"', "must be tables"),
+        ('[spark]\nmastr = "local"', "master"),
+        ('[spark]\nmaster = "local"\nremote = "sc://x"', "both master and remote"),
+        ("", 'There is no connection "db"'),
+    ],
+)
+def test_what_cannot_be_is_told_without_secrets(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, text).get_connection("db")
+    assert told in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_lake_is_there_without_being_declared_and_can_be_elsewhere(tmp_path: Path) -> None:
+    assert read(tmp_path).get_connection("lake").folder == "lake"
+    assert (
+        read(tmp_path, '[connection.lake]\nurl = "lake:/srv/lake"').get_connection("lake").folder
+        == "/srv/lake"
+    )

@@ -1,0 +1,41 @@
+"""A rehearsal: the verbs happen for those who ask inside it, and never happened afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.errors import BadInput
+from dataflow.model.records import Dataset
+from dataflow.store.store import Store
+from tests.store.world import World
+
+
+def add(store: Store, name: str) -> None:
+    from dataflow.actions.register import add_dataset
+
+    add_dataset(store, Dataset(name))
+
+
+def test_what_is_rehearsed_is_seen_inside_and_gone_afterwards(world: World) -> None:
+    add(world.store, "kept")
+
+    def act(rehearsed: Store) -> list[str]:
+        add(rehearsed, "rehearsed")
+        found = rehearsed.find_dataset("rehearsed")
+        assert found is not None
+        rehearsed.make_ready(found[0], "rehearsed", [("1", "1")], again=False)
+        assert [chunk.status for chunk in rehearsed.list_chunks(found[0])] == ["READY"]
+        return rehearsed.list_names("dataset")
+
+    assert sorted(world.store.rehearse(act)) == ["kept", "rehearsed"]
+    assert world.store.list_names("dataset") == ["kept"]
+
+
+def test_a_rehearsal_that_fails_leaves_nothing_either(world: World) -> None:
+    def act(rehearsed: Store) -> None:
+        add(rehearsed, "rehearsed")
+        raise BadInput("no")
+
+    with pytest.raises(BadInput):
+        world.store.rehearse(act)
+    assert world.store.list_names("dataset") == []
