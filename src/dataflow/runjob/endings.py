@@ -73,10 +73,11 @@ def not_started(prepared: Prepared, reason: str) -> Ending:
     )
 
 
-def too_late(prepared: Prepared, reason: str) -> Ending:
-    """The ending of a run whose lease ran out before its command was started."""
-    answers = answers_text(prepared.answers)
-    return Ending(prepared.run, RunOutcome.INTERRUPTED, reason=reason, answers=answers, untouched=True)
+def too_late(child: Child, reason: str) -> Ending:
+    """The ending of a run whose lease ran out before its next command was started, perhaps after its script."""
+    answers = answers_text(child.prepared.answers)
+    untouched = child.script_code is None
+    return Ending(child.run, RunOutcome.INTERRUPTED, reason=reason, answers=answers, untouched=untouched)
 
 
 def not_executed(prepared: Prepared, reason: str) -> Ending:
@@ -98,9 +99,10 @@ def ending_of(child: Child, code: int) -> Ending | None:
     answers = answers_text(child.prepared.answers)
     run, step = child.run, child.step
     if child.ending == "timeout":
-        return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers)
+        return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers, untouched=step.before)
     if child.ending:
-        return Ending(run, RunOutcome.INTERRUPTED, None, f"interrupted: {child.ending}", answers)
+        reason = f"interrupted: {child.ending}"
+        return Ending(run, RunOutcome.INTERRUPTED, None, reason, answers, untouched=step.before)
     if step.before and code:
         reason = f"valid? no: the check of input {step.dataset} exited with {code}"
         return Ending(

@@ -68,7 +68,7 @@ class Launcher:
         try:
             child.start(self._terminals, self.given.redactor, self.given.inherited.get("PATH", os.defpath))
         except LeaseLost as error:
-            return endings.too_late(child.prepared, str(error))
+            return endings.too_late(child, str(error))
         except (CannotExecute, BadInput) as error:
             child.broken = error
             if child.script_code is not None:
