@@ -28,6 +28,7 @@ from dataflow.runjob.endings import (
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.heartbeat import Heartbeat
 from dataflow.runjob.lock import ClaimantLock, is_dead
+from dataflow.runjob.predecessors import end_predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
 from dataflow.runjob.spawn import run_to_end
@@ -237,6 +238,10 @@ class Flow:
             _, result, plan = finish_and_claim(self._store, plan, (), request)
             if not result.runs:
                 return None, plan
+            refusal = end_predecessors(self._store, result.runs[0], request.claimant)
+            if refusal is not None:
+                self._finish(plan, refusal)
+                continue
             prepared = prepare(
                 self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
             )

@@ -155,7 +155,7 @@ class OutputChunk:
 
 @record
 class Run:
-    """One attempt at a piece of work, as its claim gave it."""
+    """One attempt at a piece of work, as its claim gave it; `is_first` if its work had none before."""
 
     run_id: int
     work_id: int
@@ -168,6 +168,7 @@ class Run:
     grace_seconds: float
     pins: tuple[Pin, ...] = ()
     replaces: tuple[OutputChunk, ...] = ()
+    is_first: bool = False
 
 
 @record

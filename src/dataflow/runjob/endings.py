@@ -60,6 +60,12 @@ def not_begun(run: Run, why: str) -> Ending:
     return Ending(run, RunOutcome.INTERRUPTED, reason=f"interrupted: {why}", untouched=True)
 
 
+def handed_back(run: Run, reason: str) -> Ending:
+    """The ending of a run that must not begin yet: handed back for later, no attempt used."""
+    delay_seconds = RETURN_DELAY_SECONDS
+    return Ending(run, RunOutcome.RETURNED, reason=reason, delay_seconds=delay_seconds, untouched=True)
+
+
 def not_started(prepared: Prepared, reason: str) -> Ending:
     """The ending of a run that this machine cannot start now: handed back for later, no attempt used."""
     answers = answers_text(prepared.answers)
@@ -74,7 +80,7 @@ def not_started(prepared: Prepared, reason: str) -> Ending:
 
 
 def too_late(child: Child, reason: str) -> Ending:
-    """The ending of a run whose lease ran out before its next command was started, perhaps after its script."""
+    """The ending of a run whose lease ran out before its next command, maybe a check, was started."""
     answers = answers_text(child.prepared.answers)
     untouched = child.script_code is None
     return Ending(child.run, RunOutcome.INTERRUPTED, reason=reason, answers=answers, untouched=untouched)

@@ -17,7 +17,8 @@ from dataflow.model.status import RunOutcome
 from dataflow.runjob.endings import as_accepted, ending_of, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
-from dataflow.runjob.processes import boottime, kill_orphans, kill_run
+from dataflow.runjob.predecessors import end_predecessors
+from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.signals import Signals
 from dataflow.runjob.tally import Tally
 
@@ -116,8 +117,7 @@ class Worker:
             if self.signal:  # It came while the claim was under way.
                 self._ended.append((not_begun(run, signal.Signals(self.signal).name), None))
             else:
-                self._end_predecessor(run)
-                self._launched(*self._launcher.launch(self._store, self.plan, run, began_at))
+                self._launched(*self._launch(run, began_at))
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
         return True
@@ -195,14 +195,6 @@ class Worker:
         ]
         return replace(request, killed=tuple(killed))
 
-    def _end_predecessor(self, run: Run) -> None:
-        """Ends what is left here of the run before, if its guard was stopped when its lease lapsed."""
-        if run.attempt == 1:
-            return
-        lost = self._store.find("claim.lost_before", work_id=run.work_id, run_id=run.run_id)
-        if lost is not None and lost[2] == self._claimant.host:
-            kill_run(lost[1], lost[0])
-
     def _forget_dead(self, request: ClaimRequest | None) -> None:
         """Removes the locks of dead claimants that hold nothing any more, of this job or of another."""
         for name in request.dead if request is not None else ():
@@ -235,6 +227,13 @@ class Worker:
             self._launcher.release(child)
 
     # one run
+
+    def _launch(self, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
+        """The child under way, or the ending of a run that must not start."""
+        ending = end_predecessors(self._store, run, self._claimant)
+        if ending is not None:
+            return None, ending
+        return self._launcher.launch(self._store, self.plan, run, began_at)
 
     def _launched(self, child: Child | None, ending: Ending | None) -> None:
         if ending is not None:

@@ -204,7 +204,7 @@ def _give(
     )
     if row is None:
         return None
-    run_id = row[0]
+    run_id, earlier_run_id = row
     if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
         raise errors.Conflict(
             f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
@@ -223,9 +223,8 @@ def _give(
     )
     write_journal(tx, entry)
     lease = (request.lease_seconds, request.grace_seconds)
-    return Run(
-        run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces
-    )
+    identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
+    return Run(*identity, *lease, pins, replaces, is_first=not earlier_run_id)
 
 
 def _pin_from_row(row: tuple[Any, ...]) -> Pin:
