@@ -6,6 +6,7 @@ import os
 import signal
 
 from dataflow.errors import BadInput, CannotExecute, LeaseLost
+from dataflow.runjob.orphans import has_orphans
 from dataflow.runjob.output import OutputPump, RunLog
 from dataflow.runjob.processes import TOKEN_VARIABLE, boottime, join_tokens, kill_escaped, signal_group
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
@@ -154,7 +155,10 @@ class Child:
             if self.kill_command is not None:
                 self.kill_command.run()
         else:
-            signal_group(self._pid, signal.SIGKILL)  # what the script left in the background ends with it
+            # What the script left in the background ends with it, also what it left in another session.
+            signal_group(self._pid, signal.SIGKILL)
+            if has_orphans(self._guard.list_pids()):
+                kill_escaped(self.token, self._pid)
         assert self._pump is not None
         self._pump.drain()
         self._guard.forget(self.token)

@@ -17,6 +17,7 @@ from dataflow.model.status import RunOutcome
 from dataflow.runjob.endings import as_accepted, ending_of, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
+from dataflow.runjob.orphans import has_orphans
 from dataflow.runjob.predecessors import end_predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.signals import Signals
@@ -41,6 +42,8 @@ CROWDED_BYTES = 1 << 20
 """No new work while the reader of our output is this far behind."""
 LONGEST_GATHER_SECONDS = 0.02
 """How long an ended run may wait for others to be recorded in the same transaction."""
+REAP_SECONDS = 10.0
+"""How long the dead that a running script has orphaned may lie about."""
 RETRY_SECONDS = 1.0
 """Between two tries to record an outcome while the store is away."""
 
@@ -64,6 +67,7 @@ class Worker:
         self._exhausted = False
         self._look_for_dead = True
         self._commit_seconds = 0.0
+        self._reap_at = boottime() + REAP_SECONDS
         self._terminals: tuple[Terminal, ...] = ()
         self._report: Report
 
@@ -311,6 +315,8 @@ class Worker:
         deadlines = [at for child in self._children.values() if (at := child.next_deadline()) is not None]
         if self._heartbeat is None and self._children:
             deadlines.append(self._heartbeat_at())
+        if self._children:
+            deadlines.append(self._reap_at)
         if any(terminal.pending_bytes for terminal in self._terminals):
             deadlines.append(boottime() + 0.1)
         return max(0.0, (min(deadlines) - boottime()) * 1000 + 1) if deadlines else None
@@ -329,6 +335,9 @@ class Worker:
             child.look(now)
         for terminal in self._terminals:
             terminal.flush(0)
+        if now >= self._reap_at:
+            self._reap_at = now + REAP_SECONDS
+            has_orphans(self._launcher.guard.list_pids())
         if not self._launcher.guard.alive() and not self.signal:
             self._signals.first = signal.SIGTERM
             self._report.warn(
