@@ -218,8 +218,7 @@ class Flow:
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
         """Renews the run's lease meanwhile; no renewal is under way afterwards."""
-        heartbeat = Heartbeat(self._store, self._token, claimed.run.lease_seconds)
-        heartbeat.keep([claimed])
+        heartbeat = Heartbeat(self._store, self._token, [claimed])
         claimed.kept_by(heartbeat)
         try:
             yield

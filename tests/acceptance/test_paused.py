@@ -171,8 +171,8 @@ def test_a_child_whose_runjob_alone_is_paused_is_ended_before_the_lease_lapses(f
     wait_until(lambda: not is_running(child))
     assert (flow.runs()[0].lease_left_seconds or 0) > 0
     os.kill(paused.pid, signal.SIGCONT)
-    # It is in time to hand the work back itself: interrupted by us, not failed.
+    # It is in time to hand the work back itself: lost, not failed.
     code, _, error = finish(paused)
     assert code == 125, error
-    assert flow.outcomes() == ["INTERRUPTED"]
+    assert flow.outcomes() == ["LOST"]
     assert flow.states() == {"1": "CLAIMABLE"}

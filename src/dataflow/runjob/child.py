@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MARGIN_SECONDS = 2.0
 """Killing begins this long before it would have to be over."""
 TIMED_OUT = 124
+NOT_RENEWED = "its lease could not be renewed"
 
 
 class Child:
@@ -149,7 +150,7 @@ class Child:
         """Collects the ended command; nothing may be signalled any more once its pid is free again."""
         if not self.ending and boottime() >= self.kill_at:
             # The guard has told it to go: however it ended, it was not by itself.
-            self.ending = "its lease could not be renewed"
+            self.ending = NOT_RENEWED
         if self.ending:
             kill_escaped(self.token, self._pid)
             if self.kill_command is not None:

@@ -10,7 +10,7 @@ from dataflow.actions.locations import is_local, measure, published_place
 from dataflow.model.record import replace
 from dataflow.model.records import Ending, Publication
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.runjob.child import TIMED_OUT
+from dataflow.runjob.child import NOT_RENEWED, TIMED_OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def too_late(child: Child, reason: str) -> Ending:
     """The ending of a run whose lease ran out before its next command, maybe a check, was started."""
     answers = answers_text(child.prepared.answers)
     untouched = child.script_code is None
-    return Ending(child.run, RunOutcome.INTERRUPTED, reason=reason, answers=answers, untouched=untouched)
+    return Ending(child.run, RunOutcome.LOST, reason=reason, answers=answers, untouched=untouched)
 
 
 def not_executed(prepared: Prepared, reason: str) -> Ending:
@@ -106,6 +106,8 @@ def ending_of(child: Child, code: int) -> Ending | None:
     run, step = child.run, child.step
     if child.ending == "timeout":
         return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers, untouched=step.before)
+    if child.ending == NOT_RENEWED:
+        return Ending(run, RunOutcome.LOST, None, child.ending, answers, untouched=step.before)
     if child.ending:
         reason = f"interrupted: {child.ending}"
         return Ending(run, RunOutcome.INTERRUPTED, None, reason, answers, untouched=step.before)

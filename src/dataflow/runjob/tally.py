@@ -23,6 +23,8 @@ class Tally:
     def count(self, ending: Ending) -> None:
         """Adds a run's outcome."""
         self.outcomes[ending.outcome] = self.outcomes.get(ending.outcome, 0) + 1
+        if ending.outcome is RunOutcome.LOST:
+            self.lost += 1
         if ending.outcome is not RunOutcome.RETURNED:
             self.last = ending
 

@@ -355,6 +355,4 @@ class Worker:
     def _start_heartbeat(self) -> None:
         from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
 
-        lease_seconds = min(child.run.lease_seconds for child in self._children.values())
-        self._heartbeat = Heartbeat(self._store, self._claimant.token, lease_seconds)
-        self._heartbeat.keep(self._children.values())
+        self._heartbeat = Heartbeat(self._store, self._claimant.token, self._children.values())

@@ -8,7 +8,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store import publishing
+from dataflow.store import leases, publishing
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -140,6 +140,8 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
             retry_delay_seconds=plan.job.retry_delay_seconds,
             **where,
         )
+    elif outcome is RunOutcome.LOST:
+        row = leases.free_work(tx, reason=ending.reason, **where)
     elif outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
         row = tx.find("finish.work_ended", state=outcome.value, reason=ending.reason, **where)
     else:
