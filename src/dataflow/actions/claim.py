@@ -30,8 +30,15 @@ def finish_and_claim(
     while result.again:
         plan = prepare_again(store, plan, result.again)
         assert request is not None
+        request = replace(request, credentials=list_credentials(plan))
         result = store.claim(plan, request)
     return states, result, plan
+
+
+def list_credentials(plan: Plan) -> tuple[str, ...]:
+    """The job's own datasets whose passwords its runs are given."""
+    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
+    return tuple(sorted({dataset.name for dataset in datasets if dataset.encryptedpass}))
 
 
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:

@@ -78,7 +78,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
     _warn_other_path(plan, claimant, report)
-    launcher = Launcher(request, guard, terminals, _given(request, plan, face))
+    launcher = Launcher(request, guard, terminals, plan, lambda plan: _given(request, plan, face))
     worker = Worker(request, face.store, plan, claimant, launcher)
     try:
         worker.run(terminals, report)

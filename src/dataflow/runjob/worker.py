@@ -10,11 +10,11 @@ import select
 import signal
 
 from dataflow import errors, failpoints
-from dataflow.actions.claim import finish_and_claim, with_dead
+from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import as_accepted, ending_of, not_begun
+from dataflow.runjob.endings import as_accepted, ending_of, handed_back, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
 from dataflow.runjob.orphans import has_orphans
@@ -161,7 +161,7 @@ class Worker:
             asked.dataid,
             asked.force,
             bool(asked.kill_command),
-            credentials=tuple(sorted(self._launcher.given.passwords)),
+            credentials=list_credentials(self.plan),
         )
 
     def _count_wanted(self) -> int:
@@ -237,6 +237,11 @@ class Worker:
         ending = end_predecessors(self._store, run, self._claimant)
         if ending is not None:
             return None, ending
+        try:
+            self._launcher.follow(self.plan)
+        except errors.SecretError as error:
+            self.tally.broken = error
+            return None, handed_back(run, str(error))
         return self._launcher.launch(self._store, self.plan, run, began_at)
 
     def _launched(self, child: Child | None, ending: Ending | None) -> None:

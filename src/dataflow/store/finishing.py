@@ -27,6 +27,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     A snapshot that would be written over a newer one is not published: its run has FAILED for good.
     """
     run = ending.run
+    ending = replace(ending, reason=storable(ending.reason), answers=storable(ending.answers))
     if ending.outcome is RunOutcome.DONE or ending.untouched:
         _lock_outputs(tx, plan)
     if ending.outcome in TRIED:
@@ -52,6 +53,11 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     )
     write_journal(tx, entry)
     return state
+
+
+def storable(text: str) -> str:
+    """The text as both databases can keep it: without NUL, and without bytes of a name that are no text."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
 
 
 def find_finished(tx: Transaction, ending: Ending) -> bool:
