@@ -142,6 +142,9 @@ def test_a_cancelled_run_cannot_publish_though_its_lease_still_runs(flow: Flow) 
     assert flow.outcomes() == ["CANCELLED"]
     assert flow.states() == {"1": "FAILED"}
     assert published(flow) == []
+    # It has said that it has ended, so nobody has to wait for its lease.
+    flow.dataflow("resubmit", "loadbob", "1")
+    assert flow.states() == {"1": "CLAIMABLE"}
 
 
 def test_a_short_pause_costs_nothing(flow: Flow) -> None:

@@ -110,7 +110,7 @@ class _Buffer:
         return at + bisect_right(self._breaks, at)
 
     def place_near_end(self, size: int) -> int:
-        """Where the last so many bytes of the line begin in what was read; for a few, quicker than place_of."""
+        """Where the last so many bytes of the line begin in what was read, found quicker if few."""
         at = len(self.data)
         while size:
             at -= 1
