@@ -176,6 +176,7 @@ class ClaimRequest:
     """What a process asks for: as many runs as it gives tokens.
 
     Each run wanted has a new token; a repeat of the same token after a lost answer gets the same run.
+    `intervals_added`: a batch of due intervals was just added, and what is ready by now is given before more.
     `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command
     has run, and `credentials` the datasets whose passwords the runs will be given.
     """
@@ -190,6 +191,7 @@ class ClaimRequest:
     dead: tuple[str, ...] = ()
     killed: tuple[int, ...] = ()
     credentials: tuple[str, ...] = ()
+    intervals_added: bool = False
 
 
 @record

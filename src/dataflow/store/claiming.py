@@ -28,7 +28,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, waits_over = look
     if revision != plan.revision:
         return ClaimResult(again="plan")
-    if calendar_due and not request.force:
+    if calendar_due and not request.force and not request.intervals_added:
         return ClaimResult(again="calendar")
     if max_running:
         tx.lock("claim.lock_job", job_id=plan.job_id)
@@ -51,7 +51,8 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         runs.append(run)
         if ordered:
             break
-    return ClaimResult(runs=tuple(runs), freed=freed)
+    again = "calendar" if calendar_due and room and not runs and not request.force else ""
+    return ClaimResult(runs=tuple(runs), freed=freed, again=again)
 
 
 def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
