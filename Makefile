@@ -28,7 +28,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) with $$($(PYTHON) -V) …"
 	@test -x $(BIN)/python && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	  || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres]' --constraint constraints.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark]' --constraint constraints.txt
 	@$(BIN)/python -m compileall -q src  # some shells forbid writing these, and then every start would compile
 	@touch $@
 	@echo "Ready. Next: make demo, or: source $(BIN)/activate"

@@ -44,7 +44,7 @@ from dataflow.runjob.session import open_passwords
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
-from dataflow.store.opening import open_store
+from dataflow.store.opening import open_store, refuse_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class ClaimedRun:
         self._heartbeat: Heartbeat | None = None
         self._lost = False
         self._rows: dict[str, int] = {}
+        self._checked: dict[str, str] = {}
 
     @property
     def run(self) -> Run:
@@ -116,6 +117,15 @@ class ClaimedRun:
         """How many rows an output has, to be published with it."""
         self._rows[dataset] = rows
 
+    def record_checked(self, dataset: str, evidence: str) -> None:
+        """What was found right about an output, to be published with it."""
+        self._checked[dataset] = evidence
+
+    @property
+    def prepared(self) -> Prepared:
+        """The run with its inputs and outputs in place."""
+        return self._prepared
+
     @property
     def lost(self) -> bool:
         """True once the lease is known to be lost: stop then, for nothing will be accepted any more."""
@@ -143,7 +153,10 @@ class ClaimedRun:
                 passed.append(name)
         if wrong:
             return Ending(self.run, RunOutcome.INVALID, 0, wrong, answers)
-        given = publications_for(self._prepared, passed, self._rows)
+        given = tuple(
+            replace(publication, checked=publication.checked or self._checked.get(publication.dataset, ""))
+            for publication in publications_for(self._prepared, passed, self._rows)
+        )
         return Ending(self.run, RunOutcome.DONE, 0, "", answers, given)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
@@ -205,8 +218,9 @@ class Flow:
     def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
         """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
 
-        Outputs are published when the body ends well, and the work has FAILED when it raises. The lease is
-        renewed meanwhile; if it is lost, LeaseLost is raised at the end and nothing is published.
+        Outputs are published when the body ends well. When it raises, the work has FAILED, or is INVALID for
+        an InvalidData. The lease is renewed meanwhile; if it is lost, LeaseLost is raised at the end and
+        nothing is published.
         """
         plan = get_plan(self._store, job)
         if dataid is not None:
@@ -221,9 +235,7 @@ class Flow:
                 yield claimed
                 ending = claimed.ending(self._config.checks)
         except BaseException as error:
-            text = self._given(passwords).redactor.redact_text(f"{type(error).__name__}: {error}")
-            outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
-            self._finish(plan, Ending(claimed.run, outcome, 1, text, answers_text(claimed.answers)))
+            self._finish(plan, _ending_of(error, claimed, self._given(passwords).redactor))
             raise
         ending = as_accepted(ending, self._finish(plan, ending))
         if ending.outcome is not RunOutcome.DONE:
@@ -325,8 +337,20 @@ class Flow:
         return passphrase
 
 
+def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
+    """How a run ends whose body raised."""
+    words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
+    outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
+    if isinstance(error, errors.InvalidData):
+        outcome = RunOutcome.INVALID
+    is_final = isinstance(error, errors.Superseded)
+    answers = answers_text(claimed.answers)
+    return Ending(claimed.run, outcome, 1, redactor.redact_text(words), answers, final=is_final)
+
+
 def open(store: str | None = None) -> Flow:
     """Opens the store of the project in the working directory, or the one a URL names."""
     config = load_config(get_working_dir(), os.environ, store)
+    refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
     return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password), password)

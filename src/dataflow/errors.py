@@ -5,10 +5,13 @@ DataFlowError
 ├── BadInput              a value that cannot be taken (dataid, date, range, cron, name …)
 ├── UnknownName           no such dataset, job, run or chunk
 ├── Conflict              the thing is in a state that forbids the move
-│   └── LeaseLost         this run no longer owns its work
+│   ├── LeaseLost         this run no longer owns its work
+│   └── Superseded        a newer run or a newer snapshot has been published in its place
+├── InvalidData           what a run produced does not pass its checks
 ├── ConfigError           dataflow.toml, dataflow.properties or a variable is wrong
 ├── SecretError           a passphrase or an encrypted record cannot be used
 ├── StoreError            the status store answered with an error
+│   ├── StoreMissing      there is no such store yet
 │   ├── StoreUnreachable  no answer from the store
 │   ├── StoreDenied       the store refused the user, password, database or schema
 │   └── SchemaMismatch    the store's schema is older or newer than this code
@@ -68,6 +71,20 @@ class LeaseLost(Conflict):
     exit_code = 125
 
 
+class Superseded(Conflict):
+    """A newer run or a newer snapshot is published; what this run made is not given out."""
+
+    code = "superseded"
+
+
+class InvalidData(DataFlowError):
+    """What a run produced does not pass its checks; the published version is as it was."""
+
+    code = "invalid-data"
+    exit_code = 1
+    http_status = 422
+
+
 class ConfigError(DataFlowError):
     """dataflow.toml, dataflow.properties or a DATAFLOW_ variable is wrong."""
 
@@ -88,6 +105,14 @@ class StoreError(DataFlowError):
 
     code = "store"
     exit_code = 74
+
+
+class StoreMissing(StoreError):
+    """There is no such store, and the command is not one that makes it."""
+
+    code = "store-missing"
+    exit_code = 66
+    http_status = 404
 
 
 class StoreUnreachable(StoreError):

@@ -10,7 +10,10 @@ import os
 import signal
 import time
 
-PLACES = ("after_claim", "before_spawn", "after_spawn", "after_child_exit", "before_finish", "after_finish")
+PLACES = (
+    *("after_claim", "before_spawn", "after_spawn", "after_child_exit", "before_finish", "after_finish"),
+    *("after_page", "after_fetch", "after_stage", "after_publish"),  # of pipelines
+)
 
 _armed: dict[str, str] = {}
 

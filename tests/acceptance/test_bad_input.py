@@ -64,10 +64,10 @@ def dataflow(
         (
             "dataset show bobn",
             UNKNOWN,
-            'no dataset "bobn". Did you mean "bobin"? List them: dataflow dataset list',
+            'Did you mean "bobin"? List them: dataflow dataset list',
         ),
         ("dataset remove bobn", UNKNOWN, 'Did you mean "bobin"?'),
-        ("job show lodbob", UNKNOWN, 'no job "lodbob". Did you mean "loadbob"? List them: dataflow job list'),
+        ("job show lodbob", UNKNOWN, 'Did you mean "loadbob"? List them: dataflow job list'),
         ("job remove lodbob", UNKNOWN, 'Did you mean "loadbob"?'),
         ("ready bobn 1", UNKNOWN, 'Did you mean "bobin"?'),
         ("withdraw bobn 1", UNKNOWN, 'Did you mean "bobin"?'),
@@ -105,7 +105,11 @@ def dataflow(
         ("job add x --in bobin:", BAD, "must be a dataset, or a dataset and a mapping"),
         ("job add x --in bobin --out bobout", CONFLICT, "already produced by job loadbob"),
         ("job add x --in bobout --out bobin", CONFLICT, "x → loadbob → x"),
-        ("job add x --in bobin --in days", BAD, "share one grain. Change one: dataflow dataset add"),
+        (
+            "job add x --in bobin --in days",
+            BAD,
+            "share one grain. If days has no chunks yet: dataflow dataset add",
+        ),
         ("job add x --in bobin --lease 15s", BAD, "lease 15s is too short for grace 10s"),
         ("job add x --in bobin --lease 5mn", BAD, "--lease: span"),
         ("job add x --in bobin --lease -5", BAD, "negative"),
@@ -367,7 +371,7 @@ def test_a_working_directory_that_was_removed_is_told(dataflow: Commands, tmp_pa
 def test_a_store_of_the_future_or_none_at_all_is_refused(dataflow: Commands, tmp_path: Path) -> None:
     # user_version is the number SQLite keeps for us at byte 60 of the file.
     future = tmp_path / "future.db"
-    dataflow.say(f"dataset list --store sqlite:///{future}")
+    dataflow.say(f"db upgrade --store sqlite:///{future}")
     content = bytearray(future.read_bytes())
     content[60:64] = (999).to_bytes(4)
     future.write_bytes(content)
@@ -375,5 +379,5 @@ def test_a_store_of_the_future_or_none_at_all_is_refused(dataflow: Commands, tmp
     (tmp_path / "text.db").write_text("This is no database. " * 100)
     done = dataflow.say(f"dataset list --store sqlite:///{tmp_path / 'text.db'}", code=DENIED)
     assert "is not a DataFlow store" in done.err
-    done = dataflow.say("dataset list --store sqlite:////proc/none/dataflow.db", code=69)
+    done = dataflow.say("dataset add x --store sqlite:////proc/none/dataflow.db", code=69)
     assert "Name another place with --store or DATAFLOW_STORE" in done.err

@@ -153,6 +153,11 @@ def test_no_room_for_the_context_file_makes_the_work_wait(sqlite_flow: Flow) -> 
 def test_a_read_only_project_is_refused_with_its_name(project: Project, tmp_path: Path) -> None:
     project.script("loadbob.sh", RECORDS)
     with read_only(project.path):
+        done = project.run("dataflow", "dataset", "add", "bobin", check=False)
+        assert done.returncode in (69, 77, 78), done.stderr
+        assert str(project.path) in done.stderr
+    project.run("dataflow", "db", "upgrade")
+    with read_only(project.path):
         done = project.run("RunJob", "loadbob.sh", check=False)
         assert done.returncode in (69, 77, 78), done.stderr
         assert str(project.path) in done.stderr

@@ -133,3 +133,11 @@ def test_a_cancelled_run_ends_and_its_work_waits_for_a_resubmit(flow: Flow) -> N
     flow.dataflow("resubmit", "loadbob", "1.0")
     flow.runjob("loadbob.sh")
     assert flow.lines() == ["1.0", "1.0"]
+
+
+def test_one_is_told_of_as_one_and_two_as_two(bob: Commands) -> None:
+    bob.say("ready bobin 1.0 2.0")
+    told = "1 resubmitted. It is done again by the ordinary RunJob."
+    assert told in bob.say("resubmit loadbob 1.0").err
+    told = "2 resubmitted. They are done again by the ordinary RunJob."
+    assert told in bob.say("resubmit loadbob 1.0 2.0").err

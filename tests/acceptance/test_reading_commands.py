@@ -93,7 +93,7 @@ def test_the_version_is_told(embedded: Commands) -> None:
         ("status --fail-if failed,stuck", "'stuck' is none of failed, late"),
         ("status --late-after soon", "write it like"),
         ("logs one", "not a number"),
-        ("completion tcsh", "bash"),
+        ("completion tcsh", "'bash', 'zsh', 'fish')\n"),
         ("--store sqlite:///x.db", "no command"),
         ("why loadbob 1.0 2.0", "more arguments than this command takes"),
     ],
@@ -336,10 +336,12 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     found = worked.json("status")
     assert found["jobs"][0] | {"oldest": None} == {
         **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
-        **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False},
+        **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False},
     }
     assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
-    assert {row["dataset"]: row["chunks"] for row in found["datasets"]}["bobout"] == 1
+    counts = {row["dataset"]: (row["chunks"], row["not_done"]) for row in found["datasets"]}
+    assert counts == {"bobin": (3, 0), "bobout": (1, 2)}
+    assert len(worked.json("chunks", "bobout")) == sum(counts["bobout"])
     assert found["failures"][0]["next"] == "dataflow resubmit loadbob 2.0"
     assert worked.dataflow("status", "--fail-if", "late").returncode == 0
     failed = worked.dataflow("status", "--fail-if", "failed,late", check=False)
@@ -347,6 +349,18 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     late = worked.dataflow("status", "--fail-if", "late", "--late-after", "0", check=False)
     assert (late.returncode, late.stderr) == (1, "dataflow: late: loadbob\n")
     assert "exited with 3" in failed.stdout
+
+
+def test_status_tells_of_intervals_that_the_next_run_will_add(flow: Flow) -> None:
+    flow.declare('[job.daily]\nschedule = "@daily"\nstart = "2024-03-01"\nend = "2024-03-01"\ncatchup = true')
+    told = "daily: an interval of daily.calendar has ended; the next RunJob adds it as work"
+    shown = flow.dataflow("status")
+    assert (shown.stdout.splitlines()[-1], shown.stderr) == (told, "")
+    assert flow.json("status")["jobs"][0]["due"] is True
+    flow.script("daily.sh")
+    flow.runjob("./daily.sh")
+    assert told not in flow.dataflow("status").stdout
+    assert flow.json("status")["jobs"][0]["due"] is False
 
 
 def test_doctor_is_content_with_a_project_in_use(worked: Flow) -> None:
@@ -401,6 +415,7 @@ def test_each_shell_gets_a_script(embedded: Commands, shell: str) -> None:
         (["RunJob", "--job", "l"], ["loadbob"]),
         (["/usr/bin/RunJob", "--dra"], ["--drain"]),
         (["dataflow", "nosuch", ""], []),
+        (["dataflow", "completion", ""], ["bash", "zsh", "fish"]),
     ],
 )
 def test_what_may_come_next_is_offered(embedded: Commands, words: list[str], wanted: list[str]) -> None:

@@ -244,7 +244,10 @@ def test_a_postgresql_schema_is_refused_until_it_is_made(project: Project, postg
 
 def test_purge_says_what_went(dataflow: Commands) -> None:
     dataflow.say("dataset add bobin")
-    assert "0 runs and journal lines and 0 logs deleted" in dataflow.say("purge --older-than 90d").err
+    assert (
+        "0 runs and journal lines, 0 logs and 0 context files deleted"
+        in dataflow.say("purge --older-than 90d").err
+    )
     assert "1 runs and journal lines" in dataflow.say("purge --older-than 0").err
 
 

@@ -136,6 +136,8 @@ def test_a_command_that_cannot_be_executed_costs_no_attempt(flow: Flow, kind: st
     flow.declare()
     flow.ready("bobin", "1.0", "2.0")
     script = _bad_script(flow, kind)
+    foretold = flow.runjob("--dry-run", script, code=code)
+    assert "would claim loadbob 1.0 and run" not in foretold.stdout
     done = flow.runjob("--drain", script, code=code)
     assert "loadbob.sh" in done.stderr
     assert set(flow.states().values()) == {"CLAIMABLE"}
@@ -147,6 +149,27 @@ def test_a_command_that_cannot_be_executed_costs_no_attempt(flow: Flow, kind: st
     flow.script("loadbob.sh")
     flow.runjob("--drain", script, code=0)
     assert flow.lines() == ["1.0", "2.0"]
+
+
+def test_a_dry_run_says_why_a_script_could_not_be_executed(loadbob: Flow) -> None:
+    loadbob.script("loadbob.sh").chmod(0o644)
+    shown = loadbob.runjob("--dry-run", "./loadbob.sh", code=126).stdout.splitlines()
+    place = loadbob.path / "loadbob.sh"
+    assert shown[0] == (
+        "would claim loadbob 1.0 and hand it back with exit code 126: "
+        f'Cannot run "{place}": it is not executable. Make it so: chmod +x {place}'
+    )
+    assert loadbob.runs() == []
+
+
+def test_after_a_failure_there_is_nothing_to_claim_and_quiet_says_nothing(loadbob: Flow) -> None:
+    loadbob.script("loadbob.sh", "exit 3")
+    loadbob.runjob("--quiet", "--drain", "./loadbob.sh", code=1)
+    done = loadbob.runjob("--quiet", "./loadbob.sh", code=0)
+    assert (done.stdout, done.stderr) == ("", "")
+    loadbob.runjob("--quiet", "--waiting-exit-code", "99", "./loadbob.sh", code=99)
+    assert "FAILED" in loadbob.runjob("./loadbob.sh", code=0).stderr
+    assert loadbob.dataflow("status", "--fail-if", "failed", check=False).returncode == 1
 
 
 @pytest.mark.parametrize(

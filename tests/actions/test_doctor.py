@@ -147,6 +147,8 @@ def test_whatever_happens_the_kept_readiness_is_what_the_rule_says(world: World,
     world.dataset("c", grain="sequence")
     world.job("to_b", ["a"], ["b"])
     world.job("to_c", ["b", "a", "c:previous"], ["c"], start="1")
+    world.dataset("d", grain="sequence")
+    world.job("to_d", ["b:latest", "a", "c:latest"], ["d"])
     for _ in range(40):
         dataid = str(chance.randrange(1, 5))
         move = chance.randrange(6)
@@ -157,11 +159,12 @@ def test_whatever_happens_the_kept_readiness_is_what_the_rule_says(world: World,
         elif move == 2:
             world.withdraw(chance.choice("abc"), dataid)
         else:
-            for run in world.claim(chance.choice(["to_b", "to_c"])):
+            for run in world.claim(chance.choice(["to_b", "to_c", "to_d"])):
                 outcome = chance.choice([RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.RETURNED])
                 world.finish(run, outcome, reason="chance", untouched=outcome is RunOutcome.RETURNED)
         assert discrepancies(world, "to_b") == {}
         assert discrepancies(world, "to_c") == {}
+        assert discrepancies(world, "to_d") == {}
 
 
 def test_a_lapsed_lease_nobody_took_over_is_a_warning(world: World) -> None:
@@ -170,7 +173,7 @@ def test_a_lapsed_lease_nobody_took_over_is_a_warning(world: World) -> None:
     run = world.take("to_clean")
     world.advance(1000)
     (found,) = look(world, "leases")
-    assert (found.level, found.next) == (WARNING, "RunJob --job to_clean COMMAND")
+    assert (found.level, found.next) == (WARNING, "RunJob --job to_clean, followed by its script")
     assert f"run {run.run_id} of to_clean/1 on etl1: its lease has lapsed" in found.text
 
 

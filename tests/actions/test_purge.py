@@ -39,8 +39,8 @@ def test_old_history_goes_and_the_last_run_of_each_work_stays(bob: World, tmp_pa
     bob.resubmit("loadbob", "1.0")
     second = bob.do("loadbob", "1.0")
     make_old(bob)
-    assert purge(bob.store, 200 * DAY, str(tmp_path)).rows == 0
-    assert purge(bob.store, 90 * DAY, str(tmp_path)).rows > 1
+    assert purge(bob.store, 200 * DAY, str(tmp_path), str(tmp_path)).rows == 0
+    assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).rows > 1
     assert bob.store.find_run(first.run_id) is None
     assert bob.store.find_run(second.run_id) is not None
     assert bob.journal() == []
@@ -51,7 +51,7 @@ def test_old_history_goes_and_the_last_run_of_each_work_stays(bob: World, tmp_pa
 def test_recent_history_stays(bob: World, tmp_path: Path) -> None:
     bob.do("loadbob", "1.0")
     lines = len(bob.journal())
-    assert purge(bob.store, DAY, str(tmp_path)).rows == 0
+    assert purge(bob.store, DAY, str(tmp_path), str(tmp_path)).rows == 0
     assert len(bob.journal()) == lines
 
 
@@ -64,9 +64,23 @@ def test_old_logs_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_
         os.utime(tmp_path / name, (now - 100 * DAY, now - 100 * DAY))
     os.utime(tmp_path / "9002.log", (now, now))
     (tmp_path / "9004.log").mkdir()
-    assert purge(bob.store, 90 * DAY, str(tmp_path)).logs == 1
+    assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).logs == 1
     assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])
 
 
 def test_a_project_without_logs_is_fine(bob: World, tmp_path: Path) -> None:
-    assert purge(bob.store, DAY, str(tmp_path / "none")).logs == 0
+    assert purge(bob.store, DAY, str(tmp_path / "none"), str(tmp_path / "none")).logs == 0
+
+
+def test_old_context_files_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_path: Path) -> None:
+    bob.take("loadbob")
+    (live,) = [run.claimant for run in bob.store.list_runs(10, outcome="RUNNING")]
+    now = bob.clock.seconds if bob.clock else time.time()
+    names = ["0123abcd-1.json", "4567abcd-1.json", f"{live}-1.json", "notes.json", "0123abcd-1.txt"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (now - 100 * DAY, now - 100 * DAY))
+    os.utime(tmp_path / "4567abcd-1.json", (now, now))
+    result = purge(bob.store, 90 * DAY, str(tmp_path / "none"), str(tmp_path))
+    assert (result.logs, result.contexts) == (0, 1)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])

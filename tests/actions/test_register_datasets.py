@@ -64,7 +64,7 @@ def test_all_fields_survive_the_store(world: World) -> None:
         ({"grain": "dayly"}, 'Did you mean "daily"?'),
         ({"timezone": "Europe/Londn"}, 'Did you mean "Europe/London"?'),
         ({"mode": "snap"}, 'Did you mean "snapshot"?'),
-        ({"location": "/data/{dataidd}"}, r"Known: \{dataid\}, \{run_id\}"),
+        ({"location": "/data/{dataidd}"}, r"Known: \{dataid\}, \{encoded_dataid\}, \{run_id\}"),
         ({"location": "/data/{"}, "Known"),
         ({"location": "/data/{}"}, "Known"),
         ({"hostname": "a\0b"}, "hostname contains NUL"),

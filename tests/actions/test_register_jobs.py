@@ -69,7 +69,7 @@ def test_chunks_that_were_ready_before_the_job_give_it_work(world: World) -> Non
         ({"environment": (("X", "a\0b"),)}, "contains NUL"),
         ({"schedule": "@dayly"}, 'Did you mean "@daily"?'),
         ({"schedule": "61 * * * *"}, 'minute "61" is not within 0-59'),
-        ({"schedule": "@daily"}, "dataflow dataset add bobin --grain daily"),
+        ({"schedule": "@daily"}, "If bobin has no chunks yet: dataflow dataset add bobin --grain daily; "),
     ],
 )
 def test_a_job_that_cannot_be_is_refused_with_the_reason(

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from dataflow.actions.calendar import add_due_intervals
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.why import why
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
 from dataflow.model.answers import Question, Why
+from dataflow.model.record import replace
 from dataflow.model.records import Dataset, Job
 from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import World, make_request
@@ -227,7 +229,10 @@ def test_work_that_outlives_its_process_is_taken_over_by_those_who_can_end_it(wo
     world.advance(1000)
     found = ask(world, "to_clean", "1.0")
     assert "its lease has lapsed: the next RunJob with a --kill-command takes it over" in found.verdict
-    assert found.next == "RunJob --kill-command COMMAND --job to_clean COMMAND"
+    assert found.next == "RunJob --job to_clean, followed by a --kill-command and its script"
+    world.poke("UPDATE job SET script_path = '/srv/to_clean.sh' WHERE name = 'to_clean'")
+    found = ask(world, "to_clean", "1.0")
+    assert found.next == "RunJob /srv/to_clean.sh, with a --kill-command before the script"
 
 
 def test_running_work_whose_run_is_not_is_the_doctors_business(world: World) -> None:
@@ -335,7 +340,7 @@ def test_an_input_that_is_not_at_its_place_is_to_be_put_there(world: World, tmp_
     place.parent.mkdir()
     place.write_text("x")
     found = ask(world, "load", folder=tmp_path)
-    assert found.next == "RunJob --job load COMMAND"
+    assert found.next == "RunJob --job load, followed by its script"
     assert answers(found)["located"] == "yes"
 
 
@@ -517,6 +522,12 @@ def test_a_password_that_was_not_opened_is_not_called_safe(world: World) -> None
     assert "password of raw" in evidence(found, "safe")
 
 
+def test_an_hourly_dataid_is_called_so(world: World) -> None:
+    world.dataset("hours", grain="hourly")
+    world.job("load", ["hours"])
+    assert evidence(ask(world, "load", "2026-08-20T05"), "right").endswith(" is an hourly dataid")
+
+
 def test_a_schedule_says_when_its_next_interval_ends(world: World) -> None:
     add_dataset(world.store, Dataset("out", grain="yearly"))
     add_job(world.store, Job("yearly", (), ("out",), schedule="@yearly", start="2500", catchup=True))
@@ -536,6 +547,22 @@ def test_an_interval_that_has_ended_is_what_the_next_run_adds(world: World) -> N
     assert "its interval has ended" in ask(world, "yearly", "2021").verdict
     found = ask(world, "yearly", "1990")
     assert "calendar yearly.calendar gives no 1990" in found.verdict
+    assert found.next == "dataflow force yearly 1990, followed by -- and its script"
+    world.poke("UPDATE job SET script_path = '/srv/yearly report.sh' WHERE name = 'yearly'")
+    assert ask(world, "yearly", "1990").next == "dataflow force yearly 1990 -- '/srv/yearly report.sh'"
+
+
+def test_a_calendar_that_has_ended_goes_on_when_its_job_is_given_a_later_end(world: World) -> None:
+    job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True)
+    add_job(world.store, job)
+    add_due_intervals(world.store, world.plan("yearly"))
+    world.poke("DELETE FROM work_input")
+    world.poke("DELETE FROM work")
+    found = ask(world, "yearly")
+    assert "calendar yearly.calendar has come to its end" in found.verdict
+    assert found.next == "dataflow job add yearly --end DATAID"
+    add_job(world.store, replace(job, end="2021"))
+    assert add_due_intervals(world.store, world.plan("yearly")) == 1
 
 
 def test_without_a_dataid_running_comes_before_claimable_before_waiting_before_failed(world: World) -> None:

@@ -17,11 +17,13 @@ OFFENCES = [
     ("Floors import downward only", "model/offence.py", "import dataflow.store"),
     ("Floors import downward only", "on_no_floor.py", ""),
     ("apsw lives in one file", "model/offence.py", "import apsw"),
-    ("psycopg lives in one file", "store/offence.py", "def connect() -> None:\n    import psycopg"),
+    ("psycopg lives in the store's one file and in the PostgreSQL target", "store/offence.py", "def connect() -> None:\n    import psycopg"),
     ("cryptography lives in one file", "store/offence.py", "import cryptography.hazmat"),
     ("croniter lives in one file", "store/offence.py", "from croniter import croniter"),
     ("rich is for the dataflow command", "store/offence.py", "from rich.console import Console"),
-    ("Nothing here needs Spark yet", "store/offence.py", "import pyspark.sql"),
+    ("Spark lives in one folder", "pipelines/offence.py", "import pyspark.sql"),
+    ("HTTP lives in one folder", "pipelines/offence.py", "import httpcore"),
+    ("SQL dialects and templates live in one folder", "pipelines/offence.py", "import sqlglot"),
 ]
 
 

@@ -19,9 +19,12 @@ class Refused(Exception):
 
 @dataclass
 class JobRule:
-    """A job: its inputs as (dataset, lag), its one output, and what else decides about its claims."""
+    """A job: its inputs as (dataset, lag), its one output, and what else decides about its claims.
 
-    inputs: list[tuple[str, int]]
+    An input without a lag is the latest chunk, if its number is the work's or a later one.
+    """
+
+    inputs: list[tuple[str, int | None]]
     output: str
     retries: int = 0
     ordered: bool = False
@@ -35,6 +38,7 @@ class Chunk:
     withdrawn: bool = False
     stale: bool = False
     dirty: int | None = None
+    made_by: RunRule | None = None
 
     @property
     def ready(self) -> bool:
@@ -91,13 +95,19 @@ class Oracle:
         """The chunk that each input calls for; None where the first work needs none."""
         rule = self.jobs[job]
         return [
-            None if lag and dataid == rule.first else (dataset, str(int(dataid) - lag))
+            None if lag and dataid == rule.first else self._input(dataset, dataid, lag)
             for dataset, lag in rule.inputs
         ]
 
     def present(self, job: str, dataid: str) -> list[bool]:
         """Whether each input's chunk is there, needed or not."""
-        return [self.is_ready(dataset, str(int(dataid) - lag)) for dataset, lag in self.jobs[job].inputs]
+        return [self.is_ready(*self._input(dataset, dataid, lag)) for dataset, lag in self.jobs[job].inputs]
+
+    def _input(self, dataset: str, dataid: str, lag: int | None) -> tuple[str, str]:
+        if lag is not None:
+            return dataset, str(int(dataid) - lag)
+        ready = [int(found) for name, found in self.chunks if name == dataset and self.is_ready(name, found)]
+        return dataset, str(max(ready)) if ready and max(ready) >= int(dataid) else "none"
 
     def missing(self, job: str, dataid: str) -> int:
         return sum(need is not None and not self.is_ready(*need) for need in self.needs(job, dataid))
@@ -112,23 +122,38 @@ class Oracle:
         return "WAITING" if waits else "CLAIMABLE"
 
     def served(self, dataset: str, dataid: str) -> list[tuple[str, str]]:
-        """The work that a chunk is an input of."""
+        """The work that a chunk calls for."""
         return [
             (job, str(int(dataid) + lag))
             for job, rule in self.jobs.items()
             for name, lag in rule.inputs
-            if name == dataset
+            if name == dataset and lag is not None
         ]
+
+    def read_as_latest(self, dataset: str, dataid: str) -> list[tuple[str, str]]:
+        """The work that was tried last, or done, from a chunk that it was given as the latest."""
+        found = []
+        for (job, work), facts in self.works.items():
+            output = self.chunks.get((self.jobs[job].output, work), Chunk())
+            runs = [*facts.runs[-1:], *([output.made_by] if output.made_by else [])]
+            if (dataset, None) in self.jobs[job].inputs and any(
+                (dataset, dataid) in run.pins for run in runs
+            ):
+                found.append((job, work))
+        return found
 
     def dataids_of(self, job: str) -> list[str]:
         return sorted((dataid for name, dataid in self.works if name == job), key=int)
 
     # what verbs do
 
-    def publish(self, dataset: str, dataid: str, stale: bool = False) -> None:
+    def publish(self, dataset: str, dataid: str, stale: bool = False, run: RunRule | None = None) -> None:
         chunk = self.chunks.setdefault((dataset, dataid), Chunk())
         chunk.version += 1
-        chunk.withdrawn, chunk.stale, chunk.dirty = False, stale, None
+        chunk.withdrawn, chunk.stale, chunk.dirty, chunk.made_by = False, stale, None, run
+        if chunk.version > 1:
+            for key in self.read_as_latest(dataset, dataid):
+                self._outdate(*key)
         for key in self.served(dataset, dataid):
             if chunk.ready:
                 self.works.setdefault(key, Work())
@@ -147,13 +172,16 @@ class Oracle:
         chunk.withdrawn = True
         return changes
 
-    def register(self, job: str, inputs: list[tuple[str, int]]) -> None:
+    def register(self, job: str, inputs: list[tuple[str, int | None]]) -> None:
         if self.jobs[job].inputs == inputs:
             return
         self.jobs[job].inputs = inputs
         for dataid in self.dataids_of(job):
             work = self.works[job, dataid]
-            if not work.runs and not work.ended and not any(self.present(job, dataid)):
+            called = any(
+                self.is_ready(*self._input(name, dataid, lag)) for name, lag in inputs if lag is not None
+            )
+            if not work.runs and not work.ended and not called:
                 del self.works[job, dataid]
         for (dataset, dataid), chunk in self.chunks.items():
             for key in self.served(dataset, dataid):
@@ -305,7 +333,7 @@ class Oracle:
         )
         work.ended, work.resubmitted = ("" if stale else "DONE"), False
         work.reset()
-        self.publish(self.jobs[run.job].output, run.dataid, stale)
+        self.publish(self.jobs[run.job].output, run.dataid, stale, run)
 
     def _outdate(self, job: str, dataid: str) -> None:
         """An input of this work has a newer version."""

@@ -58,7 +58,7 @@ def _wrong_counts(world: World) -> list[tuple[Any, ...]]:
         f"""SELECT j.name, w.dataid, i.position, i.present FROM work_input i
         JOIN work w ON w.work_id = i.work_id JOIN job j ON j.job_id = w.job_id
         JOIN job_input x ON x.job_id = w.job_id AND x.position = i.position
-        WHERE i.present <> (SELECT count(*) FROM chunk c
+        WHERE x.mapping = 'same' AND i.present <> (SELECT count(*) FROM chunk c
                             WHERE c.dataset_id = x.dataset_id AND c.dataid = w.dataid AND {READY})
            OR w.missing <> (SELECT count(*) FROM work_input y
                             WHERE y.work_id = w.work_id AND y.present < y.needed)"""
@@ -79,7 +79,7 @@ def _skipped(world: World) -> list[tuple[Any, ...]]:
     """Ready chunks that gave a consumer no work."""
     return world.select(
         f"""SELECT x.job_id, c.dataid FROM chunk c JOIN job_input x ON x.dataset_id = c.dataset_id
-        WHERE {READY}
+        WHERE {READY} AND x.mapping = 'same'
           AND NOT EXISTS (SELECT 1 FROM work w WHERE w.job_id = x.job_id AND w.dataid = c.dataid)"""
     )
 

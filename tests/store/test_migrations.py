@@ -14,6 +14,7 @@ from dataflow.store.opening import open_database
 from dataflow.store.postgres import PostgresDatabase
 from dataflow.store.queries import SCHEMA_VERSION, SQL_DIR, Queries, read_migrations
 from dataflow.store.sqlite import SqliteDatabase
+from dataflow.store.store import Store
 from tests.store.world import SCHEMA, World
 
 if TYPE_CHECKING:
@@ -91,6 +92,28 @@ def test_the_whole_schema_is_printed_when_the_store_cannot_be_asked() -> None:
     assert note.startswith("-- The whole schema, as the store could not be asked what it has: ")
     assert "hunter2" not in note
     assert text.startswith("BEGIN;") and text.endswith("COMMIT;")
+
+
+def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_url: str) -> None:
+    path = tmp_path / "dataflow.db"
+    made = SqliteDatabase(str(path))
+    theirs = PostgresDatabase(postgres_url, SCHEMA)
+    theirs.upgrade()
+    for world in (World(Store(made, "op@desk"), None), World(Store(theirs, "op@desk"), None)):
+        world.chain("raw", "clean")
+        world.ready("raw", "1")
+        for column in ("newest", "reach"):
+            world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
+    made._connection.execute("PRAGMA user_version = 1")
+    with theirs._connect() as connection:
+        connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number = 2")
+    made.close()
+    for database in (SqliteDatabase(str(path)), PostgresDatabase(postgres_url, SCHEMA)):
+        database.upgrade()
+        world = World(Store(database, "op@desk"), None)
+        assert world.drain("to_clean") == ["1"]
+        world.close()
+    theirs.close()
 
 
 def test_a_store_of_one_machine_is_for_its_user_only(tmp_path: Path) -> None:

@@ -12,17 +12,18 @@ import pytest
 from dataflow import errors
 from dataflow.store.queries import Queries
 from tests.store.chunk_mutants import OPERATE, PUBLISH, REGISTRATION
+from tests.store.latest_mutants import COVER, COVER_LOCKS
 from tests.store.lock_mutants import LOCKS
 from tests.store.mutants import EVERYTHING, Mutant
 from tests.store.run_mutants import CLAIM, FINISH
 from tests.store.world import World, open_sqlite
 
-GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION]
+GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
     r"\b(state|lease_until|claimant|ended_at|clock_id|outcome|hold|not_before|withdrawn|stale|dirty_run_id|missing"
-    r"|revision|due_at|present|known|run_id (?:=|<) (?!:run_id$))"
+    r"|revision|due_at|present|known|reach|run_id (?:=|<) (?!:run_id$))"
 )
 
 # Conditions without which nothing can go wrong, and why.
@@ -50,7 +51,7 @@ def list_conditions(sql: str) -> Iterator[str]:
         yield " ".join(found[1].split())
 
 
-@pytest.mark.parametrize("file", ["claim", "finish", "publish", "operate", "registration"])
+@pytest.mark.parametrize("file", ["claim", "finish", "publish", "operate", "registration", "cover"])
 def test_every_condition_that_guards_a_move_has_a_mutant(file: str) -> None:
     queries = Queries("plain", {})
     queries._load(file)
@@ -111,6 +112,6 @@ def test_the_guard_is_needed(mutant: Mutant) -> None:
     world.close()
 
 
-@pytest.mark.parametrize("mutant", LOCKS, ids=str)
+@pytest.mark.parametrize("mutant", [*LOCKS, *COVER_LOCKS], ids=str)
 def test_the_lock_is_needed(mutant: Mutant, postgres_world: World) -> None:
     go_wrong(mutant, postgres_world)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dataflow.model.status import RunOutcome, WorkState
+from dataflow.store.sqlite import SqliteDatabase
 from tests.store.world import World
 
 
@@ -262,3 +263,14 @@ def test_a_failed_rerun_does_not_take_the_old_version_away(world: World) -> None
     world.do("to_clean", outcome=RunOutcome.FAILED)
     assert (world.status("clean", "1"), world.version("clean", "1")) == ("FAILED", 1)
     assert world.take("to_report").pins[0].version == 1
+
+
+@pytest.mark.parametrize("query", ["count_present", "count_missing", "arrive", "depart", "waive_inputs"])
+def test_the_work_of_a_batch_is_looked_up_and_not_searched_for(sqlite_world: World, query: str) -> None:
+    """Else SQLite reads the whole batch for each work of the job: minutes for some thousands of chunks."""
+    database = sqlite_world.store.database
+    assert isinstance(database, SqliteDatabase)
+    values = {"job_id": 1, "position": 0, "delta": 1, "batch": "[]"}
+    text = "EXPLAIN QUERY PLAN " + database._queries.text(f"publish.{query}")
+    plan = [row[3] for row in database._connection.execute(text, values)]
+    assert any("(job_id=? AND dataid=?)" in step for step in plan), plan

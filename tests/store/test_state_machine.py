@@ -34,8 +34,12 @@ from tests.store.world import World, open_postgres, open_sqlite
 DATAIDS = ("8", "9", "10")
 CLAIMANTS = ("first", "second")
 SOURCES = ("raw", "rates")
-JOBS = ("to_clean", "to_report", "to_total", "to_log")
-INPUTS_OF_CLEAN = ([("raw", 0)], [("rates", 0)], [("raw", 0), ("rates", 0)], [("rates", 0), ("raw", 0)])
+JOBS = ("to_clean", "to_report", "to_total", "to_log", "to_view")
+Inputs = list[tuple[str, int | None]]
+OTHER_INPUTS: dict[str, list[Inputs]] = {
+    "to_clean": [[("raw", 0)], [("rates", 0)], [("raw", 0), ("rates", 0)], [("rates", 0), ("raw", 0)]],
+    "to_view": [[("rates", 0), ("clean", None)], [("rates", 0)], [("clean", None), ("raw", 0)]],
+}
 # Any wait is shorter than this or a multiple of it, so that the time a real database takes changes nothing.
 TICK_SECONDS = 1000
 
@@ -46,7 +50,10 @@ picks = st.integers(0, 7)
 
 
 class Handoff(RuleBasedStateMachine):
-    """raw, rates → clean (in place) → report; clean, the total before → total; rates → log in order."""
+    """raw, rates → clean (in place) → report; clean, the total before → total; rates → log in order.
+
+    rates, the latest of clean → view.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,11 +63,12 @@ class Handoff(RuleBasedStateMachine):
             "to_report": JobRule([("clean", 0)], "report"),
             "to_total": JobRule([("clean", 0), ("total", 1)], "total", first=DATAIDS[0]),
             "to_log": JobRule([("rates", 0)], "log", ordered=True),
+            "to_view": JobRule([("rates", 0), ("clean", None)], "view"),
         }
         self.oracle = Oracle(rules, in_place={"clean"})
         self.runs: list[Run] = []
         self.versions: dict[tuple[str, str], int] = {}
-        for name in (*SOURCES, "clean", "report", "total", "log"):
+        for name in (*SOURCES, "clean", "report", "total", "log", "view"):
             self.world.dataset(name, grain="sequence", **{"location": ""} if name == "clean" else {})
         for job in JOBS:
             self._register(job)
@@ -82,10 +90,11 @@ class Handoff(RuleBasedStateMachine):
         expected = self.oracle.withdraw(dataset, dataid)
         assert self.world.withdraw(dataset, dataid) == expected
 
-    @rule(inputs=st.sampled_from(INPUTS_OF_CLEAN))
-    def change_inputs(self, inputs: list[tuple[str, int]]) -> None:
-        self.oracle.register("to_clean", inputs)
-        self._register("to_clean")
+    @rule(change=st.sampled_from([(job, inputs) for job, known in OTHER_INPUTS.items() for inputs in known]))
+    def change_inputs(self, change: tuple[str, Inputs]) -> None:
+        job, inputs = change
+        self.oracle.register(job, inputs)
+        self._register(job)
 
     @rule(
         job=jobs,
@@ -284,7 +293,8 @@ class Handoff(RuleBasedStateMachine):
 
     def _register(self, job: str) -> None:
         rule = self.oracle.jobs[job]
-        inputs = [dataset if lag == 0 else f"{dataset}:previous" for dataset, lag in rule.inputs]
+        mappings = {0: "same", 1: "previous", None: "latest"}
+        inputs = [f"{dataset}:{mappings[lag]}" for dataset, lag in rule.inputs]
         settings = {"retries": rule.retries, "retry_delay_seconds": RETRY_DELAY_SECONDS}
         self.world.job(job, inputs, [rule.output], ordered=rule.ordered, start=rule.first, **settings)
 
@@ -293,7 +303,9 @@ class Handoff(RuleBasedStateMachine):
         work = self.oracle.works.get((run.job, run.dataid))
         assert run.attempt == (work.attempts + work.losses + 1 if work else 1)
         self.oracle.give(run.run_id, run.job, run.dataid, claimant)
-        assert len(run.pins) == len(self.oracle.runs[run.run_id].pins)
+        pins = self.oracle.runs[run.run_id].pins
+        expected = sorted((dataid, version) for (_, dataid), version in pins.items())
+        assert sorted((pin.dataid, pin.version) for pin in run.pins) == expected
         self.runs.append(run)
 
     def _pick(self, pick: int) -> Run:

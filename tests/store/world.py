@@ -108,7 +108,8 @@ class World:
     def job(self, name: str, inputs: Sequence[str], outputs: Sequence[str] = (), **fields: Any) -> Plan:
         """Registers a job over datasets that exist; `cumulated:previous` reads the chunk before."""
         parts = tuple(JobInput(*item.split(":")) for item in inputs)
-        grain = self.dataset_record(parts[0].dataset)[1].grain if parts else "text"
+        callers = [part for part in parts if part.mapping != "latest"]
+        grain = self.dataset_record(callers[0].dataset)[1].grain if callers else "text"
         record = Job(name, parts, tuple(outputs), **fields)
         self.store.register(lambda tx: registration.upsert_job(tx, record, parts, grain, "UTC"))
         return self.plan(name)

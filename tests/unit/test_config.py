@@ -57,23 +57,29 @@ def test_the_embedded_store_works_in_a_folder_of_any_name(tmp_path: Path, name: 
     assert (found.kind, found.path) == ("sqlite", f"{tmp_path}/{name}/.dataflow/dataflow.db")
 
 
-@pytest.mark.parametrize("marker", ["dataflow.toml", "dataflow.properties", ".dataflow"])
+@pytest.mark.parametrize("marker", ["dataflow.toml", "dataflow.properties", ".dataflow/dataflow.db"])
 def test_the_project_is_found_upward_from_the_working_directory(tmp_path: Path, marker: str) -> None:
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
-    if marker == ".dataflow":
-        (tmp_path / marker).mkdir()
-    else:
-        (tmp_path / marker).write_text("" if marker.endswith("toml") else "url=jdbc:postgresql://h/d\n")
+    (tmp_path / marker).parent.mkdir(exist_ok=True)
+    (tmp_path / marker).write_text("url=jdbc:postgresql://h/d\n" if marker.endswith("properties") else "")
     assert load(below).project_dir == str(tmp_path)
 
 
 def test_the_nearest_project_wins(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     (inner / ".dataflow").mkdir(parents=True)
+    (inner / ".dataflow" / "dataflow.db").write_text("")
     write_toml(tmp_path, 'environment = "outer"')
     config = load(inner)
     assert (config.project_dir, config.environment) == (str(inner), "dev")
+
+
+def test_a_state_folder_without_a_store_makes_no_project(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    (tmp_path / ".dataflow" / "logs").mkdir(parents=True)
+    assert load(below).project_dir == str(below)
 
 
 def test_a_file_called_dot_dataflow_makes_no_project(tmp_path: Path) -> None:
@@ -90,14 +96,15 @@ def test_what_another_user_left_in_a_shared_folder_is_not_taken(tmp_path: Path, 
     below = shared / "mine"
     below.mkdir(parents=True)
     shared.chmod(stat.S_ISVTX | 0o777)
+    (shared / ".dataflow").mkdir()
     if planted == ".dataflow":
-        (shared / planted).mkdir()
+        (shared / planted / "dataflow.db").write_text("")
     else:
         write_toml(shared, '[dataset.a]\ncheck = "echo pwned"')
     os.chown(shared / planted, 12345, 12345)
     config = load(below)
     assert (config.project_dir, config.checks) == (str(below), {})
-    (shared / ".dataflow").mkdir(exist_ok=True)
+    (shared / ".dataflow" / "dataflow.db").write_text("")
     os.chown(shared / ".dataflow", 0, 0)
     assert load(below).checks == {}
 

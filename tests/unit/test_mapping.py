@@ -16,12 +16,13 @@ LONDON = "Europe/London"
 def test_known_mappings_are_read_in_any_case() -> None:
     assert parse_mapping(" Same ") == "same"
     assert parse_mapping("previous") == "previous"
+    assert parse_mapping("LATEST") == "latest"
 
 
-@pytest.mark.parametrize("text", ["latest", "all", "window(-6, 0)", "", "prevoius"])
+@pytest.mark.parametrize("text", ["all", "window(-6, 0)", "", "prevoius"])
 def test_other_mappings_are_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(
-        BadInput, match="Known mappings: same, previous; window, latest and all are not supported"
+        BadInput, match="Known mappings: same, previous, latest; window and all are not supported"
     ):
         parse_mapping(text)
 
@@ -57,6 +58,13 @@ def test_previous_needs_nothing_where_there_is_no_dataid_before() -> None:
 def test_previous_on_text_is_refused_with_what_to_do() -> None:
     with pytest.raises(BadInput, match="grain is text"):
         check_mapping("previous", Grain.TEXT)
+
+
+@pytest.mark.parametrize("grain", list(Grain))
+def test_latest_names_no_dataid_and_calls_for_none(grain: Grain) -> None:
+    check_mapping("latest", grain)
+    assert needed_dataids("latest", "2026", grain, "UTC", None) == []
+    assert consumers_of("latest", "2026", grain, "UTC") == []
 
 
 @pytest.mark.parametrize("grain", list(Grain))

@@ -13,10 +13,10 @@ from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
-from dataflow.model.mapping import check_mapping, parse_mapping
+from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import Dataset, Job, JobInput
-from dataflow.model.schedule import due_intervals, grain_of, parse_schedule
+from dataflow.model.schedule import due_intervals, grain_of, is_backwards, parse_schedule
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
 
@@ -47,19 +47,25 @@ class CheckedJob:
     automatic: tuple[Dataset, ...] = ()
 
 
-def check_job(job: Job, datasets: Mapping[str, Dataset]) -> CheckedJob:
-    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong."""
+def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> CheckedJob:
+    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong.
+
+    `may_be_over` takes a job that starts after its end, which then has no interval that is due by itself.
+    """
     check_name("job", job.name)
     try:
         _check_numbers(job)
         schedule = _parse_schedule(job)
+        is_over = schedule is not None and is_backwards(schedule)
+        if is_over and not may_be_over:
+            raise BadInput(f"--end {job.end} is before --start {job.start}. Swap them.")
         job = _canonical(job, schedule)
         automatic = _automatic(job, schedule, datasets)
         known = {**datasets, **{dataset.name: dataset for dataset in automatic}}
         inputs = _check_inputs(job, schedule, known)
         grain, timezone = _check_grains(job, inputs, known)
         _check_environment(job, inputs)
-        start = _canonical_start(job, schedule, grain, timezone)
+        start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
     except BadInput as error:
         raise BadInput(f"Job {job.name}: {error}") from error
     return CheckedJob(replace(job, start=start), inputs, grain.value, timezone, automatic)
@@ -158,15 +164,21 @@ def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Datas
 
 
 def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Dataset]) -> tuple[Grain, str]:
-    first = known[inputs[0].dataset]
+    callers = [item for item in inputs if item.mapping != LATEST]
+    if not callers:
+        raise BadInput(
+            f"it reads only the latest of {inputs[0].dataset}, which calls for no work, so nothing would "
+            "ever start it. Give another --in DATASET too, or --schedule @monthly."
+        )
+    first = known[callers[0].dataset]
     grain = Grain(first.grain)
-    for item in inputs:
+    for item in callers:
         dataset = known[item.dataset]
         check_mapping(item.mapping, Grain(dataset.grain))
         if dataset.grain != grain:
             raise BadInput(
                 f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; "
-                f"the inputs of a job share one grain. {_fix(first, dataset)}"
+                f"the inputs of a job share one grain, but for those mapped latest. {_fix(first, dataset)}"
             )
     for name in job.outputs:
         dataset = known[name]
@@ -176,7 +188,7 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
                 f"an output has the grain of the inputs, or text. {_fix(first, dataset)}"
             )
     if grain is Grain.HOURLY:
-        _check_hours(first, [known[name] for name in (*(item.dataset for item in inputs), *job.outputs)])
+        _check_hours(first, [known[name] for name in (*(item.dataset for item in callers), *job.outputs)])
     return grain, first.timezone
 
 
@@ -196,7 +208,8 @@ def _fix(first: Dataset, other: Dataset) -> str:
         first, other = other, first
     if is_automatic(other.name):
         return "Leave one of them out."
-    return f"Change one: dataflow dataset add {other.name} --grain {first.grain}"
+    change = f"dataflow dataset add {other.name} --grain {first.grain}"
+    return f"If {other.name} has no chunks yet: {change}; if it has, register another one beside it."
 
 
 def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 
-FIELDS = ("dataid", "run_id", "dataset", "job", "environment")
-"""What a location template may name in braces."""
+from dataflow.model.url_text import percent_encode
+
+FIELDS = ("dataid", "encoded_dataid", "run_id", "dataset", "job", "environment")
+"""What a location template may name in braces; encoded_dataid is percent-encoded, as in Hive's folder names."""
+
+MANIFEST = "_manifest.json"
+"""A location of this name stands for the files that it lists, beside it."""
 
 MAX_FILES = 10_000
 """A folder with more files than this is not measured."""
@@ -14,6 +19,8 @@ MAX_FILES = 10_000
 def resolve_location(template: str, project_dir: str, **fields: object) -> str:
     """The place a template names; a path without a scheme counts from the project folder."""
     place = template
+    if "{encoded_dataid}" in template:
+        fields["encoded_dataid"] = percent_encode(str(fields.get("dataid", "")))
     for name in FIELDS:
         place = place.replace("{" + name + "}", str(fields.get(name, "")))
     if place.startswith("file://"):
@@ -47,8 +54,13 @@ def why_not_writable(folder: str) -> str:
 
 
 def measure(place: str) -> int | None:
-    """The size of a file, or of all files in a folder; None if it is not there or too large to count."""
+    """The size of a file, of all files in a folder, or of those a manifest lists.
+
+    None if it is not there or too large to count.
+    """
     try:
+        if os.path.basename(place) == MANIFEST:
+            return _measure_listed(place)
         if not os.path.isdir(place):
             return os.stat(place).st_size
         total = files = 0
@@ -61,3 +73,12 @@ def measure(place: str) -> int | None:
         return total
     except OSError:
         return None
+
+
+def _measure_listed(manifest: str) -> int | None:
+    """The size of the files that a manifest lists; a file that is gone counts nothing."""
+    import json  # start-up: only chunks of the lake have manifests
+
+    with open(manifest, encoding="utf-8") as file:
+        listed = [os.path.join(os.path.dirname(manifest), item["path"]) for item in json.load(file)["files"]]
+    return sum([os.stat(path).st_size for path in listed if os.path.exists(path)])

@@ -5,19 +5,30 @@ from __future__ import annotations
 import time
 
 from dataflow.actions.job_graph import find_open_chain
-from dataflow.actions.next_commands import ready_command, resubmit_command, run_command, shell
+from dataflow.actions.next_commands import (
+    force_command,
+    ready_command,
+    resubmit_command,
+    run_command,
+    shell,
+    why_command,
+)
 from dataflow.actions.work_case import Reason
+from dataflow.model.coverage import EVERYTHING, Kind, find_first_covering
 from dataflow.model.dataid import interval_of, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import PREVIOUS, needed_dataids
+from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
 from dataflow.model.record import replace
+from dataflow.store import covering
+from dataflow.store.registration import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from dataflow.actions.work_case import ChunkFacts, WorkCase
-    from dataflow.model.records import PlanInput
+    from dataflow.model.records import Pin, PlanInput
     from dataflow.model.schedule import Interval
     from dataflow.store.store import Store
 
@@ -30,7 +41,8 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
             chunk = case.find_chunk(source.dataset_id, dataid)
             if chunk is None or not chunk.is_ready:
                 found.append(_why_missing(case, source, dataid, chunk, explain_producer))
-    return found
+    latest = [source for source in case.plan.inputs if source.mapping == LATEST]
+    return found + [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
 
 
 def needed(case: WorkCase, source: PlanInput) -> list[str]:
@@ -39,6 +51,13 @@ def needed(case: WorkCase, source: PlanInput) -> list[str]:
     return needed_dataids(
         source.mapping, case.dataid, Grain(plan.grain), plan.timezone, plan.job.start or None
     )
+
+
+def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
+    """The chunk of an input mapped `latest` that a claim made now would pin; None for other mappings."""
+    if source.mapping != LATEST:
+        return None
+    return case.store.database.read(lambda tx: covering.find_pin(tx, case.plan, source, case.dataid))
 
 
 def find_producer(store: Store, dataset_id: int) -> str | None:
@@ -57,7 +76,9 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     if due:
         return Reason(f"interval {due[0].dataid} of {name} has ended, and the next RunJob adds it", command)
     if due_at is None:
-        return Reason(f"calendar {name} has come to its end", ready_command(name, "DATAID"))
+        owner = name.removesuffix(CALENDAR_SUFFIX)
+        later = shell("dataflow", "job", "add", owner, "--end") + " DATAID"
+        return Reason(f"calendar {name} has come to its end", later)
     return Reason(f"the next interval of {name} ends at {time_of(due_at)}", command)
 
 
@@ -89,6 +110,39 @@ def _why_missing(
     return replace(reason, text=f"{text}: {reason.text}")
 
 
+def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
+    """Which chunk an input mapped `latest` is waited for, and how far the dataset has come."""
+    name = source.dataset.name
+    kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
+    wanted = find_first_covering(case.dataid, Kind(Grain(case.plan.grain), case.plan.timezone), kind)
+    row = case.store.find("cover.newest_ready", dataset_id=source.dataset_id, before=EVERYTHING)
+    newest = f"the newest ready is {row[0]}" if row else "none is ready"
+    command = _next_for(case, source, wanted[0] if wanted else None)
+    if wanted is None:
+        return Reason(f"waits for a chunk of {name}: {newest}", command)
+    dataid, ends = wanted
+    needs = (
+        f"chunk {dataid} or a later one" if ends is None else f"a chunk ending at or after {_moment(ends)}"
+    )
+    return Reason(f"waits for {name} to cover {case.dataid} (needs {needs}; {newest})", command)
+
+
+def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
+    """The command that brings about a chunk, or tells why it is not there."""
+    producer = find_producer(case.store, source.dataset_id)
+    if producer is not None:
+        return why_command(producer, dataid) if dataid else why_command(producer)
+    if _find_calendar(case.store, source.dataset_id) is not None:
+        return run_command(case.plan)
+    return ready_command(source.dataset.name, dataid or "DATAID")
+
+
+def _moment(moment: datetime) -> str:
+    """A moment on its own zone's clock; at midnight the day alone."""
+    text = moment.isoformat(timespec="minutes")
+    return text[: len("2026-08-20")] if text[10:16] == "T00:00" else text
+
+
 def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | None) -> Reason | None:
     """The first work of a job that reads its own output one dataid back waits until it is told to begin."""
     job = case.plan.job
@@ -112,7 +166,8 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
     if span is not None and span[1].timestamp() > now:
         return Reason(f"its interval ends at {time_of(span[1].timestamp())}", command)
-    return Reason(f"calendar {name} gives no {dataid}", ready_command(name, dataid))
+    # Neither `ready` nor, once it has given its first interval, another --start makes a calendar go back.
+    return Reason(f"calendar {name} gives no {dataid}", force_command(case.plan, case.dataid))
 
 
 def _find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:

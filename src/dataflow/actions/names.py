@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataflow.errors import UnknownName
+from dataflow.model.url_text import masked_url
 from dataflow.model.wording import did_you_mean, quoted
 
 TYPE_CHECKING = False
@@ -15,17 +16,22 @@ if TYPE_CHECKING:
 
 def get_plan(store: Store, job: str) -> Plan:
     """A job with all that a run of it needs."""
-    found = store.find_plan(job) if _can_be_asked(job) else None
+    found = find_plan(store, job)
     if found is None:
-        raise unknown("job", job, store.list_names("job"))
+        raise unknown("job", job, store.list_names("job"), store.database.url)
     return found
+
+
+def find_plan(store: Store, job: str) -> Plan | None:
+    """The same, or None if there is no such job."""
+    return store.find_plan(job) if _can_be_asked(job) else None
 
 
 def get_dataset(store: Store, name: str) -> tuple[int, Dataset]:
     """A dataset and its id."""
     found = store.find_dataset(name) if _can_be_asked(name) else None
     if found is None:
-        raise unknown("dataset", name, store.list_names("dataset"))
+        raise unknown("dataset", name, store.list_names("dataset"), store.database.url)
     return found
 
 
@@ -33,14 +39,15 @@ def get_run(store: Store, run_id: int) -> RunRow:
     """One run, as it stands."""
     found = store.find_run(run_id)
     if found is None:
-        raise UnknownName(f"There is no run {run_id}, or it was purged. List them: dataflow runs")
+        where = masked_url(store.database.url)
+        raise UnknownName(f"There is no run {run_id} in {where}, or it was purged. List them: dataflow runs")
     return found
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
-    """The error for a dataset or job that is not registered."""
-    hint = did_you_mean(name, known)
-    return UnknownName(f"There is no {kind} {quoted(name)}.{hint} List them: dataflow {kind} list")
+def unknown(kind: str, name: str, known: Iterable[str], store_url: str) -> UnknownName:
+    """The error for a dataset or job that is not registered; in the wrong folder it is the wrong store."""
+    found = f"There is no {kind} {quoted(name)} in {masked_url(store_url)}."
+    return UnknownName(f"{found}{did_you_mean(name, known)} List them: dataflow {kind} list")
 
 
 def _can_be_asked(name: str) -> bool:

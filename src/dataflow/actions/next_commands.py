@@ -17,16 +17,27 @@ def shell(*words: str) -> str:
 
 
 def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) -> str:
-    """The RunJob that does a job's next work, or that of one dataid; `kill` if lost work must be ended."""
-    words = ["RunJob", *(["--kill-command", "COMMAND"] if kill else [])]
+    """The RunJob that does a job's next work, or that of one dataid; `kill` if lost work must be ended.
+
+    What the store does not know, such as the script of a job that has never run, is said in words.
+    """
+    words = ["RunJob"]
     if dataid is not None:
         words += ["--dataid", dataid]
     script = plan.script_path
-    if not script:
-        return shell(*words, "--job", plan.job.name) + " COMMAND"
-    if os.path.splitext(os.path.basename(script))[0] != plan.job.name:
+    if not script or os.path.splitext(os.path.basename(script))[0] != plan.job.name:
         words += ["--job", plan.job.name]
-    return shell(*words, script)
+    if script:
+        return shell(*words, script) + (", with a --kill-command before the script" if kill else "")
+    return shell(*words) + f", followed by {'a --kill-command and ' if kill else ''}its script"
+
+
+def force_command(plan: Plan, dataid: str) -> str:
+    """The command that runs a job's script for a dataid that nothing calls for."""
+    command = shell("dataflow", "force", plan.job.name, dataid)
+    if plan.script_path:
+        return f"{command} -- {shell(plan.script_path)}"
+    return f"{command}, followed by -- and its script"
 
 
 def why_command(job: str, dataid: str = "") -> str:

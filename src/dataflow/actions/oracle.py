@@ -5,8 +5,10 @@ The claim never asks this: it trusts the counts that every publish moves. The do
 
 from __future__ import annotations
 
+from dataflow.model.coverage import NOTHING, Kind, covers
+from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import SAME, consumers_of, needed_dataids
+from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 from dataflow.store.registering import count_anew
@@ -63,7 +65,23 @@ def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
 
 def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
     """How many inputs of one work lack a chunk it needs."""
-    return sum(1 for source in plan.inputs if not _needed(plan, source, dataid) <= ready[source.position])
+    return sum(1 for source in plan.inputs if not _is_there(plan, source, dataid, ready[source.position]))
+
+
+def _is_there(plan: Plan, source: PlanInput, dataid: str, ready: set[str]) -> bool:
+    if source.mapping != LATEST:
+        return _needed(plan, source, dataid) <= ready
+    job = Kind(Grain(plan.grain), plan.timezone)
+    return any(covers(chunk, _kind_of(source), dataid, job) for chunk in ready)
+
+
+def _newest(source: PlanInput, ready: set[str]) -> set[str]:
+    grain = Grain(source.dataset.grain)
+    return {max(ready, key=lambda dataid: sort_key(dataid, grain))} if ready else set()
+
+
+def _kind_of(source: PlanInput) -> Kind:
+    return Kind(Grain(source.dataset.grain), source.dataset.timezone)
 
 
 def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
@@ -72,10 +90,12 @@ def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
 
 
 def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:
-    return {
-        source.position: {row[0] for row in store.rows("reading.ready_dataids", dataset_id=source.dataset_id)}
-        for source in plan.inputs
-    }
+    """What is ready of each input; of one mapped `latest` the newest alone, as no other covers more."""
+    found = {}
+    for source in plan.inputs:
+        ready = {row[0] for row in store.rows("reading.ready_dataids", dataset_id=source.dataset_id)}
+        found[source.position] = _newest(source, ready) if source.mapping == LATEST else ready
+    return found
 
 
 def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
@@ -95,6 +115,7 @@ def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
         elif found != expected:
             yield Discrepancy(dataid, f"counts {found} missing inputs, {expected} are missing")
     yield from _compare_uncalled(store, plan, kept)
+    yield from _compare_latest(store, plan)
 
 
 def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterator[Discrepancy]:
@@ -106,3 +127,16 @@ def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterato
         expected = count_missing(plan, dataid, ready)
         if found != expected:
             yield Discrepancy(dataid, f"counts {found} missing inputs, {expected} are missing")
+
+
+def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
+    """The chunk that a claim would take for the newest of an input mapped `latest`."""
+    kept = {row[0]: row[1] for row in store.rows("cover.reaches", job_id=plan.job_id)}
+    ready = _ready_dataids(store, plan) if kept else {}
+    for source in plan.inputs:
+        if source.position not in kept:
+            continue
+        newest = next(iter(ready[source.position]), "")
+        if kept[source.position] != (sort_key(newest, Grain(source.dataset.grain)) if newest else NOTHING):
+            found = f"{source.dataset.name}/{newest}" if newest else f"no chunk of {source.dataset.name}"
+            yield Discrepancy("*", f"does not take {found} for the latest")

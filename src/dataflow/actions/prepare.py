@@ -18,7 +18,7 @@ from dataflow.errors import BadInput
 from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import needed_dataids
+from dataflow.model.mapping import LATEST, needed_dataids
 from dataflow.model.record import record
 
 TYPE_CHECKING = False
@@ -40,8 +40,9 @@ class InputChunk:
 
     @property
     def name(self) -> str:
-        """The chunk's name."""
-        return f"{self.source.dataset.name}/{self.dataid}"
+        """The chunk's name; of one that is still to be the latest, the input's."""
+        name = self.source.dataset.name
+        return f"{name}/{self.dataid}" if self.dataid else f"{name}:latest"
 
 
 @record
@@ -101,6 +102,9 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
     pinned = {(pin.position, pin.dataid): pin for pin in run.pins}
     found = []
     for source in plan.inputs:
+        if source.mapping == LATEST:
+            found.append(_latest_input(source, run, project_dir, fields))
+            continue
         grain = Grain(plan.grain)
         for dataid in needed_dataids(
             source.mapping, run.dataid, grain, plan.timezone, plan.job.start or None
@@ -109,6 +113,14 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
             place = _input_place(source, dataid, pin, project_dir, fields)
             found.append(InputChunk(source, dataid, pin, place))
     return tuple(found)
+
+
+def _latest_input(source: PlanInput, run: Run, project_dir: str, fields: dict[str, object]) -> InputChunk:
+    """The chunk that the claim has chosen; which one it is, only the pin says."""
+    pin = next((pin for pin in run.pins if pin.position == source.position), None)
+    if pin is None:
+        return InputChunk(source, "", None, "")
+    return InputChunk(source, pin.dataid, pin, _input_place(source, pin.dataid, pin, project_dir, fields))
 
 
 def list_outputs(
@@ -139,7 +151,7 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
         canonical = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
     except BadInput as error:
         return Answer(Question.RIGHT, NO, str(error))
-    parts = [(YES if canonical == dataid else NO, f"{dataid} is a {plan.grain} dataid")]
+    parts = [(YES if canonical == dataid else NO, f"{dataid} is {_article(plan.grain)} {plan.grain} dataid")]
     for item in inputs:
         if item.pin and item.pin.size is not None and is_local(item.location):
             found = measure(item.location)
@@ -149,6 +161,10 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
                 text = f"{item.name} has {found} bytes, {item.pin.size} were recorded when it was published"
                 parts.append((NO, text))
     return combine(Question.RIGHT, parts, "")
+
+
+def _article(grain: str) -> str:
+    return "an" if grain == Grain.HOURLY else "a"
 
 
 def answer_located(

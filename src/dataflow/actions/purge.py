@@ -1,4 +1,4 @@
-"""Purge: history and logs older than a span go; what is published and what is being done stays."""
+"""Purge: history, logs and context files older than a span go; what is published or being done stays."""
 
 from __future__ import annotations
 
@@ -10,43 +10,63 @@ from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dataflow.store.store import Store
 
 LOG_SUFFIX = ".log"
+CONTEXT_SUFFIX = ".json"
 
 
 @record
 class PurgeResult:
-    """How many rows of history and how many log files went."""
+    """How many rows of history, how many log files and how many context files went."""
 
     rows: int
     logs: int
+    contexts: int
 
 
-def purge(store: Store, older_than_seconds: float, log_dir: str) -> PurgeResult:
-    """Deletes ended runs, journal lines and logs older than a span; each work's last run stays."""
+def purge(store: Store, older_than_seconds: float, log_dir: str, context_dir: str) -> PurgeResult:
+    """Deletes ended runs, journal lines, logs and context files older than a span.
+
+    Each work's last run stays, and so does every file of a live run.
+    """
     # The store's clock, not this machine's: it wrote the times that are compared.
     now = store.find("reading.now")
     assert now is not None
     before = float(now[0]) - older_than_seconds
-    live = {run.run_id for run in store.list_runs(MANY, outcome="RUNNING")}
+    live = store.list_runs(MANY, outcome="RUNNING")
+    runs, claimants = {str(run.run_id) for run in live}, {run.claimant for run in live}
     rows = store.purge(utc_text(before))
-    return PurgeResult(rows, _purge_logs(log_dir, before, live))
+    logs = _purge_files(log_dir, before, lambda name: _is_log(name, runs))
+    contexts = _purge_files(context_dir, before, lambda name: _is_context(name, claimants))
+    return PurgeResult(rows, logs, contexts)
 
 
-def _purge_logs(log_dir: str, before: float, live: set[int]) -> int:
-    """Deletes the logs of runs, and nothing else that may lie in the folder."""
+def _is_log(name: str, live: set[str]) -> bool:
+    run_id = name.removesuffix(LOG_SUFFIX)
+    return run_id != name and run_id.isascii() and run_id.isdigit() and run_id not in live
+
+
+def _is_context(name: str, live: set[str]) -> bool:
+    """True for what a process that was killed has left; `<claimant>-<number>.json` is how it is called."""
+    claimant, _, number = name.removesuffix(CONTEXT_SUFFIX).rpartition("-")
+    is_ours = name.endswith(CONTEXT_SUFFIX) and number.isascii() and number.isdigit() and bool(claimant)
+    return is_ours and claimant not in live
+
+
+def _purge_files(folder: str, before: float, may_go: Callable[[str], bool]) -> int:
+    """Deletes the old files that may go, and nothing else that may lie in the folder."""
     count = 0
     try:
-        entries = list(os.scandir(log_dir))
+        entries = list(os.scandir(folder))
     except FileNotFoundError:
         return 0
     for entry in entries:
-        name = entry.name.removesuffix(LOG_SUFFIX)
-        is_log = (
-            name != entry.name and name.isascii() and name.isdigit() and entry.is_file(follow_symlinks=False)
-        )
-        if is_log and int(name) not in live and entry.stat(follow_symlinks=False).st_mtime < before:
+        if not may_go(entry.name) or not entry.is_file(follow_symlinks=False):
+            continue
+        if entry.stat(follow_symlinks=False).st_mtime < before:
             os.unlink(entry.path)
             count += 1
     return count

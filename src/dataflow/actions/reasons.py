@@ -12,6 +12,7 @@ from dataflow.actions.blockers import list_blockers, list_job_holds
 from dataflow.actions.missing import list_missing
 from dataflow.actions.next_commands import (
     follow_command,
+    force_command,
     ready_command,
     resubmit_command,
     run_command,
@@ -19,6 +20,7 @@ from dataflow.actions.next_commands import (
     why_command,
 )
 from dataflow.actions.work_case import Reason, WorkCase
+from dataflow.model.mapping import LATEST
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
 
@@ -86,8 +88,8 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
     missing = list_missing(case, _explain_producer)
     text = f"no chunk calls for {case.name}"
     if not case.plan.inputs:
-        command = shell("dataflow", "force", case.plan.job.name, case.dataid) + " -- COMMAND"
-        return Explanation(Status.PENDING, (Reason(f"{text}: the job has no inputs", command),), (), (), None)
+        reason = Reason(f"{text}: the job has no inputs", force_command(case.plan, case.dataid))
+        return Explanation(Status.PENDING, (reason,), (), (), None)
     if not missing:
         reason = Reason(f"{text}, though all its inputs are ready", "dataflow doctor")
         return Explanation(Status.PENDING, (reason,), (), (), None)
@@ -204,6 +206,8 @@ def list_callers(case: WorkCase) -> list[Reason]:
 
     reasons = []
     for source in case.plan.inputs:
+        if source.mapping == LATEST:
+            continue
         name = source.dataset.name
         if reason := next_interval(case, source):
             reasons.append(reason)
@@ -214,7 +218,7 @@ def list_callers(case: WorkCase) -> list[Reason]:
         else:
             reasons.append(Reason(f"no chunk of {name} is ready", ready_command(name, "DATAID")))
     if not reasons:
-        command = shell("dataflow", "force", case.plan.job.name) + " DATAID -- COMMAND"
+        command = shell("dataflow", "force", case.plan.job.name) + ", followed by a dataid, -- and its script"
         return [Reason("it has no inputs", command)]
     return reasons
 

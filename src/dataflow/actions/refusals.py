@@ -5,7 +5,7 @@ By the very functions that prepare a run, so that what `why` tells is what RunJo
 
 from __future__ import annotations
 
-from dataflow.actions.missing import find_producer, needed
+from dataflow.actions.missing import find_latest, find_producer, needed
 from dataflow.actions.next_commands import move_command, ready_command, resubmit_command
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
 from dataflow.model.answers import Question, Verdict
@@ -23,6 +23,8 @@ def list_input_chunks(case: WorkCase) -> tuple[InputChunk, ...]:
     plan = case.plan
     pins = []
     for source in plan.inputs:
+        if latest := find_latest(case, source):
+            pins.append(latest)
         for dataid in needed(case, source):
             row = case.store.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=dataid)
             if row is not None:

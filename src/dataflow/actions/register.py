@@ -49,7 +49,8 @@ def remove_dataset(store: Store, name: str) -> int:
 
     def verb(tx: Transaction) -> int:
         if registration.find_dataset(tx, name) is None:
-            raise unknown("dataset", name, [row[0] for row in tx.rows("registration.dataset_names")])
+            known = [row[0] for row in tx.rows("registration.dataset_names")]
+            raise unknown("dataset", name, known, store.database.url)
         _refuse_own_calendar(tx, name)
         chunks = registration.remove_dataset(tx, name)
         write_journal(tx, Entry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks"))
@@ -64,7 +65,8 @@ def remove_job(store: Store, name: str) -> None:
     def verb(tx: Transaction) -> None:
         plan = registration.find_plan(tx, name)
         if plan is None:
-            raise unknown("job", name, [row[0] for row in tx.rows("registration.job_names")])
+            known = [row[0] for row in tx.rows("registration.job_names")]
+            raise unknown("job", name, known, store.database.url)
         registration.remove_job(tx, plan)
         write_journal(tx, Entry("job remove", store.actor, job=name))
 

@@ -11,6 +11,7 @@ from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 from dataflow.store import registration
@@ -44,13 +45,13 @@ class Registry:
         self.plans: dict[str, Plan] = {plan.job.name: plan for plan in registration.list_plans(tx)}
         self.jobs: dict[str, Job] = {name: plan.job for name, plan in self.plans.items()}
 
-    def draft(self, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> Draft:
+    def draft(self, datasets: Iterable[Dataset], jobs: Iterable[Job], may_be_over: bool = False) -> Draft:
         """The checked way from what is to what shall be; raises for the first thing that cannot be."""
         draft = Draft()
         moved = [name for dataset in datasets if (name := self._draft_dataset(draft, dataset))]
         # A job may read the calendar of another one, which must be known by then.
         in_order = sorted(jobs, key=lambda job: any(is_automatic(item.dataset) for item in job.inputs))
-        changed = [self._draft_job(draft, job) for job in in_order]
+        changed = [self._draft_job(draft, job, may_be_over) for job in in_order]
         self._draft_users(draft, moved, changed)
         check_producers(self.jobs.values(), changed)
         check_cycles(self.jobs, changed)
@@ -71,8 +72,8 @@ class Registry:
         self._check_grain_change(before, after)
         return after.name
 
-    def _draft_job(self, draft: Draft, job: Job) -> str:
-        checked = check_job(job, self.datasets)
+    def _draft_job(self, draft: Draft, job: Job, may_be_over: bool) -> str:
+        checked = check_job(job, self.datasets, may_be_over)
         before = self.jobs.get(job.name)
         change = compare("job", before, checked.job)
         draft.changes.append(change)
@@ -93,11 +94,13 @@ class Registry:
             if name in changed or not used.intersection(moved):
                 continue
             try:
-                checked = check_job(job, self.datasets)
+                checked = check_job(job, self.datasets, may_be_over=True)
             except BadInput as error:
                 way_out = "To change them together, declare them in a file: dataflow apply FILE"
                 raise Conflict(f"{error} Nothing was changed. {way_out}") from error
-            if self._check_job_grain(checked):
+            # What the latest chunk covers depends on its dataset's time zone.
+            follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
+            if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:

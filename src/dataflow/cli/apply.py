@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("apply", help="register what files declare", description=text)
     parser.add_argument("files", nargs="*", metavar="FILE", help=f"the project's {PROJECT_FILE} unless told")
     add_yes_option(parser)
-    parser.set_defaults(call=apply)
+    parser.set_defaults(call=apply, makes_store=True)
     text = "Writes all datasets and jobs as a TOML file that `dataflow apply` reads back, on stdout."
     export = subparsers.add_parser("export", help="write such a file", description=text)
     export.add_argument("--with-secrets", action="store_true", help="passwords too, in their encrypted form")

@@ -26,7 +26,12 @@ def add_parser(subparsers: Any) -> None:
     """Adds `chunks`."""
     parser = subparsers.add_parser("chunks", help="list the chunks of a dataset", description=__doc__)
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("--status", type=str.upper, choices=[status.value for status in Status])
+    parser.add_argument(
+        "--status",
+        type=str.upper,
+        choices=[status.value for status in Status],
+        help="only chunks of this status",
+    )
     parser.add_argument("--from", dest="first", metavar="DATAID", help="the first dataid to list")
     parser.add_argument("--to", dest="last", metavar="DATAID", help="the last dataid to list")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")

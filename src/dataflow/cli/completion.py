@@ -42,17 +42,27 @@ complete -c dataflow -a '(__dataflow_complete)'
 complete -c RunJob -a '(__dataflow_complete)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+WORDS = "words"
 PATIENCE_SECONDS = 2
 """How long a key press may wait for the store."""
 
 _NAMES = {"DATASET": "dataset", "JOB": "job"}
 
 
+class _Shells(tuple[str, ...]):
+    """The shells, as they are shown, and unseen among them the word by which their scripts call back."""
+
+    __slots__ = ()
+
+    def __contains__(self, word: object) -> bool:
+        return word == WORDS or super().__contains__(word)
+
+
 def add_parser(subparsers: Any) -> None:
     """Adds `completion`."""
     epilog = "bash: source <(dataflow completion bash)    fish: dataflow completion fish | source"
     parser = subparsers.add_parser("completion", description=__doc__, epilog=epilog)
-    parser.add_argument("shell", choices=[*SCRIPTS, "words"], metavar="bash|zsh|fish")
+    parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="bash|zsh|fish")
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(call=completion)
 
@@ -129,8 +139,8 @@ def _count_positionals(parser: argparse.ArgumentParser, typed: list[str]) -> int
 
 def _values(action: argparse.Action, context: Context) -> list[str]:
     if action.choices is not None:
-        return [str(choice) for choice in action.choices if choice != "words"]
-    # A metavar such as DATASET[:previous] says what is meant, or else the argument's own name does.
+        return [str(choice) for choice in action.choices]
+    # A metavar such as DATASET[:previous|:latest] says what is meant, or else the argument's own name does.
     meant = (str(action.metavar).partition("[")[0], action.dest.upper())
     kind = next((_NAMES[name] for name in meant if name in _NAMES), None)
     return _list_names(context, kind) if kind else []
@@ -140,9 +150,6 @@ def _list_names(context: Context, kind: str) -> list[str]:
     """Names from the store, if it is there and answers soon; a key press creates nothing and asks nothing."""
     try:
         config = context.config
-        path = config.store_url.removeprefix("sqlite:///")
-        if path != config.store_url and not os.path.exists(path):
-            return []
         if config.store_password_record and not (config.passkey or config.passkey_file):
             return []
         signal.signal(signal.SIGALRM, _give_up)

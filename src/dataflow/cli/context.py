@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 class Context:
     """The configuration of one command and the store it works on, opened on first use."""
 
-    def __init__(self, store_url: str | None, environ: Mapping[str, str], cwd: str) -> None:
+    def __init__(
+        self, store_url: str | None, environ: Mapping[str, str], cwd: str, makes_store: bool = False
+    ) -> None:
         self.environ = environ
         self.cwd = cwd
         self._store_url = store_url
+        self._makes_store = makes_store
         self._config: Config | None = None
         self._store: Store | None = None
         self._passphrase: str | None = None
@@ -36,15 +39,26 @@ class Context:
 
     @property
     def store(self) -> Store:
-        """The status store."""
+        """The status store; StoreMissing if it is not there and the command is not one that makes it."""
         if self._store is None:
-            from dataflow.store.opening import open_store  # start-up: `--help` opens no store
+            self.refuse_missing_store()
+            from dataflow.store.opening import find_missing, open_store  # start-up: `--help` opens no store
 
             config = self.config
+            new = find_missing(config.store_url)
             self._store = open_store(
                 config.store_url, config.actor, config.store_schema, self._store_password()
             )
+            if new:
+                self.say(f"A new store is made: {new}")
         return self._store
+
+    def refuse_missing_store(self) -> None:
+        """Raises StoreMissing where there is none to work on, before anything is put beside it."""
+        if not self._makes_store:
+            from dataflow.store.opening import refuse_missing  # start-up: `--help` opens no store
+
+            refuse_missing(self.config.store_url)
 
     def passphrase(self) -> str:
         """The passphrase: PASSKEY, the configured file, or asked for once when stdin is a terminal."""

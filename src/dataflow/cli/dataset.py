@@ -69,7 +69,7 @@ def _add_add(words: Any) -> None:
     parser.add_argument(
         "--password", nargs="?", const="", default=None, help="refused: everyone can read arguments"
     )
-    parser.set_defaults(call=add)
+    parser.set_defaults(call=add, makes_store=True)
 
 
 def add(args: argparse.Namespace, context: Context) -> int:

@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
     upgrading.add_argument(
         "--print", dest="only_print", action="store_true", help="print the SQL for a DBA instead"
     )
-    upgrading.set_defaults(call=upgrade)
+    upgrading.set_defaults(call=upgrade, makes_store=True)
     showing = words.add_parser(
         "version", description="Shows the schema's number in the store and in this version."
     )
@@ -54,7 +54,7 @@ def show_version(args: argparse.Namespace, context: Context) -> int:
 
 
 def _print_schema(context: Context) -> int:
-    if context.store.database.dialect == "sqlite":
+    if context.config.store_url.startswith("sqlite:"):
         raise UsageError(
             "a SQLite store makes its schema by itself. --print is for PostgreSQL: --store postgresql://…"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.actions.doctor import examine, examine_machine, repair
 from dataflow.actions.findings import PROBLEM, Finding
 from dataflow.cli.output import add_json_option, show_rows
-from dataflow.errors import DataFlowError, SchemaMismatch
+from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing
 from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
@@ -53,9 +53,12 @@ def list_findings(context: Context) -> Iterator[Finding]:
         store.find("reading.now")
     except DataFlowError as error:
         yield from examine_machine(config, is_gone)
-        command = (
-            "dataflow db upgrade" if isinstance(error, SchemaMismatch) else "dataflow doctor --store URL"
-        )
-        yield Finding("store", PROBLEM, str(error), command)
+        yield Finding("store", PROBLEM, str(error), _way_out(error))
         return
     yield from examine(store, config, is_gone)
+
+
+def _way_out(error: DataFlowError) -> str:
+    if isinstance(error, StoreMissing):
+        return "dataflow dataset add NAME"
+    return "dataflow db upgrade" if isinstance(error, SchemaMismatch) else "dataflow doctor --store URL"

@@ -8,6 +8,7 @@ from dataflow.actions.prepare import ask
 from dataflow.actions.why import why
 from dataflow.model.records import ClaimRequest
 from dataflow.runjob.environment import describe, password_variables
+from dataflow.runjob.explain import find_obstacle
 from dataflow.runjob.session import claimant_of, with_canonical_dataid
 
 TYPE_CHECKING = False
@@ -43,10 +44,17 @@ def show_claim(request: JobRequest, context: Context) -> int:
     kept = {dataset.name: MASK for dataset in datasets if dataset.encryptedpass}
     told |= password_variables(plan, kept)
     refusal = prepared.superseded or prepared.refusal
-    then = "hand it back, since one answer is no" if refusal else f"run: {' '.join(request.argv)}"
+    broken = None if refusal else find_obstacle(claimant.script_path)
+    then = f"run: {' '.join(request.argv)}"
+    if refusal:
+        then = "hand it back, since one answer is no"
+    elif broken:
+        then = f"hand it back with exit code {broken.exit_code}: {broken}"
     print(f"would claim {plan.job.name} {prepared.run.dataid} and {then}")
     for answer in prepared.answers:
         print(f"  {answer.question}? {answer.answer}: {answer.evidence}")
     for name, value in told.items():
         print(f"  {name}={value!r}" if any(c in value for c in "\n\r\t") else f"  {name}={value}")
+    if broken:
+        return broken.exit_code
     return request.waiting_exit_code if refusal else 0

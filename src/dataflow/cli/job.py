@@ -91,7 +91,7 @@ def _add_add(words: Any) -> None:
         "--in",
         dest="inputs",
         action="append",
-        metavar="DATASET[:previous]",
+        metavar="DATASET[:previous|:latest]",
         help=f"a dataset it reads; {repeatable}; `today` is there by itself",
     )
     parser.add_argument(
@@ -114,7 +114,7 @@ def _add_add(words: Any) -> None:
         )
     for name, meaning in SPANS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="SPAN", default=None, help=meaning)
-    parser.set_defaults(call=add)
+    parser.set_defaults(call=add, makes_store=True)
 
 
 def add(args: argparse.Namespace, context: Context) -> int:

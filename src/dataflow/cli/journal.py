@@ -23,10 +23,10 @@ DEFAULT_LIMIT = 100
 def add_parser(subparsers: Any) -> None:
     """Adds `journal`."""
     parser = subparsers.add_parser("journal", help="every move, newest first", description=__doc__)
-    parser.add_argument("--job", metavar="JOB")
-    parser.add_argument("--dataset", metavar="DATASET")
-    parser.add_argument("--dataid", metavar="DATAID")
-    parser.add_argument("--run", type=count, metavar="RUN")
+    parser.add_argument("--job", metavar="JOB", help="only lines about this job")
+    parser.add_argument("--dataset", metavar="DATASET", help="only lines about this dataset")
+    parser.add_argument("--dataid", metavar="DATAID", help="only lines about this dataid")
+    parser.add_argument("--run", type=count, metavar="RUN", help="only lines about this run")
     parser.add_argument(
         "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N lines (100)"
     )
@@ -35,12 +35,23 @@ def add_parser(subparsers: Any) -> None:
 
 
 def journal(args: argparse.Namespace, context: Context) -> int:
-    """Lists the journal. Names are not checked: the journal outlives the things it is about."""
+    """Lists the journal, which outlives what it is about: a name is unknown only if no line has it."""
     where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
     found = context.store.rows("reading.journal", most=args.limit, run_id=args.run or 0, **where)
+    if not found:
+        _refuse_unknown(args, context)
     rows = [dict(zip(FIELDS, row, strict=True)) for row in found]
     for row in rows:
         row["at"] = time_text(row["at"])
     columns = FIELDS if args.json else FIELDS[1:]
     show_rows(rows, columns, args.json, "The journal has no such line. All of it: dataflow journal")
     return 0
+
+
+def _refuse_unknown(args: argparse.Namespace, context: Context) -> None:
+    if args.job:
+        context.get_plan(args.job)
+    if args.dataset:
+        context.get_dataset(args.dataset)
+    if args.run:
+        context.get_run(args.run)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
-"""The words to learn first: six verbs, `dataset add` and `job add` being one of them."""
+"""The words to learn first."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "dataset": ("dataset", "add, list, show or remove datasets"),
@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mark": ("operate", "say by hand how work stands"),
     "cancel": ("operate", "take a run's work away and end it"),
     "force": ("runjob", "run a command for a dataid whatever its state"),
+    "pipeline": ("pipeline", "list, plan, preview and run the pipelines of this project on Spark"),
     "withdraw": ("ready", "take published chunks out of use"),
     "sql": ("sql", "one reading SQL statement on the status store"),
     "secret": ("secret", "encrypt, decrypt or rotate passwords"),
@@ -132,7 +133,7 @@ def run_word(argv: list[str]) -> int:
             runjob.run_command([*before, *rest]) if word == "run" else runjob.force_command([*before, *rest])
         )
     args = parse(word, [*before, word, *rest])
-    context = Context(args.store, os.environ, get_working_dir())
+    context = Context(args.store, os.environ, get_working_dir(), getattr(args, "makes_store", False))
     try:
         code: int = args.call(args, context)
         return code

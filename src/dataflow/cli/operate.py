@@ -88,7 +88,8 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
-    context.say(f"{args.job}: {done:,} resubmitted. They are done again by the ordinary RunJob.")
+    they = "It is" if done == 1 else "They are"
+    context.say(f"{args.job}: {done:,} resubmitted. {they} done again by the ordinary RunJob.")
     return 0
 
 

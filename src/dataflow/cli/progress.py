@@ -30,3 +30,31 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+class PipelineProgress:
+    """One line with the stage, pages, rows and rate of a pipeline's run; leaving `with` takes it away."""
+
+    def __init__(self) -> None:
+        self._began_at = self._shown_at = time.monotonic()
+        self._stage = ""
+        self._is_shown = False
+
+    def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
+        """Shows how a run gets on, now and then, and at once when its stage changes."""
+        now = time.monotonic()
+        if not sys.stderr.isatty() or (stage == self._stage and now - self._shown_at < INTERVAL_SECONDS):
+            return
+        if stage in ("starting Spark", "fetching") and stage != self._stage and not rows:
+            self._began_at = now
+        self._stage, self._shown_at, self._is_shown = stage, now, True
+        rate = rows / max(now - self._began_at, 0.001)
+        counts = f", {pages:,} pages, {rows:,} rows, {rate:,.0f} rows/s" if pages or rows else ""
+        print(f"\r\x1b[K{stage}{counts} …", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> PipelineProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

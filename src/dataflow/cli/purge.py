@@ -1,4 +1,4 @@
-"""`dataflow purge`: history and logs older than a span are deleted."""
+"""`dataflow purge`: history, logs and context files older than a span are deleted."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Adds `purge`."""
     text = (
-        "Deletes ended runs, journal lines and run logs older than a span. The last run of each work stays, "
-        "and what is published is not touched."
+        "Deletes ended runs, journal lines, run logs and left-over context files older than a span. The last "
+        "run of each work stays, and what is published is not touched."
     )
     parser = subparsers.add_parser("purge", help="delete old history", description=text)
     parser.add_argument("--older-than", required=True, metavar="SPAN", help="such as 90d")
@@ -35,6 +35,9 @@ def purge_history(args: argparse.Namespace, context: Context) -> int:
         raise BadInput(f"--older-than: {error}") from error
     if not may_go_on(f"Delete all history and logs older than {args.older_than}?", args.yes):
         return 1
-    result = purge(context.store, seconds, context.config.log_dir)
-    context.say(f"{result.rows:,} runs and journal lines and {result.logs:,} logs deleted.")
+    result = purge(context.store, seconds, context.config.log_dir, context.config.context_dir)
+    context.say(
+        f"{result.rows:,} runs and journal lines, {result.logs:,} logs and {result.contexts:,} context files "
+        "deleted."
+    )
     return 0

@@ -58,6 +58,10 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
     if not args.command:
         raise UsageError(f"Which script? Usage: {prog} [options] script [args…]. More: {prog} --help")
     context = Context(args.store, os.environ, get_working_dir())
+    if args.job is None and _is_pipeline(context, args.command[0]):
+        from dataflow.cli.pipeline import run_command as run_pipeline  # start-up: scripts need none of it
+
+        return run_pipeline(args, prog)
     request = _request(args, context, args.job or job_of(args.command[0]))
     if args.dry_run:
         from dataflow.cli.dry_run import show_claim  # start-up: a rare option
@@ -82,10 +86,18 @@ def job_of(script: str) -> str:
     return stem if dot and stem else name
 
 
+def _is_pipeline(context: Context, command: str) -> bool:
+    """True when a command names no file but may name a class of the project's pipelines."""
+    if os.sep in command or not command.isidentifier() or os.path.exists(command):
+        return False
+    return os.path.isdir(os.path.join(context.config.project_dir, "pipelines"))
+
+
 def _run(request: JobRequest, context: Context) -> int:
     from dataflow.runjob.session import run_job  # start-up: --help and --dry-run need no process machinery
 
     failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
+    context.refuse_missing_store()  # before the lock, which stands beside the store
     try:
         return run_job(request, context)
     finally:

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from dataflow.actions.names import find_plan
 from dataflow.cli.chunks import count
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.model.dataid import canonical_dataid
@@ -29,14 +30,21 @@ BLOCK_BYTES = 1 << 16
 
 def add_parser(subparsers: Any) -> None:
     """Adds `runs` and `logs`."""
-    parser = subparsers.add_parser("runs", help="list runs, newest first", description=__doc__)
-    parser.add_argument("--job", metavar="JOB")
-    parser.add_argument("--dataid", metavar="DATAID")
-    parser.add_argument("--outcome", type=str.upper, choices=[outcome.value for outcome in RunOutcome])
+    text = "Lists what was attempted, newest first, and how each attempt ended."
+    parser = subparsers.add_parser("runs", help="list runs, newest first", description=text)
+    parser.add_argument("--job", metavar="JOB", help="only runs of this job")
+    parser.add_argument("--dataid", metavar="DATAID", help="only runs of this dataid")
+    parser.add_argument(
+        "--outcome",
+        type=str.upper,
+        choices=[outcome.value for outcome in RunOutcome],
+        help="only runs that ended so, or are RUNNING",
+    )
     parser.add_argument("--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N (50)")
     add_json_option(parser)
     parser.set_defaults(call=runs)
-    parser = subparsers.add_parser("logs", help="show what a run wrote", description=__doc__)
+    text = "Shows what a run wrote, byte for byte. Its log is on the machine that it ran on."
+    parser = subparsers.add_parser("logs", help="show what a run wrote", description=text)
     parser.add_argument("run", metavar="RUN", type=count, help="a run id, as `dataflow runs` lists them")
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run ends")
     parser.set_defaults(call=logs)
@@ -45,10 +53,12 @@ def add_parser(subparsers: Any) -> None:
 def runs(args: argparse.Namespace, context: Context) -> int:
     """Lists runs, newest first."""
     dataid = args.dataid or ""
-    if args.job:
-        plan = context.get_plan(args.job)
-        dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone) if dataid else ""
+    plan = find_plan(context.store, args.job) if args.job else None
+    if plan and dataid:
+        dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
     found = context.store.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
+    if args.job and not plan and not found:
+        context.get_plan(args.job)  # not even the runs of a job that was removed: the name is unknown
     rows = [{name: getattr(run, name) for name in (*COLUMNS, "reason")} for run in found]
     show_rows(rows, (*COLUMNS, "reason"), args.json, "No such runs. Start one: RunJob SCRIPT")
     if not args.json and len(rows) == args.limit:

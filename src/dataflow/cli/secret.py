@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from dataflow.actions.passwords import STORE, decrypt_password, encrypt_password
+from dataflow.actions.passwords import STORE, bound_to, decrypt_password, encrypt_password
 from dataflow.actions.rotate import rotate
 from dataflow.cli.asking import read_secret, refuse_secret_argument
-from dataflow.errors import SecretError, UsageError
+from dataflow.errors import SecretError, StoreMissing, UsageError
 from dataflow.secrets.cipher import decrypt, encrypt
 from dataflow.secrets.passphrase import get_passphrase
 
@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
     )
     encrypting.set_defaults(call=encrypt_one)
     decrypting = words.add_parser("decrypt", description="Prints a dataset's password; that is journalled.")
-    decrypting.add_argument("--dataset", metavar="NAME", required=True)
+    decrypting.add_argument("--dataset", metavar="NAME", required=True, help="whose password")
     decrypting.add_argument(
         "--yes", "-y", action="store_true", help="print it although stdout is no terminal"
     )
@@ -56,8 +56,15 @@ def encrypt_one(args: argparse.Namespace, context: Context) -> int:
     if args.dataset is None:
         print(encrypt(password, passphrase, STORE))
     else:
-        print(encrypt_password(context.store, args.dataset, password, passphrase))
+        print(_encrypt_for(context, args.dataset, password, passphrase))
     return 0
+
+
+def _encrypt_for(context: Context, dataset: str, password: str, passphrase: str) -> str:
+    try:
+        return encrypt_password(context.store, dataset, password, passphrase)
+    except StoreMissing:  # declarations may be written, passwords and all, before there is a store
+        return encrypt(password, passphrase, bound_to(dataset))
 
 
 def decrypt_one(args: argparse.Namespace, context: Context) -> int:

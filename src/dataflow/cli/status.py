@@ -8,16 +8,18 @@ from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.output import add_json_option, show_object, show_rows
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
+from dataflow.model.status import WorkState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
     from dataflow.cli.context import Context
 
 FAIL_WORDS = ("failed", "late")
-DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "first", "last", "gaps", "missing")
+DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "not_done", "first", "last", "gaps", "missing")
 FAILURE_COLUMNS = ("job", "dataid", "state", "run_id", "reason", "next")
 
 
@@ -63,10 +65,13 @@ def status(args: argparse.Namespace, context: Context) -> int:
     """Shows how everything stands; exits 1 if --fail-if names something that is so."""
     found = get_status(context.store)
     late = {job.job for job in found.list_late(args.late_after)}
+    not_done = count_not_done(found, dict(context.store.rows("reading.producers")))
+    due: dict[str, str] = dict(context.store.rows("reading.due_jobs"))
     if args.json:
-        show_object(as_record(found, late), True)
+        show_object(as_record(found, late, not_done, due), True)
     else:
-        _show_tables(found, late)
+        _show_tables(found, late, not_done)
+        _show_due(due)
     failed = found.count_failed()
     verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(sorted(late))}
     bad = [word for word in args.fail_if if verdicts[word]]
@@ -75,25 +80,43 @@ def status(args: argparse.Namespace, context: Context) -> int:
     return 1 if bad else 0
 
 
-def as_record(found: StoreStatus, late: set[str]) -> dict[str, Any]:
+def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str, int]:
+    """How many chunks of each dataset its job's unfinished work is about: counted already, so it is free."""
+    unfinished = {job.job: sum(job.counts.values()) - job.counts[WorkState.DONE] for job in found.jobs}
+    return {dataset: unfinished.get(job, 0) for dataset, job in producers.items()}
+
+
+def as_record(
+    found: StoreStatus, late: set[str], not_done: Mapping[str, int], due: Mapping[str, str]
+) -> dict[str, Any]:
     """The status as JSON carries it."""
     return {
-        "jobs": [_job_record(job, job.job in late) for job in found.jobs],
-        "datasets": [_dataset_record(dataset) for dataset in found.datasets],
+        "jobs": [_job_record(job, job.job in late) | {"due": job.job in due} for job in found.jobs],
+        "datasets": [_dataset_record(dataset, not_done) for dataset in found.datasets],
         "failures": [_failure_record(failure) for failure in found.failures],
     }
 
 
-def _show_tables(found: StoreStatus, late: set[str]) -> None:
+def _show_tables(found: StoreStatus, late: set[str], not_done: Mapping[str, int]) -> None:
     columns = ("job", *COUNTED, "oldest")
     jobs = [_job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)} for job in found.jobs]
     show_rows(jobs, columns, False, "No jobs. Add one: dataflow job add NAME --in DATASET --out DATASET")
     print()
-    datasets = [_dataset_record(dataset) | {"missing": _missing_text(dataset)} for dataset in found.datasets]
+    datasets = [
+        _dataset_record(dataset, not_done) | {"missing": _missing_text(dataset)} for dataset in found.datasets
+    ]
     show_rows(datasets, DATASET_COLUMNS, False, "No datasets. Add one: dataflow dataset add NAME")
     if found.failures:
         print()
         show_rows([_failure_record(failure) for failure in found.failures], FAILURE_COLUMNS, False)
+
+
+def _show_due(due: Mapping[str, str]) -> None:
+    """On stdout with the tables, of which it is a part: on stderr cron would mail it."""
+    if due:
+        print()
+    for job, calendar in sorted(due.items()):
+        print(f"{job}: an interval of {calendar} has ended; the next RunJob adds it as work")
 
 
 def _oldest_text(job: JobStatus, is_late: bool) -> str:
@@ -121,9 +144,10 @@ def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
     return {"job": job.job, **job.counts, "oldest": oldest, "late": is_late}
 
 
-def _dataset_record(dataset: DatasetStatus) -> dict[str, Any]:
+def _dataset_record(dataset: DatasetStatus, not_done: Mapping[str, int]) -> dict[str, Any]:
     names = ("dataset", "grain", "chunks", "not_ready", "first", "last", "gaps")
-    return {name: getattr(dataset, name) for name in names} | {"missing": list(dataset.missing)}
+    record: dict[str, Any] = {name: getattr(dataset, name) for name in names}
+    return record | {"not_done": not_done.get(dataset.dataset, 0), "missing": list(dataset.missing)}
 
 
 def _failure_record(failure: Failure) -> dict[str, Any]:

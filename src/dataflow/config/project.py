@@ -10,6 +10,7 @@ from dataflow.errors import ConfigError
 PROJECT_FILE = "dataflow.toml"
 PROPERTIES_FILE = "dataflow.properties"
 STATE_FOLDER = ".dataflow"
+STORE_FILE = "dataflow.db"
 
 
 def get_working_dir() -> str:
@@ -31,10 +32,10 @@ def get_working_dir() -> str:
 
 
 def find_project_dir(cwd: str) -> str | None:
-    """The nearest folder, from the working directory upward, that holds one of our files or folders."""
+    """The nearest folder, from the working directory upward, that holds one of our files or a store."""
     folder = os.path.abspath(cwd)
     while True:
-        if any(find_file(folder, name) for name in (PROJECT_FILE, PROPERTIES_FILE, STATE_FOLDER)):
+        if any(find_file(folder, name) for name in (PROJECT_FILE, PROPERTIES_FILE)) or _has_store(folder):
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -51,6 +52,12 @@ def find_file(folder: str, name: str) -> str | None:
         return None
     is_right_kind = os.path.isdir(path) if name == STATE_FOLDER else os.path.exists(path)
     return path if is_right_kind and not _is_planted(folder, found) else None
+
+
+def _has_store(folder: str) -> bool:
+    """A state folder alone, which logs may have left there, must not capture all that is below it."""
+    state = find_file(folder, STATE_FOLDER)
+    return state is not None and find_file(state, STORE_FILE) is not None
 
 
 def _is_planted(folder: str, found: os.stat_result) -> bool:

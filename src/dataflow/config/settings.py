@@ -35,6 +35,7 @@ class Config:
     environment: str
     log_dir: str
     lock_dir: str
+    context_dir: str
     user: str
     host: str
     actor: str
@@ -70,6 +71,7 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
         environment=environment,
         log_dir=sources.find_path("log_dir") or os.path.join(state_dir, "logs"),
         lock_dir=sources.find_path("lock_dir") or default_lock_dir(chosen.address, state_dir),
+        context_dir=os.path.join(state_dir, "context"),
         user=user,
         host=host,
         actor=f"{user}@{host}",

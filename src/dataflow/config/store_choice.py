@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STATE_FOLDER, find_file
+from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STATE_FOLDER, STORE_FILE, find_file
 from dataflow.config.store_url import SQLITE, StoreUrl, split_store_url
 from dataflow.errors import ConfigError, UsageError
 
@@ -35,7 +35,7 @@ def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore:
     variable = _find_variable_store(sources)
     declared = _find_declared_store(sources)
     given = ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
-    default = StoreUrl(SQLITE, path=os.path.join(sources.project_dir, STATE_FOLDER, "dataflow.db"))
+    default = StoreUrl(SQLITE, path=os.path.join(sources.project_dir, STATE_FOLDER, STORE_FILE))
     return given or ChosenStore(default)
 
 

@@ -12,7 +12,8 @@ from dataflow.model.wording import did_you_mean, quoted
 
 SAME = "same"  # the input's chunk of the work's own dataid
 PREVIOUS = "previous"  # the input's chunk one dataid before the work's
-KNOWN = (SAME, PREVIOUS)
+LATEST = "latest"  # the newest ready chunk, once it covers the work; see coverage.py
+KNOWN = (SAME, PREVIOUS, LATEST)
 
 
 def parse_mapping(text: str) -> str:
@@ -22,7 +23,7 @@ def parse_mapping(text: str) -> str:
         return mapping
     raise BadInput(
         f"{quoted(text)} is not a mapping.{did_you_mean(mapping, KNOWN)} Known mappings: {', '.join(KNOWN)}; "
-        "window, latest and all are not supported in this version."
+        "window and all are not supported in this version."
     )
 
 
@@ -36,18 +37,25 @@ def check_mapping(mapping: str, grain: Grain) -> None:
 
 
 def needed_dataids(mapping: str, dataid: str, grain: Grain, timezone: str, first: str | None) -> list[str]:
-    """Return the input's dataids that the work needs; none for `previous` at the job's first dataid."""
+    """Return the input's dataids that the work needs; none for `previous` at the job's first dataid.
+
+    `latest` names none: which chunk it is depends on what is ready.
+    """
     if mapping == SAME:
         return [dataid]
+    if mapping == LATEST:
+        return []
     if first is not None and sort_key(dataid, grain) <= sort_key(first, grain):
         return []
     return _list_of(previous_dataid(dataid, grain, timezone))
 
 
 def consumers_of(mapping: str, dataid: str, grain: Grain, timezone: str) -> list[str]:
-    """Return the dataids of the work that a chunk of the input serves."""
+    """Return the dataids of the work that a chunk of the input calls for; `latest` calls for none."""
     if mapping == SAME:
         return [dataid]
+    if mapping == LATEST:
+        return []
     return _list_of(next_dataid(dataid, grain, timezone))
 
 

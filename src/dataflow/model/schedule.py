@@ -56,6 +56,12 @@ def parse_schedule(
     return schedule
 
 
+def is_backwards(schedule: Schedule) -> bool:
+    """Return True if it starts after its end, so that no interval is ever due."""
+    start_at, end_at = _bounds(schedule)
+    return start_at is not None and end_at is not None and end_at < start_at
+
+
 def grain_of(schedule: Schedule) -> Grain:
     """Return the grain of the schedule's dataids."""
     return calendar_of(schedule.expression)[0]
@@ -140,8 +146,6 @@ def _bounds(schedule: Schedule) -> tuple[float | None, float | None]:
         end_at = _span("--end", schedule.end, schedule.timezone)[1] - 1
     if schedule.start is not None:
         start_at, over_at = _span("--start", schedule.start, schedule.timezone)
-        if end_at is not None and end_at < start_at:
-            raise BadInput(f"--end {schedule.end} is before --start {schedule.start}. Swap them.")
         if schedule.expression != ONCE:
             start_at = _first_start(schedule, start_at, over_at)
     return start_at, end_at

@@ -50,6 +50,19 @@ def cannot_spawn(error: OSError | ValueError, argv: list[str], environment: dict
     return CannotExecute(f'Cannot run "{path}": {reason}')
 
 
+def find_obstacle(path: str) -> DataFlowError | None:
+    """The error that starting a command would end with, as far as can be seen without starting it."""
+    interpreter = _find_interpreter(path)
+    for file in (path, interpreter):
+        if file is None:
+            continue
+        if not os.path.exists(file):
+            return cannot_spawn(FileNotFoundError(errno.ENOENT, ""), [path], {})
+        if os.path.isdir(file) or not os.access(file, os.X_OK):
+            return cannot_spawn(PermissionError(errno.EACCES, ""), [path], {})
+    return None
+
+
 def _unusable_value(error: ValueError, argv: list[str], environment: dict[str, str]) -> BadInput:
     for name, value in environment.items():
         if not name or "=" in name:

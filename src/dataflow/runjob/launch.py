@@ -45,7 +45,7 @@ class Launcher:
         self._give = give
         self._request = request
         self._terminals = terminals
-        self._context_path = os.path.join(request.config.project_dir, ".dataflow", "context", guard.name)
+        self._context_path = os.path.join(request.config.context_dir, guard.name)
         self._contexts: list[str] = []
         self._made = 0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataflow import errors
 from dataflow.model.dataid import previous_dataid, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import needed_dataids
+from dataflow.model.mapping import LATEST, needed_dataids
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult, OutputChunk, Pin, Run
 from dataflow.model.status import WorkState
-from dataflow.store import leases, publishing
+from dataflow.store import covering, leases, publishing
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -151,6 +151,9 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
 
 def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     key = sort_key(dataid, Grain(plan.grain))
+    has_latest = any(source.mapping == LATEST for source in plan.inputs)
+    if has_latest:
+        covering.lock(tx, plan.job_id)
     row = tx.find(
         "claim.insert_forced_work",
         job_id=plan.job_id,
@@ -163,6 +166,8 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
         tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
         order = (plan.grain, plan.timezone, plan.job.start)
         publishing.waive_inputs(tx, plan.job_id, order, [dataid])
+        if has_latest:
+            covering.cover(tx, plan.job_id, [(dataid, key)])
 
 
 def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
@@ -237,6 +242,12 @@ def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ..
     pins = []
     grain = Grain(plan.grain)
     for source in plan.inputs:
+        if source.mapping == LATEST:
+            if latest := covering.find_pin(tx, plan, source, dataid):
+                facts = {"chunk_id": latest.chunk_id, "version": latest.version}
+                tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
+                pins.append(latest)
+            continue
         first = plan.job.start or None
         for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
             row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)

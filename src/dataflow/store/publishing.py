@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import PREVIOUS, consumers_of, needed_dataids
+from dataflow.model.mapping import LATEST, PREVIOUS, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
+from dataflow.store import covering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dataflow.model.records import PlanOutput
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
+
+BATCH = 5000
 
 
 @record
@@ -37,6 +40,9 @@ class Consumer:
     timezone: str
     inputs: int
     lagging: int
+    covering: int
+    source_grain: str
+    source_timezone: str
 
     @property
     def order(self) -> tuple[str, str, str]:
@@ -147,6 +153,9 @@ def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
     if not (change.gained or change.lost or change.renewed):
         return
     for consumer in list_consumers(tx, dataset_id):
+        if consumer.mapping == LATEST:
+            _latest_changed(tx, consumer, dataset_id, change)
+            continue
         if change.gained:
             arrive(tx, consumer, change.gained)
         if change.lost:
@@ -160,6 +169,8 @@ def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
     pairs = _work_of(consumer, chunks)
     if not pairs:
         return
+    if consumer.covering:
+        covering.lock(tx, consumer.job_id)
     new = tx.rows(
         "publish.insert_work",
         job_id=consumer.job_id,
@@ -175,6 +186,8 @@ def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
     made = {row[1] for row in new}
     if consumer.lagging and made:
         waive_inputs(tx, consumer.job_id, consumer.order, made)
+    if consumer.covering and made:
+        covering.cover(tx, consumer.job_id, [pair for pair in pairs if pair[0] in made])
     known = [pair for pair in pairs if pair[0] not in made] if len(new) < len(pairs) else []
     if known:
         _count(tx, consumer, known, 1)
@@ -202,6 +215,29 @@ def do_again(
     """Has finished work done again, and if it is `resubmitted` unfinished work too; gives the new states."""
     where = {"job_id": job_id, "reason": reason, "resubmitted": resubmitted}
     return [row[0] for row in tx.rows("publish.do_again", **where, **tx.batch(pairs))]
+
+
+def _latest_changed(tx: Transaction, consumer: Consumer, dataset_id: int, change: Change) -> None:
+    """Only what the newest chunk covers can be claimed; what was read from a renewed one is done again."""
+    if change.gained or change.lost:
+        covered, uncovered = covering.move_reach(tx, consumer, dataset_id, change)
+        for pairs in batches(covered):
+            _count(tx, consumer, pairs, 1)
+            tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(pairs))
+        for pairs in batches(uncovered):
+            _depart(tx, consumer, pairs)
+    if change.renewed:
+        readers = covering.list_readers(tx, consumer.job_id, dataset_id, change.renewed)
+        if readers:
+            # Lock first, read in a later statement: one of them may have read a newer chunk since.
+            tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in readers])
+            _renew(tx, consumer, covering.list_readers(tx, consumer.job_id, dataset_id, change.renewed))
+
+
+def batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+    """Some thousands at a time."""
+    for start in range(0, len(pairs), BATCH):
+        yield pairs[start : start + BATCH]
 
 
 def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:

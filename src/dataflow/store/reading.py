@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.model.coverage import EVERYTHING
 from dataflow.model.records import ChunkRow, RunRow, WorkRow
 from dataflow.model.status import RunOutcome, WorkState
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
     from dataflow.store.database import Row, Transaction
 
-LAST_KEY = "\U0010ffff"
+LAST_KEY = EVERYTHING
 """Sorts after every sort key."""
 
 

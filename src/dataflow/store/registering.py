@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow.model.record import record, replace
-from dataflow.store import registration
+from dataflow.store import covering, registration
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -54,6 +54,7 @@ def write_entries(
 def count_anew(tx: Transaction, plan: Plan, actor: str) -> None:
     """Counts the inputs of all of a job's work anew, as registering the job does."""
     tx.lock("registration.lock_datasets", dataset_ids=sorted(source.dataset_id for source in plan.inputs))
+    covering.measure(tx, plan)
     registration.rebuild_work(tx, plan.job_id, plan.job)
     write_journal(tx, Entry("repair", actor, plan.job.name, why="dataflow doctor --repair"))
 

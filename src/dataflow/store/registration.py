@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from dataflow import errors
+from dataflow.model.mapping import LATEST
 from dataflow.model.records import Dataset, Job, JobInput, Plan, PlanInput, PlanOutput
-from dataflow.store import publishing
+from dataflow.store import covering, publishing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,13 +128,18 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
     former = [row[0] for row in tx.rows("registration.inputs_of", name=job.name)]
     tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     before = find_plan(tx, job.name)
+    kept: list[Row] = []
     if before is not None:
         free_outputs(tx, before, job.outputs)
+        kept = tx.rows("cover.reaches", job_id=before.job_id)
     job_id = _upsert_job_row(tx, job, grain, grain_timezone)
     _replace_parts(tx, job_id, job, inputs, ids)
     after = find_plan(tx, job.name)
     assert after is not None
-    if before is None or _shape_of_work(before) != _shape_of_work(after):
+    covering.measure(tx, after)
+    # What a snapshot covers changes with its dataset's time zone, too.
+    moved = kept != tx.rows("cover.reaches", job_id=job_id)
+    if before is None or moved or _shape_of_work(before) != _shape_of_work(after):
         rebuild_work(tx, job_id, job)
     return job_id
 
@@ -195,7 +201,10 @@ def second_producer(dataset: str, producer: str, wanted: str) -> errors.Conflict
 
 
 def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
-    """Counts the inputs of all of a job's work anew, and makes work for chunks that were ready before."""
+    """Counts the inputs of all of a job's work anew, and makes work for chunks that were ready before.
+
+    What its inputs mapped `latest` cover is measured by the caller.
+    """
     tx.run("registration.delete_work_inputs", job_id=job_id)
     inputs = tx.rows("registration.job_inputs", job_id=job_id)
     tx.run(
@@ -206,9 +215,12 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         ordered=job.ordered,
     )
     tx.run("registration.insert_work_inputs", job_id=job_id)
+    if any(row[2] == LATEST for row in inputs):
+        tx.run("registration.count_missing", job_id=job_id)
     for dataset_id in {row[1] for row in inputs}:
         for consumer in publishing.list_consumers(tx, dataset_id):
-            if consumer.job_id == job_id:
+            # The chunks of a latest input call for no work, so they need not be walked.
+            if consumer.job_id == job_id and consumer.mapping != LATEST:
                 if consumer.lagging:
                     known = tx.rows("registration.work_dataids", job_id=job_id)
                     publishing.waive_inputs(tx, job_id, consumer.order, [row[0] for row in known])

@@ -6,9 +6,12 @@ SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id F
 -- The job inputs that read a dataset. A later statement than the lock, so that a job registered meanwhile is seen.
 SELECT i.job_id, i.position, i.mapping, j.name, j.priority, j.ordered, j.start_at, j.grain, j.grain_timezone,
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
-       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous')
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous'),
+       (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'latest'),
+       d.grain, d.timezone
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
+JOIN dataset d ON d.dataset_id = i.dataset_id
 WHERE i.dataset_id = :dataset_id
 ORDER BY i.job_id, i.position
 
@@ -102,7 +105,8 @@ JOIN job_input i ON i.job_id = :job_id
 -- Work with nothing before it needs no previous chunk.
 UPDATE work_input SET needed = 0
 WHERE position IN (SELECT position FROM job_input WHERE job_id = :job_id AND mapping = 'previous')
-  AND work_id IN (SELECT w.work_id FROM $batch JOIN work w ON w.job_id = :job_id AND w.dataid = batch.dataid)
+  AND work_id IN (SELECT w.work_id FROM work w
+                  WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 
 -- name: lock_work
 -- Lock first, read in a later statement: two inputs that arrive at once must each see the other (PostgreSQL only).
@@ -111,10 +115,12 @@ WHERE job_id = :job_id AND dataid = ANY(:dataids::text[])
 ORDER BY work_id FOR UPDATE
 
 -- name: count_present
--- An input chunk became ready (+1) or stopped being ready (-1).
+-- An input chunk became ready (+1) or stopped being ready (-1). Not a join with the batch: SQLite would read the
+-- whole batch once for every work of the job.
 UPDATE work_input SET present = present + :delta
 WHERE position = :position
-  AND work_id IN (SELECT w.work_id FROM $batch JOIN work w ON w.job_id = :job_id AND w.dataid = batch.dataid)
+  AND work_id IN (SELECT w.work_id FROM work w
+                  WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 
 -- name: count_missing
 -- How many inputs each work of the batch still lacks.

@@ -59,6 +59,22 @@ SELECT dataid FROM (
 -- The last work of a job that is done.
 SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY modified_at DESC, sort_key DESC LIMIT 1
 
+-- name: producers
+-- Which job produces which dataset.
+SELECT d.name, j.name FROM job_output o
+JOIN dataset d ON d.dataset_id = o.dataset_id
+JOIN job j ON j.job_id = o.job_id
+
+-- name: due_jobs
+-- Jobs with a calendar whose next interval has ended and has not been added.
+SELECT j.name, min(d.name)
+FROM calendar c
+JOIN dataset d ON d.dataset_id = c.dataset_id
+JOIN job_input i ON i.dataset_id = c.dataset_id
+JOIN job j ON j.job_id = i.job_id
+WHERE c.due_at <= $now_seconds
+GROUP BY j.name
+
 -- name: newest_chunk
 -- The newest published chunk of a dataset.
 SELECT dataid, sort_key FROM chunk
@@ -119,3 +135,17 @@ FROM (SELECT DISTINCT c.dataid
 -- name: ready_dataids
 SELECT dataid FROM chunk
 WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
+
+-- name: earlier_runs
+-- Runs of the same work before this one, since the last that was done, newest first.
+SELECT run_id FROM run
+WHERE work_id = :work_id AND run_id < :run_id
+  AND run_id > (SELECT coalesce(max(run_id), 0) FROM run WHERE work_id = :work_id AND outcome = 'DONE')
+ORDER BY run_id DESC
+
+-- name: last_rows
+-- How many rows the last version of a dataset's chunk had: this chunk's own, else the newest one's before it.
+SELECT row_count FROM chunk
+WHERE dataset_id = :dataset_id AND version > 0 AND row_count IS NOT NULL
+  AND (dataid = :dataid OR (:is_snapshot AND sort_key < :sort_key))
+ORDER BY sort_key DESC LIMIT 1

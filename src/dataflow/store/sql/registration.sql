@@ -169,9 +169,15 @@ DELETE FROM work_input WHERE work_id IN (SELECT work_id FROM work WHERE job_id =
 
 -- name: insert_work_inputs
 INSERT INTO work_input (work_id, position, needed, present)
-SELECT w.work_id, i.position, 1, 0
+SELECT w.work_id, i.position, 1, CASE WHEN i.mapping = 'latest' AND w.sort_key <= i.reach THEN 1 ELSE 0 END
 FROM work w JOIN job_input i ON i.job_id = w.job_id
 WHERE w.job_id = :job_id
+
+-- name: count_missing
+-- How many inputs each work of a job lacks before any of its other inputs' chunks has arrived.
+UPDATE work
+SET missing = (SELECT count(*) FROM work_input x WHERE x.work_id = work.work_id AND x.present < x.needed)
+WHERE job_id = :job_id
 
 -- name: ready_chunks
 -- The ready chunks of a dataset after a place in order.
@@ -181,10 +187,13 @@ WHERE dataset_id = :dataset_id AND sort_key > :after
 ORDER BY sort_key LIMIT :most
 
 -- name: delete_uncalled_inputs
+-- The latest chunk may be present, but it calls for no work.
 DELETE FROM work_input WHERE work_id IN (
     SELECT w.work_id FROM work w
     WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0
-      AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = w.work_id AND x.present > 0))
+      AND NOT EXISTS (SELECT 1 FROM work_input x
+                      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position
+                      WHERE x.work_id = w.work_id AND x.present > 0 AND i.mapping <> 'latest'))
 
 -- name: delete_uncalled
 -- Work that no present chunk calls for and nobody ever ran.

@@ -1,0 +1,82 @@
+"""Base classes a project may derive its pipelines from; plain classes with the same attributes do as well.
+
+Every attribute a pipeline may have stands here with its default. What is made of them is in definitions.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+
+class DatasetPipeline:
+    """Rows from a source, shaped and checked, published as one dataset."""
+
+    table_name: str
+    """The dataset's name, and the table's in a database."""
+    field_mapping: Sequence[Any]
+    """(source field, column, SQL type and constraints), or (column, SQL type and constraints)."""
+
+    source_url: str = ""
+    """The first page of an HTTP API."""
+    source: Any = None
+    """Instead of source_url: what `http`, `files` or `table` of dataflow.sources gives."""
+    target_db: str = "lake"
+    """The connection the rows go to."""
+    target_schema: str = "public"
+    """The schema of the table in a database."""
+
+    schedule_interval: str = "@daily"
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = "UTC"
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+
+    mode: str = "snapshot"
+    """`snapshot`: each interval has all rows; `partition`: each has its own."""
+    write: str = "replace"
+    """`replace`, `swap`, `append` or `merge`: how rows get into a database table."""
+    partition_column: str = "dataid"
+    """In mode `partition` of a database table: the column that says which interval a row is of."""
+    indexes: Sequence[str | Sequence[str]] = ()
+    comment: str = ""
+
+    checks: Sequence[Any] = ()
+    rejects: str | Mapping[str, Any] = "fail"
+    """`fail`, or {"quarantine": 100} for at most so many rows."""
+
+
+class ViewPipeline:
+    """One result per interval, computed by SQL from datasets."""
+
+    view_name: str
+    """The dataset's name; in a database each interval is a table `view_name_YYYY_MM_DD`."""
+    dataset_pipeline: Any = None
+    """The dataset pipeline it reads, its class or table name, or a list of them, the main one first."""
+
+    fields: Any = True
+    """(expression, alias) pairs, or True for all columns."""
+    join_clause: str = ""
+    where_clause: str = ""
+    query: str = ""
+    """A whole SELECT instead of fields, join_clause and where_clause."""
+    params: Mapping[str, Any] = {}
+    dialect: str = "postgres"
+    materialized: bool = True
+
+    target_db: str | None = None
+    """None: where the first dataset is."""
+    target_schema: str | None = None
+
+    schedule_interval: str = "@daily"
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = "UTC"
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+
+    checks: Sequence[Any] = ()

@@ -1,0 +1,49 @@
+"""The project's `constants`: its constants.py, and for what that lacks the environment."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from collections.abc import Mapping
+from typing import Any
+
+from dataflow.errors import ConfigError
+
+FILE = "constants.py"
+FINANCIAL_YEAR = "FINANCIAL_YEAR_FIRST_MONTH_DAY"
+
+
+class Constants:
+    """Names a pipeline may use as `constants.NAME`."""
+
+    def __init__(self, values: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        self._values = values
+        self._environ = environ
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        if name.startswith("_") or name not in self._environ:
+            raise AttributeError(
+                f"constants has no {name}. Write it into {FILE} beside dataflow.toml or: export {name}=…"
+            )
+        return self._environ[name]
+
+    def list_for_templates(self) -> dict[str, Any]:
+        """What templates may use: texts and numbers of constants.py, and the financial year's."""
+        plain = {name: value for name, value in self._values.items() if isinstance(value, str | int | float)}
+        if FINANCIAL_YEAR in self._environ:
+            plain.setdefault(FINANCIAL_YEAR, self._environ[FINANCIAL_YEAR])
+        return plain
+
+
+def load_constants(project_dir: str, environ: Mapping[str, str]) -> Constants:
+    """The constants of a project; ConfigError if its constants.py cannot be run."""
+    values: dict[str, Any] = {}
+    path = os.path.join(project_dir, FILE)
+    if os.path.exists(path):
+        try:
+            values = runpy.run_path(path)
+        except Exception as error:
+            raise ConfigError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    return Constants({name: value for name, value in values.items() if not name.startswith("_")}, environ)

@@ -1,0 +1,97 @@
+"""URLs taken apart once, so that what is signed, sent, compared and shown is the same; no network here."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+
+from dataflow.model.record import record, replace
+from dataflow.pipelines.fetch.errors import FetchError
+
+_PORTS = {"http": 80, "https": 443}
+# What RFC 3986 lets stand in a path or query, and `%`: an escape that is there stays as it is.
+_PLAIN = "/%:@!$&'()*+,;=~-._?[]"
+_SECRET_NAME = re.compile(r"key|token|secret|passw|sig|auth|code|pin", re.IGNORECASE)
+
+
+@record
+class Address:
+    """Where a request goes; `target` is path and query, byte for byte as sent."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the Host header names them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: what credentials belong to."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def url(self) -> str:
+        """The whole URL, secrets in its query included: not for messages."""
+        return self.origin + self.target
+
+    def __str__(self) -> str:
+        path, mark, query = self.target.partition("?")
+        return self.origin + path + mark + "&".join(_shown(part) for part in query.split("&"))
+
+
+def parse_address(url: str) -> Address:
+    """The address of an absolute http or https URL; FetchError when it is none, or carries a password."""
+    try:
+        split = urlsplit(url)
+        port = split.port
+        host = (split.hostname or "").encode("ascii" if ":" in (split.hostname or "") else "idna").decode()
+    except ValueError:
+        raise FetchError(
+            f"The source's URL {_harmless(url)} cannot be read: write http(s)://host/path."
+        ) from None
+    if split.scheme not in _PORTS or not host:
+        raise FetchError(
+            f"The source's URL {_harmless(url)} is no http or https URL: write http(s)://host/path."
+        )
+    if "@" in split.netloc:
+        raise FetchError(
+            f"The URL {_harmless(url)} carries a user or password: give them as the source's credentials."
+        )
+    target = quote(split.path or "/", safe=_PLAIN.replace("?", ""))
+    if split.query:
+        target += "?" + quote(split.query, safe=_PLAIN)
+    return Address(split.scheme, host, _PORTS[split.scheme] if port is None else port, target)
+
+
+def join_address(base: Address, link: str) -> Address:
+    """The address a link on the page at `base` leads to."""
+    return parse_address(urljoin(base.url, link))
+
+
+def with_query(address: Address, **values: str) -> Address:
+    """The address with these query parameters set, the others untouched and in place."""
+    path, _, query = address.target.partition("?")
+    kept = [part for part in query.split("&") if part and _name_of(part) not in values]
+    return replace(address, target=path + "?" + "&".join([*kept, urlencode(values)]))
+
+
+def _name_of(parameter: str) -> str:
+    pairs = parse_qsl(parameter, keep_blank_values=True)
+    return pairs[0][0] if pairs else ""
+
+
+def _shown(parameter: str) -> str:
+    """A query parameter for a message: only short numbers under harmless names are surely no secret."""
+    name, equals, value = parameter.partition("=")
+    harmless = re.fullmatch(r"[0-9]{1,12}", value) and not _SECRET_NAME.search(name)
+    return parameter if harmless or not equals else f"{name}=…"
+
+
+def _harmless(url: str) -> str:
+    """As much of an unreadable URL as holds no secret."""
+    return repr(url.partition("?")[0].rpartition("@")[2][:200])

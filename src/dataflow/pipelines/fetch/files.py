@@ -1,0 +1,52 @@
+"""Files as a source: JSON lines, CSV or Parquet that are there already, taken as they are."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.pipelines.records import Part
+
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+@record
+class FileSource:
+    """A path or glob, in which `{dataid}` stands for the chunk's dataid; relative ones count from `root`."""
+
+    path: str
+    root: str
+    format: str = ""  # jsonl, csv or parquet; empty: by the path's ending
+
+    @property
+    def kind(self) -> str:
+        """jsonl, csv or parquet; BadInput when the path does not tell."""
+        kind = self.format or FORMATS.get(os.path.splitext(self.path)[1].lower(), "")
+        if kind not in FORMATS.values():
+            told = (
+                f"Format {self.format!r} is unknown"
+                if self.format
+                else f"Path {self.path!r} does not tell its format"
+            )
+            raise BadInput(f"{told}: set the source's format to jsonl, csv or parquet.")
+        return kind
+
+    def fetch(self, dataid: str) -> Iterator[Part]:
+        """The files of a dataid, sorted by name, rows not counted (-1); FetchError when there are none."""
+        pattern = os.path.join(self.root, self.path.replace("{dataid}", glob.escape(_harmless(dataid))))
+        found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+        if not found:
+            raise FetchError(f"No file matches {pattern}: check the source's path, or wait for the file.")
+        for number, path in enumerate(found, start=1):
+            yield Part(number, os.path.abspath(path), -1, os.path.getsize(path))
+
+
+def _harmless(dataid: str) -> str:
+    """The dataid, which must not lead out of the path it is put into."""
+    if os.sep in dataid or dataid in (".", ".."):
+        raise BadInput(f"Dataid {dataid!r} cannot stand in a file source's path.")
+    return dataid

@@ -1,0 +1,149 @@
+"""The client's half of Hawk: signing a request and proving that an answer is the server's own. No I/O here.
+
+Neither half looks at the clock when it checks an answer: a page that took minutes is as good as a quick one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import re
+from typing import Protocol
+
+from dataflow.model.record import record
+from dataflow.pipelines.fetch.address import Address
+
+ALGORITHMS = ("sha256", "sha1")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"\\]*)"\s*(?:,\s*|$)')
+_NAMES = frozenset(("id", "ts", "tsm", "nonce", "hash", "error", "ext", "mac", "app", "dlg"))
+_VALUE = re.compile(r"[ \w!#$%&'()*+,\-./:;<=>?@\[\]^`{|}~]*", re.ASCII)
+_LONGEST_HEADER = 4096
+
+
+class Hash(Protocol):
+    """What hashlib gives."""
+
+    def update(self, data: bytes, /) -> None:
+        """Takes more bytes in."""
+
+    def digest(self) -> bytes:
+        """The hash of all bytes so far."""
+
+
+@record
+class HawkKey:
+    """A Hawk id with its key and algorithm."""
+
+    id: str
+    key: str
+    algorithm: str = "sha256"
+    _hidden = ("key",)
+
+
+@record
+class HawkRequest:
+    """A signed request: `header` goes with it, the rest is what its answer is checked against."""
+
+    key: HawkKey
+    method: str
+    address: Address
+    timestamp: int
+    nonce: str
+    header: str
+
+
+class BadHawk(Exception):
+    """Why a Hawk header proves nothing."""
+
+
+def is_header_text(text: str) -> bool:
+    """True for a text that may stand in a Hawk header."""
+    return _VALUE.fullmatch(text) is not None
+
+
+def sign_request(key: HawkKey, method: str, address: Address, timestamp: int) -> HawkRequest:
+    """A request without body, signed with a nonce of its own; sign again for every retry."""
+    nonce = base64.urlsafe_b64encode(os.urandom(9)).decode()
+    empty = start_payload(key.algorithm, "")
+    digest = finish_payload(empty)
+    request = HawkRequest(key, method, address, timestamp, nonce, "")
+    mac = _mac(key, _normalized("header", request, digest, ""))
+    header = f'Hawk id="{key.id}", ts="{timestamp}", nonce="{nonce}", hash="{digest}", mac="{mac}"'
+    return HawkRequest(key, method, address, timestamp, nonce, header)
+
+
+def start_payload(algorithm: str, content_type: str) -> Hash:
+    """The hash of a body to come: update it with the body, then `finish_payload`."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return hashlib.new(algorithm, f"hawk.1.payload\n{kind}\n".encode())
+
+
+def finish_payload(payload: Hash) -> str:
+    """The hash of the whole body as Hawk writes it."""
+    payload.update(b"\n")
+    return base64.b64encode(payload.digest()).decode()
+
+
+def verify_response(request: HawkRequest, header: str, digests: tuple[str, ...]) -> None:
+    """Raises BadHawk unless `header` (Server-Authorization) was made with our key for this request and body.
+
+    `digests` are the payload hashes of the body; several when a proxy may have compressed it after signing.
+    """
+    values = parse_header(header)
+    if "mac" not in values:
+        raise BadHawk("Server-Authorization has no mac")
+    expected = _mac(
+        request.key, _normalized("response", request, values.get("hash", ""), values.get("ext", ""))
+    )
+    if not _equal(values["mac"], expected):
+        raise BadHawk("the MAC in Server-Authorization is wrong")
+    if "hash" not in values:
+        raise BadHawk("Server-Authorization has no hash of the body")
+    if not any(_equal(values["hash"], digest) for digest in digests):
+        raise BadHawk("the body is not the one that was signed")
+
+
+def find_server_time(key: HawkKey, header: str) -> int | None:
+    """The server's time from the WWW-Authenticate of a 401; None when it gives none, or not under our key."""
+    try:
+        values = parse_header(header)
+    except BadHawk:
+        return None
+    timestamp = values.get("ts", "")
+    if not re.fullmatch(r"[0-9]{1,12}", timestamp, re.ASCII):
+        return None
+    return int(timestamp) if _equal(values.get("tsm", ""), _mac(key, f"hawk.1.ts\n{timestamp}\n")) else None
+
+
+def parse_header(header: str) -> dict[str, str]:
+    """The attributes of a Hawk header; BadHawk when it is not well-formed."""
+    scheme, _, rest = header.partition(" ")
+    if scheme.lower() != "hawk" or len(header) > _LONGEST_HEADER:
+        raise BadHawk("its header is no Hawk header")
+    values: dict[str, str] = {}
+    position = 0
+    while position < len(rest):
+        found = _ATTRIBUTE.match(rest, position)
+        if not found or found[1] not in _NAMES or found[1] in values or not is_header_text(found[2]):
+            raise BadHawk("its Hawk header cannot be read")
+        values[found[1]] = found[2]
+        position = found.end()
+    return values
+
+
+def _normalized(kind: str, request: HawkRequest, digest: str, ext: str) -> str:
+    address = request.address
+    return (
+        f"hawk.1.{kind}\n{request.timestamp}\n{request.nonce}\n{request.method}\n{address.target}\n"
+        f"{address.host}\n{address.port}\n{digest}\n{ext}\n"
+    )
+
+
+def _mac(key: HawkKey, text: str) -> str:
+    return base64.b64encode(hmac.digest(key.key.encode(), text.encode(), key.algorithm)).decode()
+
+
+def _equal(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

@@ -1,0 +1,117 @@
+"""How long, how often, how much: the limits of a fetch, and the waits between its requests."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+from dataflow.model.record import record
+from dataflow.pipelines.fetch.errors import FetchError, FetchStopped
+
+# How long a stop or a time limit may go unnoticed.
+SLICE_SECONDS = 0.2
+
+
+@record
+class Limits:
+    """What a fetch may cost; `requests_per_second` 0 is no limit."""
+
+    request_seconds: float = 300.0
+    total_seconds: float = 86_400.0
+    connect_seconds: float = 15.0
+    attempts: int = 6
+    first_wait_seconds: float = 1.0
+    longest_wait_seconds: float = 300.0
+    requests_per_second: float = 0.0
+    body_bytes: int = 256 * 1024 * 1024
+    parallel: int = 4
+    empty_pages: int = 10
+
+
+class Stop(Protocol):
+    """What tells a fetch to end early; a threading.Event is one."""
+
+    def is_set(self) -> bool:
+        """True once the fetch shall end."""
+
+
+class Watch:
+    """The clocks of one fetch, asked by all its threads: shall we stop, is the time up, whose turn is it."""
+
+    def __init__(self, limits: Limits, stop: Stop) -> None:
+        self._limits = limits
+        self._stop = stop
+        self._ended = threading.Event()
+        self._deadline = time.monotonic() + limits.total_seconds
+        self._request = threading.local()
+        self._turn_lock = threading.Lock()
+        self._next_turn = 0.0
+
+    def end(self) -> None:
+        """Makes every thread of the fetch stop soon."""
+        self._ended.set()
+
+    def begin_request(self) -> None:
+        """Starts the time limit of this thread's next request."""
+        self._request.deadline = time.monotonic() + self._limits.request_seconds
+
+    def get_request_seconds(self) -> float:
+        """The time left for this thread's request, not above zero when it is up; FetchStopped, FetchError."""
+        self.check()
+        return float(self._request.deadline) - time.monotonic()
+
+    def check(self) -> None:
+        """FetchStopped when told to stop; FetchError when the time for the whole fetch is up."""
+        if self._stop.is_set() or self._ended.is_set():
+            raise FetchStopped("Fetching was stopped; the pages staged so far are kept for the next run.")
+        if time.monotonic() >= self._deadline:
+            raise FetchError(
+                f"Fetching took longer than its total limit of {self._limits.total_seconds:g} s; the pages "
+                "staged so far are kept: run again to go on, or raise the source's total_seconds."
+            )
+
+    def wait(self, seconds: float) -> None:
+        """Waits, unless told to stop or out of time meanwhile."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.check()
+            self._ended.wait(min(left, SLICE_SECONDS))
+        self.check()
+
+    def wait_for_turn(self) -> None:
+        """Waits until the rate limit lets this thread send a request."""
+        rate = self._limits.requests_per_second
+        if rate <= 0:
+            return self.check()
+        with self._turn_lock:
+            turn = max(self._next_turn, time.monotonic())
+            self._next_turn = turn + 1 / rate
+        self.wait(turn - time.monotonic())
+
+    def get_retry_wait(self, attempt: int, asked: float | None) -> float:
+        """How long to wait after this attempt, at least what was asked; FetchError when that is too much."""
+        longest = self._limits.longest_wait_seconds
+        if asked is not None and asked > longest:
+            raise FetchError(
+                f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; run again later, "
+                "the pages staged so far are kept"
+            )
+        wait = min(self._limits.first_wait_seconds * 2.0 ** (attempt - 1), 60.0, longest)
+        # Jitter: many runs that failed together must not come back together.
+        return max(wait * random.uniform(0.5, 1.0), asked or 0.0)
+
+
+def find_retry_after(value: str, server_date: str) -> float | None:
+    """The seconds that a Retry-After header asks for, in either of its forms; None when unreadable."""
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        until = parsedate_to_datetime(value)
+        # By the server's own clock, where it tells it: ours may differ.
+        now = parsedate_to_datetime(server_date).timestamp() if server_date else time.time()
+        return max(until.timestamp() - now, 0.0)
+    except (ValueError, OverflowError):
+        return None

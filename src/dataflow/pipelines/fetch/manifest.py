@@ -1,0 +1,90 @@
+"""The manifest of a staging folder: a line of JSON per finished part, readable after a crash at any byte."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import orjson
+
+from dataflow.model.record import record
+
+MANIFEST = "manifest.jsonl"
+
+
+@record
+class Entry:
+    """A finished part. `path` is absolute; `next` is the position after it: None after the last page."""
+
+    number: int
+    path: str
+    rows: int
+    size: int
+    sha256: str
+    next: str | int | None
+
+
+@record
+class Manifest:
+    """What a folder's manifest says; `length` is the bytes of its whole lines."""
+
+    fingerprint: str
+    entries: tuple[Entry, ...]
+    complete: bool
+    closed: str
+    length: int
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """The manifest of a folder; None when there is none, or not even its first line is whole."""
+    try:
+        with open(os.path.join(folder, MANIFEST), "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    lines, length = _whole_lines(text)
+    if not lines or "fingerprint" not in lines[0]:
+        return None
+    entries = tuple(_entry(line, folder) for line in lines if "number" in line)
+    closed = next((line["closed"] for line in lines if "closed" in line), "")
+    complete = any("complete" in line for line in lines)
+    return Manifest(lines[0]["fingerprint"], entries, complete, closed, length)
+
+
+def append_line(folder: str, line: dict[str, object]) -> None:
+    """Adds one line with one write; only its owner may read the file, since a next URL can hold a secret."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    descriptor = os.open(os.path.join(folder, MANIFEST), flags, 0o600)
+    try:
+        os.write(descriptor, orjson.dumps(line) + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def entry_line(entry: Entry, folder: str) -> dict[str, object]:
+    """An entry as its line; a file in the manifest's own folder goes by its bare name."""
+    own = os.path.dirname(entry.path) == folder
+    file = os.path.basename(entry.path) if own else entry.path
+    line: dict[str, object] = {"number": entry.number, "file": file, "rows": entry.rows, "size": entry.size}
+    return line | {"sha256": entry.sha256, "next": entry.next}
+
+
+def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:
+    """The lines up to the first that is torn: a crash may leave half a line, and nothing whole after it."""
+    lines = []
+    length = 0
+    for line in text.splitlines(keepends=True):
+        try:
+            read = orjson.loads(line) if line.endswith(b"\n") else None
+        except orjson.JSONDecodeError:
+            break
+        if not isinstance(read, dict):
+            break
+        lines.append(read)
+        length += len(line)
+    return lines, length
+
+
+def _entry(line: dict[str, Any], folder: str) -> Entry:
+    path = os.path.join(folder, str(line["file"]))
+    return Entry(line["number"], path, line["rows"], line["size"], line["sha256"], line["next"])

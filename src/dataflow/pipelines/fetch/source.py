@@ -1,0 +1,108 @@
+"""A paginated HTTP source: its pages become part files of a staging folder, one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import orjson
+
+from dataflow.model.record import names_of, record
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
+from dataflow.pipelines.fetch.client import Client, Origins
+from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.pipelines.fetch.limits import Limits, Stop, Watch
+from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Page, Pagination, Position, read_page
+from dataflow.pipelines.fetch.staging import Staging
+from dataflow.pipelines.fetch.walking import Way, walk_chain, walk_series
+from dataflow.pipelines.records import Part
+
+Progress = Callable[[Part, int | None], None]
+
+# A resumed position that these answer is no longer known to the server.
+_FORGOTTEN = frozenset((400, 404, 410, 422))
+
+
+@record
+class HttpSource:
+    """Where pages come from, how they hang together, and what getting them may cost."""
+
+    url: str
+    pagination: Pagination = NextLink()
+    credentials: Credentials = NOBODY
+    limits: Limits = Limits()
+    headers: Headers = ()
+    allowed_origins: tuple[str, ...] = ()
+    _hidden = ("url", "headers")
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for sources whose pages can be mixed: of the URL, headers and pagination, not of secrets."""
+        pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
+        kind = type(self.pagination).__name__
+        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination])
+        return hashlib.sha256(text).hexdigest()
+
+    def fetch(
+        self, staging: Staging, stop: Stop | None = None, progress: Progress | None = None
+    ) -> Iterator[Part]:
+        """Gives every part as soon as its file is whole: first those staged already, then the missing pages.
+
+        Ends when all pages are here; FetchStopped when `stop` was set, FetchError when the source fails.
+        """
+        report = progress or (lambda part, total: None)
+        for part in staging.list_parts():
+            report(part, None)
+            yield part
+        if not staging.complete:
+            yield from self._fetch_missing(staging, stop or threading.Event(), report)
+
+    def _fetch_missing(self, staging: Staging, stop: Stop, report: Progress) -> Iterator[Part]:
+        staged = len(staging.entries)
+        try:
+            with closing(self._walk(staging, stop)) as pages:
+                for page in pages:
+                    part = staging.add(page.body, page.sha256, page.rows, page.following)
+                    report(part, page.total)
+                    yield part
+            staging.finish()
+        except FetchError as error:
+            went_on = len(staging.entries) > staged
+            if error.start_again:
+                staging.close(str(error))
+            elif staged and not went_on and error.status in _FORGOTTEN:
+                staging.close(str(error))
+                raise FetchError(
+                    f"{error} An earlier run got this far, but the source no longer knows the place. Run "
+                    "again: it starts with the first page.",
+                    status=error.status,
+                    start_again=True,
+                ) from error
+            raise
+
+    def _walk(self, staging: Staging, stop: Stop) -> Generator[Page, None, None]:
+        base = parse_address(self.url)
+        watch = Watch(self.limits, stop)
+        origins = Origins(base.origin, frozenset(parse_address(url).origin for url in self.allowed_origins))
+        pagination = self.pagination
+        with (
+            Client(origins, self.credentials, self.limits, watch, self.headers) as client,
+            ThreadPoolExecutor(max(self.limits.parallel, 1), "fetch") as pool,
+        ):
+
+            def get(position: Position) -> Page:
+                return read_page(pagination, client.get(pagination.locate(base, position)))
+
+            way = Way(base, origins, self.limits, tuple(staging.entries), get, pool)
+            try:
+                if isinstance(pagination, NextLink | Cursor):
+                    yield from walk_chain(pagination, way)
+                else:
+                    yield from walk_series(pagination, way)
+            finally:
+                # Also when the reader of the parts goes away: no request must outlive it.
+                watch.end()

@@ -1,0 +1,52 @@
+"""The interval of a dataid: from when until when, in the pipeline's time zone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, tzinfo
+
+from dataflow.errors import BadInput
+from dataflow.model import clock
+from dataflow.model.cron import ONCE, calendar_of
+from dataflow.model.grain import Grain
+from dataflow.model.interval_starts import interval_starts
+from dataflow.model.record import record
+from dataflow.model.wording import quoted
+from dataflow.pipelines.definitions import Timing
+
+
+@record
+class Span:
+    """From when until when an interval lasts, both with their zone."""
+
+    start: datetime
+    end: datetime
+
+
+def interval_of(timing: Timing, dataid: str) -> Span:
+    """The interval whose dataid this is; BadInput when the schedule has none of that name."""
+    tz = clock.zone(timing.timezone)
+    if timing.schedule == ONCE:
+        moment = datetime.fromisoformat(timing.start).replace(tzinfo=tz) if timing.start else datetime.now(tz)
+        return Span(moment, moment)
+    starts = interval_starts(timing.schedule, tz, _moment_in(timing.schedule, dataid, tz))
+    (begins_at, found), (ends_at, _) = next(starts), next(starts)
+    if found != dataid:
+        raise BadInput(
+            f"{quoted(dataid)} is no interval of the schedule {timing.schedule}; the nearest is {found}."
+        )
+    return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
+
+
+def _moment_in(expression: str, dataid: str, tz: tzinfo) -> float:
+    """A moment inside the interval that a dataid names."""
+    grain = calendar_of(expression)[0]
+    try:
+        if grain is Grain.TEXT:
+            return clock.parse_moment(dataid).timestamp()
+        if grain is Grain.HOURLY:
+            _, end = clock.hour_interval(dataid, tz)
+        else:
+            _, end = clock.period_interval(dataid, grain, tz)
+    except clock.BEYOND_CALENDAR as error:
+        raise BadInput(f"{quoted(dataid)} is no interval of the schedule {expression}.") from error
+    return (end - timedelta(seconds=1)).timestamp()

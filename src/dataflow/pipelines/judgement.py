@@ -1,0 +1,120 @@
+"""What is to be thought of the staged rows of a run: may they be published, and what should be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from dataflow.errors import InvalidData
+from dataflow.model.answers import Verdict
+from dataflow.pipelines.shape.judging import (
+    Finding,
+    complete_checks,
+    judge,
+    judge_count,
+    list_sql,
+    list_unique,
+    wanted_by,
+)
+from dataflow.pipelines.shape.policy import RejectPolicy, decide
+from dataflow.pipelines.shape.statistics import Statistics, Wanted
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.records import Staged, Target
+    from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.shape.fields import Field
+    from dataflow.pipelines.stage import Report
+
+SHOWN_REJECTS = 3
+
+
+class Judgement:
+    """The checks of one run and the reports they are judged by."""
+
+    def __init__(self, checks: Iterable[Check], fields: Sequence[Field]) -> None:
+        self._checks = complete_checks(checks, fields)
+        self._reports: list[Report] = []
+        self.findings: list[Finding] = []
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the tasks must count for these checks."""
+        return wanted_by(self._checks)
+
+    def add(self, reports: list[Report]) -> None:
+        """The reports of all accepted attempts."""
+        self._reports = reports
+
+    def list_staged(self) -> list[Staged]:
+        """What the accepted attempts staged."""
+        return [report.staged for report in self._reports]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are staged."""
+        return sum(report.staged.rows for report in self._reports)
+
+    def list_rejects(self) -> list[dict[str, object]]:
+        """The rejected values, as far as they were kept, in order."""
+        found = sorted(
+            (reject for report in self._reports for reject in report.rejects),
+            key=lambda one: (one.part, one.row),
+        )
+        return [
+            {"part": one.part, "row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
+            for one in found
+        ]
+
+    def list_drift(self) -> list[str]:
+        """How the source differs from the mapping, a line each."""
+        missing: dict[str, int] = {}
+        for report in self._reports:
+            for name, rows in report.missing:
+                missing[name] = missing.get(name, 0) + rows
+        new = sorted({name for report in self._reports for name in report.new})
+        read = sum(report.rows_read for report in self._reports)
+        lines = [
+            f"drift: source field {name} is missing in {rows} of {read} rows"
+            for name, rows in missing.items()
+        ]
+        return lines + [f"drift: source field {name} is new and not mapped" for name in new]
+
+    def decide_rejects(self, policy: RejectPolicy) -> None:
+        """Raises InvalidData when more rows were rejected than the policy allows."""
+        rejected = sum(report.rejected for report in self._reports)
+        decision = decide(policy, rejected, sum(report.rows_read for report in self._reports))
+        if not decision.accepted:
+            shown = [
+                f"part {one['part']} row {one['row']} {one['field']}={one['value']!r} {one['reason']}"
+                for one in self.list_rejects()[:SHOWN_REJECTS]
+            ]
+            raise InvalidData(f"{decision.reason}: {'; '.join(shown)}.")
+
+    def decide_checks(self, target: Target, last_rows: int | None, interval_end: datetime | None) -> None:
+        """Raises InvalidData when a check of severity error says no."""
+        statistics = reduce(
+            Statistics.merge, (report.statistics for report in self._reports), Statistics(0, {})
+        )
+        self.findings = judge(self._checks, statistics, last_rows, interval_end)
+        accepted = self.list_staged()
+        for check in (*list_unique(self._checks), *list_sql(self._checks)):
+            bad_rows, samples = target.count_bad_rows(check, accepted)
+            self.findings.append(judge_count(check, bad_rows, samples))
+        refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]
+        if refusing:
+            raise InvalidData(f"{len(refusing)} checks failed: {'; '.join(refusing)}.")
+
+    def list_warnings(self) -> list[str]:
+        """What checks of severity warning said no to."""
+        return [
+            f"{one.check}: {one.evidence}"
+            for one in self.findings
+            if one.verdict is Verdict.NO and not one.refuses
+        ]
+
+    @property
+    def evidence(self) -> str:
+        """What was found right, to be published with the chunk."""
+        return f"{len(self.findings)} checks passed on {self.rows} rows"

@@ -1,0 +1,91 @@
+"""The manifest of a published version: which files are in it. Readers read these and no others."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.pipelines.records import StagedFile
+
+FORMAT = 1
+
+
+@record
+class Manifest:
+    """The files of one version, relative to the folder the manifest is in, and their columns."""
+
+    dataset: str
+    dataid: str
+    run_id: int
+    columns: tuple[tuple[str, str], ...]  # name and PostgreSQL type
+    files: tuple[StagedFile, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the files have together."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the files have together."""
+        return sum(file.size for file in self.files)
+
+
+@record
+class Frame:
+    """Files that together are one table, with the table's columns: name and PostgreSQL type."""
+
+    files: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+
+
+def write_manifest(path: str, manifest: Manifest) -> int:
+    """Writes the manifest, whole or not at all, durably, and gives its size."""
+    text = json.dumps(
+        {
+            "format": FORMAT,
+            "dataset": manifest.dataset,
+            "dataid": manifest.dataid,
+            "run_id": manifest.run_id,
+            "columns": [list(column) for column in manifest.columns],
+            "files": [{"path": file.path, "rows": file.rows, "size": file.size} for file in manifest.files],
+        },
+        indent=1,
+    )
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(temporary, path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return len(text)
+
+
+def read_manifest(path: str) -> Manifest:
+    """The manifest at a place; BadInput if there is none or it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found: dict[str, Any] = json.load(file)
+        if found.get("format") != FORMAT:
+            raise BadInput(
+                f"{path} is a manifest of format {found.get('format')}; this version reads {FORMAT}."
+            )
+        files = tuple(StagedFile(item["path"], item["rows"], item["size"]) for item in found["files"])
+        columns = tuple((name, kind) for name, kind in found["columns"])
+        return Manifest(found["dataset"], found["dataid"], found["run_id"], columns, files)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"The manifest {path} cannot be read: {error}.") from error
+
+
+def read_frame(path: str) -> Frame:
+    """The data files of the version whose manifest is at that place."""
+    manifest, folder = read_manifest(path), os.path.dirname(path)
+    return Frame(tuple(os.path.join(folder, file.path) for file in manifest.files), manifest.columns)

@@ -1,0 +1,70 @@
+"""Connections to a target or source database: one transaction each, errors already ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from dataflow.errors import ConfigError
+from dataflow.pipelines.postgres.failures import translate
+from dataflow.pipelines.postgres.table import Connection
+
+Session = psycopg.Connection[Any]
+
+DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "application_name": "dataflow",
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+
+
+@contextmanager
+def transaction(connection: Connection, lock_seconds: float = 30) -> Iterator[Session]:
+    """A connection of its own in one transaction: committed at the end, undone by any error."""
+    try:
+        with connect(connection) as session:
+            set_lock_limit(session, lock_seconds)
+            yield session
+    except psycopg.Error as error:
+        raise translate(error, connection.name) from error
+
+
+def connect(connection: Connection) -> Session:
+    """A plain connection; READ COMMITTED, because we lock first and read in a later statement."""
+    try:
+        given: dict[str, Any] = dict(conninfo_to_dict(connection.url))
+    except psycopg.Error as error:
+        # The driver's text may quote the URL, password and all.
+        raise ConfigError(
+            f"The URL of connection {connection.name} cannot be read. "
+            "It should look like postgresql://user:password@host:5432/database"
+        ) from error.with_traceback(None)
+    session = psycopg.connect(prepare_threshold=None, **(DEFAULTS | given))
+    session.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    return session
+
+
+def set_lock_limit(session: Session, seconds: float) -> None:
+    """From here on, no lock of this session is waited for longer. 0 waits for ever, so it becomes 1 ms."""
+    session.execute("select set_config('lock_timeout', %s, false)", (f"{max(1, int(seconds * 1000))}ms",))
+    # A commit the server may still forget is none: the store would name rows that are not there.
+    session.execute(
+        "select set_config('synchronous_commit', 'on', false) "
+        "where current_setting('synchronous_commit') = 'off'"
+    )
+
+
+def exists(session: Session, schema: str, name: str) -> bool:
+    """Whether a table or view of that name is there."""
+    found = session.execute(
+        "select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace "
+        "where n.nspname = %s and c.relname = %s",
+        (schema, name),
+    ).fetchone()
+    return found is not None

@@ -1,0 +1,150 @@
+"""Rows out of PostgreSQL into Parquet part files: COPY as CSV, read by Arrow in the types of the query.
+
+Numbers without a declared precision, uuid, json and all unknown types come as text, arrays as lists of text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from psycopg import sql
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.pipelines.postgres.connecting import Session
+from dataflow.pipelines.postgres.failures import InvalidRows
+from dataflow.pipelines.records import Part
+
+BYTES_AT_ONCE = 8 * 1024 * 1024
+MOST_DIGITS = 38
+NUMERIC = 1700
+ARROW_TYPES = {
+    16: pa.bool_(),
+    20: pa.int64(),
+    21: pa.int16(),
+    23: pa.int32(),
+    700: pa.float32(),
+    701: pa.float64(),
+    1082: pa.date32(),
+    1083: pa.time64("us"),
+    1114: pa.timestamp("us"),
+    1184: pa.timestamp("us", "UTC"),
+}
+
+
+@record
+class Field:
+    """A column of what is read, by the number and modifier PostgreSQL gives its type."""
+
+    name: str
+    type_id: int
+    modifier: int
+    is_array: bool
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type it has in the part files."""
+        if self.is_array:
+            return pa.list_(pa.string())
+        if self.type_id == NUMERIC and self.modifier >= 4:
+            precision, scale = (self.modifier - 4) >> 16, (self.modifier - 4) & 0x7FF
+            return pa.decimal128(precision, scale) if scale <= precision <= MOST_DIGITS else pa.string()
+        return ARROW_TYPES.get(self.type_id, pa.string())
+
+
+def describe(session: Session, query: str) -> tuple[Field, ...]:
+    """The columns of a query; BadInput unless it is one statement, and one that gives rows."""
+    # Parsed alone, by the protocol that takes one statement: nothing in it can end the brackets we put it in.
+    prepared = session.pgconn.prepare(b"", query.encode())
+    described = session.pgconn.describe_prepared(b"") if not prepared.error_message else prepared
+    if described.error_message:
+        text = described.get_error_message().splitlines()[0].removeprefix("ERROR:").strip()
+        raise BadInput(f"The query cannot be read: {text}. It must be one SELECT.")
+    kinds = [(described.ftype(place), described.fmod(place)) for place in range(described.nfields)]
+    names = [(described.fname(place) or b"").decode() for place in range(described.nfields)]
+    if not names or len(set(names)) < len(names):
+        raise BadInput(
+            f"The query must be a SELECT whose columns each have a name of their own, not {names}."
+        )
+    arrays = _list_arrays(session, [kind for kind, _ in kinds])
+    return tuple(Field(name, *kind, kind[0] in arrays) for name, kind in zip(names, kinds, strict=True))
+
+
+def copy_part(session: Session, statement: sql.Composed, fields: tuple[Field, ...], part: Part) -> Part:
+    """Writes the statement's rows to the part's file, whole or not at all, and tells how many."""
+    schema = pa.schema([(field.name, field.arrow_type) for field in fields])
+    unfinished = f"{part.path}.tmp"
+    rows = 0
+    with pa.parquet.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+        for data in _blocks(session, sql.SQL("copy ({}) to stdout (format csv)").format(statement)):
+            table = _parse(data, fields, schema)
+            rows += table.num_rows
+            writer.write_table(table)
+    size = os.path.getsize(unfinished)
+    os.replace(unfinished, part.path)
+    return Part(part.number, part.path, rows, size)
+
+
+def select_text(fields: tuple[Field, ...]) -> sql.Composed:
+    """The columns as they are to be copied: arrays as JSON, because CSV has no lists."""
+    values = []
+    for field in fields:
+        name = sql.Identifier(field.name)
+        values.append(sql.SQL("to_json({}::text[])").format(name) if field.is_array else name)
+    return sql.SQL(", ").join(values)
+
+
+def _blocks(session: Session, statement: sql.Composed) -> Iterator[bytes]:
+    """The copied bytes in pieces that end where a row ends: the server sends row by row."""
+    rows: list[bytes] = []
+    size = 0
+    with session.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in copy:
+            rows.append(bytes(row))
+            size += len(row)
+            if size >= BYTES_AT_ONCE:
+                yield b"".join(rows)
+                rows, size = [], 0
+    if rows:
+        yield b"".join(rows)
+
+
+def _parse(data: bytes, fields: tuple[Field, ...], schema: pa.Schema) -> pa.Table:
+    texts = {field.name: pa.string() if field.is_array else field.arrow_type for field in fields}
+    try:
+        table = pa.csv.read_csv(
+            io.BytesIO(data),
+            pa.csv.ReadOptions(column_names=list(texts), use_threads=False, block_size=len(data) + 1),
+            pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            pa.csv.ConvertOptions(
+                column_types=texts,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,  # "" is an empty text, nothing at all is NULL
+                true_values=["t"],
+                false_values=["f"],
+            ),
+        )
+        columns = [
+            _lists(table[name]) if pa.types.is_list(schema.field(name).type) else table[name]
+            for name in texts
+        ]
+        return pa.table(columns, schema=schema)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InvalidRows(f"A value of the source cannot be taken over: {error}") from error
+
+
+def _lists(texts: pa.ChunkedArray) -> pa.Array:
+    values = [None if text is None else json.loads(text) for text in texts.to_pylist()]
+    return pa.array(values, pa.list_(pa.string()))
+
+
+def _list_arrays(session: Session, kinds: list[int]) -> set[int]:
+    rows = session.execute("select oid from pg_type where oid = any(%s) and typcategory = 'A'", (kinds,))
+    return {kind for (kind,) in rows.fetchall()}

@@ -1,0 +1,153 @@
+"""The target table's definition: made if missing, compared if there, given its keys, indexes and comments."""
+
+from __future__ import annotations
+
+import hashlib
+
+from psycopg import sql
+
+from dataflow.errors import Conflict
+from dataflow.pipelines.postgres.connecting import Session
+from dataflow.pipelines.postgres.table import LONGEST_NAME, Column, Index, Table, type_sql
+
+COLUMNS_OF = """
+    select attname, format_type(atttypid, atttypmod), atthasdef or attidentity <> ''
+    from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+"""
+TABLES = ("r", "p")
+
+
+def create_table(session: Session, table: Table, partition: str | None) -> None:
+    """Makes the table without its constraints: they cost half as much once the rows are in."""
+    columns = sql.SQL(", ").join(_definition(column) for column in all_columns(table, partition))
+    session.execute(sql.SQL("create table {} ({})").format(table.identifier, columns))
+
+
+def add_constraints(session: Session, table: Table, partition: str | None) -> None:
+    """Gives a new table its NOT NULL, PRIMARY KEY and UNIQUE constraints in one pass over the rows."""
+    parts = [
+        sql.SQL("alter column {} set not null").format(sql.Identifier(column.name))
+        for column in all_columns(table, partition)
+        if column.not_null or column.primary_key
+    ]
+    if key := primary_key(table, partition):
+        parts.append(sql.SQL("add primary key ({})").format(names(key)))
+    parts += [sql.SQL("add unique ({})").format(names(unique)) for unique in _uniques(table, partition)]
+    if parts:
+        session.execute(sql.SQL("alter table {} {}").format(table.identifier, sql.SQL(", ").join(parts)))
+
+
+def check_table_fits(session: Session, table: Table, partition: str | None) -> None:
+    """Refuses a table whose columns are not the mapping's, naming the differences.
+
+    One change is made: a column that is new in the mapping and may be NULL is added (readers wait until the
+    commit). A column that only the table has is left alone if the table itself fills it: default or identity.
+    """
+    _check_kind(session, table)
+    rows = session.execute(COLUMNS_OF, (table.identifier.as_string(session),)).fetchall()
+    found = {name: kind for name, kind, _ in rows}
+    filled = {name for name, _, is_filled in rows if is_filled}
+    columns = all_columns(table, partition)
+    wanted = dict(zip((column.name for column in columns), _canonical_types(session, columns), strict=True))
+    new = [column for column in columns if column.name not in found]
+    differences = [
+        f"column {name} is {found[name]}, the mapping says {kind}"
+        for name, kind in wanted.items()
+        if name in found and found[name] != kind
+    ]
+    differences += [f"the mapping has no column {name}" for name in found.keys() - wanted.keys() - filled]
+    differences += [f"the table has no column {column.name}" for column in new if _is_constrained(column)]
+    if differences:
+        raise Conflict(
+            f"Table {table} does not fit the mapping: {'; '.join(sorted(differences))}. "
+            "Alter the table or the mapping, or name another table."
+        )
+    for column in new:
+        statement = sql.SQL("alter table {} add column {}")
+        session.execute(statement.format(table.identifier, _definition(column)))
+
+
+def add_indexes(session: Session, table: Table, partition: str | None) -> None:
+    """Makes the declared indexes that are not there yet; readers go on meanwhile."""
+    wanted = list(table.indexes)
+    if partition and not primary_key(table, partition):
+        wanted.append(Index((partition,)))  # or replacing one dataid would read the whole table
+    for index in wanted:
+        statement = sql.SQL("create {} if not exists {} on {} ({})").format(
+            sql.SQL("unique index" if index.unique else "index"),
+            sql.Identifier(_index_name(table, index)),
+            table.identifier,
+            names(index.columns),
+        )
+        session.execute(statement)
+
+
+def add_comments(session: Session, table: Table) -> None:
+    """Writes the declared comments; where none is declared, what stands there stays."""
+    if table.comment:
+        statement = sql.SQL("comment on table {} is {}")
+        session.execute(statement.format(table.identifier, sql.Literal(table.comment)))
+    for column in table.columns:
+        if column.comment:
+            place = sql.Identifier(table.schema, table.name, column.name)
+            statement = sql.SQL("comment on column {} is {}")
+            session.execute(statement.format(place, sql.Literal(column.comment)))
+
+
+def all_columns(table: Table, partition: str | None) -> tuple[Column, ...]:
+    """The mapping's columns and the one that holds the dataid, if there is one."""
+    return (*table.columns, Column(partition, "text", not_null=True)) if partition else table.columns
+
+
+def primary_key(table: Table, partition: str | None) -> tuple[str, ...]:
+    """The key's columns; where each dataid has rows of its own, the dataid comes first in it."""
+    key = tuple(column.name for column in table.columns if column.primary_key)
+    return (partition, *key) if partition and key else key
+
+
+def names(columns: tuple[str, ...]) -> sql.Composed:
+    """Column names as a list in a statement."""
+    return sql.SQL(", ").join(sql.Identifier(name) for name in columns)
+
+
+def _uniques(table: Table, partition: str | None) -> list[tuple[str, ...]]:
+    unique = [column.name for column in table.columns if column.unique]
+    return [(partition, name) if partition else (name,) for name in unique]
+
+
+def _is_constrained(column: Column) -> bool:
+    return column.not_null or column.primary_key or column.unique
+
+
+def _definition(column: Column) -> sql.Composed:
+    return sql.SQL("{} {}").format(sql.Identifier(column.name), type_sql(column))
+
+
+def _canonical_types(session: Session, columns: tuple[Column, ...]) -> list[str]:
+    """The mapping's types as PostgreSQL itself writes them: `decimal(5)` is `numeric(5,0)`."""
+    nulls = sql.SQL(", ").join(sql.SQL("null::{}").format(type_sql(column)) for column in columns)
+    result = session.execute(sql.SQL("select {}").format(nulls)).pgresult
+    assert result is not None
+    kinds = [(result.ftype(place), result.fmod(place)) for place in range(result.nfields)]
+    rows = session.execute(
+        "select format_type(kind, modifier) from unnest(%s::oid[], %s::int[]) "
+        "with ordinality as t (kind, modifier, place) order by place",
+        ([kind for kind, _ in kinds], [modifier for _, modifier in kinds]),
+    ).fetchall()
+    return [kind for (kind,) in rows]
+
+
+def _check_kind(session: Session, table: Table) -> None:
+    row = session.execute(
+        "select relkind from pg_class where oid = to_regclass(%s)", (table.identifier.as_string(session),)
+    ).fetchone()
+    if row is None or row[0] not in TABLES:
+        raise Conflict(f"{table} is there and is no table. Drop it, or name another table.")
+
+
+def _index_name(table: Table, index: Index) -> str:
+    name = "_".join((table.name, *index.columns, "idx"))
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    return f"{name.encode()[:40].decode(errors='ignore')}_{digest}_idx"

@@ -1,0 +1,123 @@
+"""Arrow batches as the bytes of a binary COPY. Which Arrow type goes into which column is settled here.
+
+Types that binary COPY cannot be given from Arrow are staged as text and cast by the server at publish.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import pgpq
+import pyarrow as pa
+from pgpq import encoders
+from pgpq import schema as pg
+
+from dataflow.pipelines.postgres.failures import InvalidRows
+from dataflow.pipelines.postgres.table import ATTEMPT, Column
+
+MOST_DIGITS = 38  # of a decimal128
+
+ARROW_TYPES: dict[str, pa.DataType] = {
+    **dict.fromkeys(("smallint", "int2"), pa.int16()),
+    **dict.fromkeys(("integer", "int", "int4"), pa.int32()),
+    **dict.fromkeys(("bigint", "int8"), pa.int64()),
+    **dict.fromkeys(("real", "float4"), pa.float32()),
+    **dict.fromkeys(("double precision", "float8", "float"), pa.float64()),
+    **dict.fromkeys(("boolean", "bool"), pa.bool_()),
+    **dict.fromkeys(("text", "varchar", "character varying", "char", "character"), pa.string()),
+    **dict.fromkeys(("json", "jsonb"), pa.string()),
+    **dict.fromkeys(("timestamp with time zone", "timestamptz"), pa.timestamp("us", "UTC")),
+    **dict.fromkeys(("timestamp without time zone", "timestamp"), pa.timestamp("us")),
+    **dict.fromkeys(("time without time zone", "time"), pa.time64("us")),
+    "date": pa.date32(),
+    "uuid": pa.binary(16),
+    "bytea": pa.binary(),
+}
+# An array says of which type its elements are, and pgpq has no word for the others.
+ELEMENTS = (pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_())
+NUMERIC = ("numeric", "decimal")
+
+
+def staged_type(column: Column) -> str:
+    """The type the column has in staging: its own, or text where the server has to cast."""
+    base, _, is_array = _parse(column.sql_type)
+    if is_array:
+        return column.sql_type if _has_plain_elements(base) else "text[]"
+    return column.sql_type if base in ARROW_TYPES or base in NUMERIC else "text"
+
+
+def is_cast(column: Column) -> bool:
+    """Whether the staged value is a text that publishing casts."""
+    return staged_type(column) != column.sql_type
+
+
+def fit(batch: pa.RecordBatch, columns: tuple[Column, ...], attempt: int) -> pa.RecordBatch:
+    """The batch in the columns' Arrow types, `_attempt` added; InvalidRows where a value would be changed."""
+    names = [column.name for column in columns]
+    if batch.schema.names != names:
+        raise InvalidRows(f"A batch has the columns {batch.schema.names}, but the table wants {names}.")
+    arrays = [_fit(array, column) for array, column in zip(batch.columns, columns, strict=True)]
+    arrays.append(pa.repeat(pa.scalar(attempt, pa.int64()), batch.num_rows))
+    return pa.record_batch(arrays, names=[*names, ATTEMPT])
+
+
+def make_encoder(schema: pa.Schema, columns: tuple[Column, ...]) -> pgpq.ArrowToPostgresBinaryEncoder:
+    """The encoder for batches that `fit` made."""
+    made = {field.name: pgpq.ArrowToPostgresBinaryEncoder.infer_encoder(field) for field in schema}
+    for column in columns:
+        if _parse(column.sql_type)[0] == "jsonb" and not is_cast(column):
+            field = schema.field(column.name)
+            made[column.name] = encoders.StringEncoderBuilder.new_with_output(field, pg.Jsonb())
+    return pgpq.ArrowToPostgresBinaryEncoder.new_with_encoders(schema, made)
+
+
+def _fit(array: pa.Array, column: Column) -> pa.Array:
+    wanted = _arrow_type(column, array.type)
+    if array.type == wanted:
+        return array
+    try:
+        if wanted == pa.binary(16) and not pa.types.is_binary(array.type):
+            return _uuids(array)
+        return array.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        raise InvalidRows(
+            f"Column {column.name} ({column.sql_type}) cannot take {array.type}: {error}", str(error)
+        ) from error
+
+
+def _arrow_type(column: Column, given: pa.DataType) -> pa.DataType:
+    base, arguments, is_array = _parse(column.sql_type)
+    if is_array:
+        return pa.list_(ARROW_TYPES[base] if _has_plain_elements(base) else pa.string())
+    if base in NUMERIC:
+        return _decimal_type(arguments, given)
+    return ARROW_TYPES.get(base, pa.string())
+
+
+def _decimal_type(arguments: list[int], given: pa.DataType) -> pa.DataType:
+    if arguments:
+        precision, scale = (*arguments, 0)[:2]
+        return pa.decimal128(min(precision, MOST_DIGITS), scale)
+    if pa.types.is_decimal(given):
+        return given if pa.types.is_decimal128(given) else pa.decimal128(MOST_DIGITS, given.scale)
+    return pa.decimal128(20, 0) if pa.types.is_integer(given) else pa.decimal128(MOST_DIGITS, 9)
+
+
+def _has_plain_elements(base: str) -> bool:
+    return base == "text" or ARROW_TYPES.get(base) in ELEMENTS
+
+
+def _uuids(array: pa.Array) -> pa.Array:
+    # Arrow has no cast for it; the pipeline's own shaping hands over bytes, so this is for other batches.
+    texts = array.cast(pa.string()).to_pylist()
+    return pa.array([None if text is None else uuid.UUID(text).bytes for text in texts], pa.binary(16))
+
+
+def _parse(sql_type: str) -> tuple[str, list[int], bool]:
+    """`character varying (20) []` as its base type, its numbers and whether it is an array."""
+    text = " ".join(sql_type.lower().split())
+    numbers = re.search(r"\(([^)]*)\)", text)
+    base = " ".join(re.sub(r"\([^)]*\)|\[ ?\]", " ", text).split())
+    arguments = [int(number) for number in numbers[1].split(",")] if numbers else []
+    return base, arguments, "[" in text

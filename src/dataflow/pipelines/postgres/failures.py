@@ -1,0 +1,100 @@
+"""What can go wrong between a run and its target database, and what the driver's errors mean.
+
+No message shows a password: connections are named, never printed.
+"""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg_errors
+
+from dataflow import errors
+from dataflow.store.postgres_errors import message_of
+
+
+class Superseded(errors.Conflict):
+    """A newer run, or a newer dataid of a snapshot, was there first: this run may no longer publish."""
+
+    code = "superseded"
+
+
+class InvalidRows(errors.DataFlowError):
+    """The rows break a rule of the table: a key twice, a NULL where none may be; `detail` names one."""
+
+    code = "invalid-rows"
+    exit_code = 65
+    http_status = 422
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+class TargetError(errors.DataFlowError):
+    """The target database answered with an error."""
+
+    code = "target"
+    exit_code = 74
+
+
+class TargetUnreachable(TargetError):
+    """The target database gives no answer."""
+
+    code = "target-unreachable"
+    exit_code = 69
+    http_status = 503
+
+
+class TargetDenied(TargetError):
+    """The target database refused the user, the password or a right."""
+
+    code = "target-denied"
+    exit_code = 77
+
+
+class TargetLocked(TargetError):
+    """Somebody else's lock was not released in time; the same command may succeed later."""
+
+    code = "target-locked"
+    exit_code = 75
+    http_status = 409
+
+
+DENIED = (pg_errors.InsufficientPrivilege, pg_errors.InvalidAuthorizationSpecification)
+INVALID = (psycopg.IntegrityError, psycopg.DataError, pg_errors.CardinalityViolation)
+
+
+def translate(error: psycopg.Error, name: str) -> errors.DataFlowError:
+    """The driver's error about the connection `name` as one of ours."""
+    text = message_of(error)
+    if isinstance(error, pg_errors.LockNotAvailable):
+        return TargetLocked(f"Connection {name}: {text}. Run the same command again when it is free.")
+    if isinstance(error, pg_errors.ForeignKeyViolation):
+        return errors.Conflict(
+            f"Connection {name} answered: {_primary(error)}. {error.diag.message_detail or ''} "
+            "Make the foreign key deferrable, or use the strategy merge."
+        )
+    if isinstance(error, INVALID):
+        return invalid_rows(error, name)
+    if isinstance(error, DENIED) or "authentication failed" in text or "no password" in text:
+        return TargetDenied(f"Connection {name} was refused: {text}. Check its user, password and rights.")
+    if isinstance(error, pg_errors.InvalidSchemaName):
+        return TargetError(f"Connection {name} answered: {_primary(error)}. Create it, or name another.")
+    if isinstance(error, psycopg.OperationalError):
+        return TargetUnreachable(
+            f"Connection {name} gives no answer: {text}. Is the server up? Then run the same command again."
+        )
+    return TargetError(f"Connection {name} answered: {_primary(error)}.")
+
+
+def invalid_rows(error: psycopg.Error, name: str) -> InvalidRows:
+    """The rows that the database did not take, with the key or the value it names."""
+    copying = [line for line in (error.diag.context or "").splitlines() if line.startswith("COPY")]
+    detail = " ".join([error.diag.message_detail or "", *copying]).strip()
+    return InvalidRows(
+        f"Connection {name} does not take the rows: {_primary(error)}. {detail}".strip(), detail
+    )
+
+
+def _primary(error: psycopg.Error) -> str:
+    return (error.diag.message_primary or message_of(error)).rstrip(".")

@@ -1,0 +1,150 @@
+"""The ledger beside the target table: which run may publish which dataid, and which one did.
+
+It lives in the table's own schema, not in the staging schema: an option must not lead around the fence.
+Run ids are those of one status store; two stores must not write the same table.
+"""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from dataflow.model.record import record
+from dataflow.pipelines.postgres.connecting import Session, exists
+from dataflow.pipelines.postgres.failures import Superseded, TargetError
+from dataflow.pipelines.postgres.table import Table
+from dataflow.pipelines.records import Destination
+
+LEDGER = "dataflow_ledger"
+
+CREATE = sql.SQL("""
+    create table if not exists {ledger} (
+        table_name text not null,
+        dataid text not null,
+        dataset text not null,
+        sort_key text collate "C" not null,
+        fence bigint not null,
+        run_id bigint,
+        rows bigint,
+        inputs text,
+        published_at timestamptz,
+        primary key (table_name, dataid)
+    )
+""")
+RAISE = sql.SQL("""
+    insert into {ledger} as l (table_name, dataid, dataset, sort_key, fence)
+    values (%(table)s, %(dataid)s, %(dataset)s, %(sort_key)s, %(run_id)s)
+    on conflict (table_name, dataid) do update
+        set fence = excluded.fence, dataset = excluded.dataset, sort_key = excluded.sort_key
+        where l.fence <= excluded.fence
+    returning 1
+""")
+# All rows of the table where it is replaced whole: whoever publishes another dataid of it has to wait.
+LOCK = sql.SQL("""
+    select dataid, sort_key, fence, run_id, rows, inputs from {ledger}
+    where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
+    order by dataid for update
+""")
+READ = sql.SQL("""
+    select dataid, sort_key, fence, run_id, rows, inputs from {ledger} where table_name = %(table)s
+""")
+WRITE = sql.SQL("""
+    update {ledger} set run_id = %(run_id)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
+    where table_name = %(table)s and dataid = %(dataid)s
+""")
+
+
+@record
+class Entry:
+    """A ledger row: `fence` is the newest run that began, `run_id` the one that published."""
+
+    dataid: str
+    sort_key: str
+    fence: int
+    run_id: int | None
+    rows: int | None
+    inputs: str | None
+
+
+class Ledger:
+    """The ledger rows of one table, seen by one run."""
+
+    def __init__(self, table: Table, destination: Destination, whole: bool) -> None:
+        self._table = table
+        self._destination = destination
+        self._names = {"ledger": sql.Identifier(table.schema, LEDGER)}
+        self._values = {
+            "table": table.name,
+            "dataid": destination.dataid,
+            "dataset": destination.dataset,
+            "sort_key": destination.sort_key,
+            "run_id": destination.run_id,
+            "inputs": destination.inputs,
+            "whole": whole,
+        }
+
+    def raise_fence(self, session: Session) -> None:
+        """From here on no older run publishes this dataid; Superseded if a newer one began or published."""
+        self._create(session)
+        raised = session.execute(RAISE.format(**self._names), self._values).fetchone()
+        entries = self._read(session, READ)
+        if raised is None:
+            raise self._superseded_by(entries[self._destination.dataid].fence)
+        self._refuse_older(entries)
+
+    def lock(self, session: Session) -> Entry:
+        """The dataid's row, locked until the transaction ends; Superseded if the fence is another run's."""
+        entries = self._read(session, LOCK)
+        own = entries.get(self._destination.dataid)
+        if own is None:
+            raise TargetError(
+                f"{self._table} has no ledger row for dataid {self._destination.dataid}: "
+                "somebody removed it while the run was under way. Run the same command again."
+            )
+        if own.fence != self._destination.run_id:
+            raise self._superseded_by(own.fence)
+        self._refuse_older(entries)
+        return own
+
+    def write(self, session: Session, rows: int) -> None:
+        """Notes what this run published, in the transaction that publishes it."""
+        session.execute(WRITE.format(**self._names), self._values | {"rows": rows})
+
+    def find(self, session: Session) -> Entry | None:
+        """The dataid's row, once no publish of it is under way; None when no run has begun it here."""
+        if not exists(session, self._table.schema, LEDGER):
+            return None
+        return self._read(session, LOCK, whole=False).get(self._destination.dataid)
+
+    def _create(self, session: Session) -> None:
+        # IF NOT EXISTS alone fails when two come at once, and where the user may not create.
+        if exists(session, self._table.schema, LEDGER):
+            return
+        session.execute(
+            "select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{self._table.schema}.{LEDGER}",)
+        )
+        session.execute(CREATE.format(**self._names))
+
+    def _read(self, session: Session, statement: sql.SQL, **changes: bool) -> dict[str, Entry]:
+        values = self._values | changes
+        rows = session.execute(statement.format(**self._names), values).fetchall()
+        return {row[0]: Entry(*row) for row in rows}
+
+    def _refuse_older(self, entries: dict[str, Entry]) -> None:
+        """In mode snapshot the table is one state of the data: an older one never replaces a newer."""
+        if self._destination.mode != "snapshot":
+            return
+        published = [entry for entry in entries.values() if entry.run_id is not None]
+        newest = max(published, key=lambda entry: entry.sort_key, default=None)
+        if newest and newest.sort_key > self._destination.sort_key:
+            raise Superseded(
+                f"{self._table} holds dataid {newest.dataid} (run {newest.run_id}); the older "
+                f"{self._destination.dataid} does not replace it in mode snapshot. Nothing is to be done; "
+                "to keep every dataid's rows, use mode partition."
+            )
+
+    def _superseded_by(self, fence: int) -> Superseded:
+        return Superseded(
+            f"Run {self._destination.run_id} may no longer publish {self._destination.dataid} "
+            f"of {self._table}: the newer run {fence} has taken it over. If the status store was made anew "
+            f"and counts its runs from 1 again, remove the table's rows in {self._table.schema}.{LEDGER}."
+        )

@@ -1,0 +1,81 @@
+"""PostgreSQL targets and sources made from definitions; nothing is sent from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dataflow.model.url_text import percent_encode, split_server
+from dataflow.pipelines.postgres.source import PostgresSource
+from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
+from dataflow.pipelines.postgres.target import PostgresTarget
+from dataflow.pipelines.records import Destination, Part
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.settings import Connection as Setting
+    from dataflow.pipelines.shape.fields import Field
+    from dataflow.pipelines.sources import Table as TableSource
+
+
+def make_table_target(
+    setting: Setting,
+    definition: DatasetDefinition,
+    fields: tuple[Field, ...],
+    destination: Destination,
+    streams: int,
+) -> PostgresTarget:
+    """The table of a dataset pipeline."""
+    indexes = tuple(Index(columns) for columns in definition.indexes)
+    table = Table(definition.schema, definition.dataset, _columns(fields), indexes, definition.comment)
+    options = Options(definition.write, partition_column=definition.partition_column, copy_tasks=streams)
+    return PostgresTarget(connect_to(setting), table, destination, options)
+
+
+def make_view_target(
+    setting: Setting,
+    definition: ViewDefinition,
+    fields: tuple[Field, ...],
+    destination: Destination,
+    streams: int,
+) -> PostgresTarget:
+    """The table of one interval of a view pipeline."""
+    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), _columns(fields))
+    return PostgresTarget(
+        connect_to(setting), table, destination, Options(whole_table=True, copy_tasks=streams)
+    )
+
+
+def interval_table(view_name: str, dataid: str) -> str:
+    """The name of an interval's table: `view_name_YYYY_MM_DD`, the day being the interval's first."""
+    day = dataid + "-01" * (2 - dataid.count("-")) if len(dataid) <= len("YYYY-MM-DD") else dataid
+    return f"{view_name}_{''.join(letter if letter.isalnum() else '_' for letter in day)}"
+
+
+def read_table(source: TableSource, folder: str, facilities: Facilities) -> Iterator[Part]:
+    """The rows of a table or query, as part files in that folder, all of one moment."""
+    connection = connect_to(facilities.settings.get_connection(source.connection))
+    return PostgresSource(connection, source.schema, source.table, source.query, source.split_column).read(
+        folder
+    )
+
+
+def connect_to(setting: Setting) -> Connection:
+    """The connection with its password in the URL, as the driver wants it; it is never shown."""
+    if setting.password is None:
+        return Connection(setting.name, setting.url)
+    scheme, _, rest = setting.url.partition("://")
+    authority, path, query = split_server(rest)
+    user, at, hosts = authority.rpartition("@")
+    url = (
+        f"{scheme}://{user}:{percent_encode(setting.password)}{at}{hosts}{path}{'?' + query if query else ''}"
+    )
+    return Connection(setting.name, url)
+
+
+def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:
+    return tuple(
+        Column(field.column, field.type.sql, field.not_null, field.primary_key, field.unique)
+        for field in fields
+    )

@@ -1,0 +1,172 @@
+"""Staged rows into the target table, inside the transaction of a caller who holds the fence."""
+
+from __future__ import annotations
+
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.errors import Conflict
+from dataflow.model.record import record
+from dataflow.pipelines.postgres import ddl
+from dataflow.pipelines.postgres.connecting import Session, exists
+from dataflow.pipelines.postgres.encoding import is_cast
+from dataflow.pipelines.postgres.failures import InvalidRows
+from dataflow.pipelines.postgres.ledger import Entry
+from dataflow.pipelines.postgres.staging import Staging, attempt_numbers
+from dataflow.pipelines.postgres.swapping import check_can_swap, make_twin, take_place
+from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
+from dataflow.pipelines.records import Staged
+
+NOTHING = sql.SQL("")
+
+
+@record
+class Load:
+    """What is to be published: which staged rows, where to, and in what way."""
+
+    table: Table
+    staging: Staging
+    accepted: tuple[Staged, ...]
+    strategy: str
+    dataid: str
+    partition: str | None  # the column that holds the dataid; None where the table is replaced whole
+
+    @property
+    def attempts(self) -> list[int]:
+        return attempt_numbers(list(self.accepted))
+
+
+def publish_rows(session: Session, load: Load, entry: Entry) -> None:
+    """Puts the accepted rows, and only them, into the table; it is made if missing."""
+    if load.strategy == "append" and entry.run_id is not None:
+        raise Conflict(
+            f"Dataid {load.dataid} was appended to {load.table} by run {entry.run_id} already, and append "
+            "replaces nothing. Delete its rows and its row in dataflow_ledger, or use another strategy."
+        )
+    if _is_missing(session, load.table):
+        _load_first(session, load)
+    else:
+        ddl.check_table_fits(session, load.table, load.partition)
+        load.staging.check(session, list(load.accepted))
+        # The rows that a foreign key elsewhere points to go and come back in one transaction.
+        session.execute("set constraints all deferred")
+        _LOADS[load.strategy](session, load)
+    ddl.add_indexes(session, load.table, load.partition)
+    ddl.add_comments(session, load.table)
+
+
+def _is_missing(session: Session, table: Table) -> bool:
+    if exists(session, table.schema, table.name):
+        return False
+    # Two dataids may come first at once: one makes the table, the other then finds it.
+    session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (str(table),))
+    return not exists(session, table.schema, table.name)
+
+
+def _load_first(session: Session, load: Load) -> None:
+    if load.staging.is_logged(session):
+        _adopt(session, load)
+    else:
+        load.staging.check(session, list(load.accepted))
+        ddl.create_table(session, load.table, load.partition)
+        _insert(session, load, load.table.identifier)
+    ddl.add_constraints(session, load.table, load.partition)
+
+
+def _adopt(session: Session, load: Load) -> None:
+    """Makes the staging table itself the target: nothing is written twice."""
+    staging = load.staging
+    # A task that Spark gave up may still be copying; what it commits after the check would be published.
+    session.execute(sql.SQL("lock table {} in access exclusive mode").format(staging.identifier))
+    staging.check(session, list(load.accepted))
+    attempt = sql.Identifier(ATTEMPT)
+    others = sql.SQL("delete from {} where {} <> all(%s)").format(staging.identifier, attempt)
+    session.execute(others, (load.attempts,))
+    alter = sql.SQL("alter table {} ").format(staging.identifier)
+    session.execute(alter + sql.SQL("drop column {}").format(attempt))
+    if load.partition:
+        column, value = sql.Identifier(load.partition), sql.Literal(load.dataid)
+        session.execute(alter + sql.SQL("add column {} text not null default {}").format(column, value))
+        session.execute(alter + sql.SQL("alter column {} drop default").format(column))
+    session.execute(alter + sql.SQL("set schema {}").format(sql.Identifier(load.table.schema)))
+    moved = sql.SQL("alter table {} rename to {}").format(
+        sql.Identifier(load.table.schema, staging.name), sql.Identifier(load.table.name)
+    )
+    session.execute(moved)
+
+
+def _replace(session: Session, load: Load) -> None:
+    if load.partition:
+        column, value = sql.Identifier(load.partition), sql.Literal(load.dataid)
+        statement = sql.SQL("delete from {} where {} = {}")
+        session.execute(statement.format(load.table.identifier, column, value))
+    else:
+        session.execute(sql.SQL("delete from {}").format(load.table.identifier))
+    _insert(session, load, load.table.identifier)
+
+
+def _append(session: Session, load: Load) -> None:
+    _insert(session, load, load.table.identifier)
+
+
+def _merge(session: Session, load: Load) -> None:
+    key = ddl.primary_key(load.table, load.partition)
+    others = [column.name for column in load.table.columns if not column.primary_key]
+    changes = [sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others]
+    action = sql.SQL("do update set ") + sql.SQL(", ").join(changes) if changes else sql.SQL("do nothing")
+    tail = sql.SQL("on conflict ({}) ").format(ddl.names(key)) + action
+    try:
+        with session.transaction():
+            _insert(session, load, load.table.identifier, tail)
+    except pg_errors.CardinalityViolation as error:
+        twice = _find_twice(session, load, key)
+        raise InvalidRows(f"A key comes twice among the new rows: {twice}", twice) from error
+
+
+def _swap(session: Session, load: Load) -> None:
+    if load.partition:
+        raise Conflict(f"{load.table}: strategy swap replaces whole tables; in mode partition use replace.")
+    check_can_swap(session, load.table)
+    twin = make_twin(session, load.table, load.staging.run_id)
+    _insert(session, load, twin)
+    take_place(session, load.table, twin)
+
+
+_LOADS = {"replace": _replace, "append": _append, "merge": _merge, "swap": _swap}
+
+
+# Values stand in these statements as literals: with parameters, a percent sign in a name would be one, too.
+def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> None:
+    columns = ddl.all_columns(load.table, load.partition)
+    values = [_value(column) for column in load.table.columns]
+    if load.partition:
+        values.append(sql.Literal(load.dataid))
+    statement = sql.SQL("insert into {} ({}) select {} from {} where {} = any({}) {} {}").format(
+        into,
+        ddl.names(tuple(column.name for column in columns)),
+        sql.SQL(", ").join(values),
+        load.staging.identifier,
+        sql.Identifier(ATTEMPT),
+        sql.Literal(load.attempts),
+        _order(load.table),
+        tail,
+    )
+    session.execute(statement)
+
+
+def _find_twice(session: Session, load: Load, key: tuple[str, ...]) -> str:
+    statement = sql.SQL("select {0} from {1} where {2} = any({3}) group by {0} having count(*) > 1 limit 1")
+    attempt, attempts = sql.Identifier(ATTEMPT), sql.Literal(load.attempts)
+    found = session.execute(statement.format(ddl.names(key), load.staging.identifier, attempt, attempts))
+    return f"Key ({', '.join(key)})=({', '.join(map(str, found.fetchone() or ()))})"
+
+
+def _value(column: Column) -> sql.Composable:
+    name = sql.Identifier(column.name)
+    return sql.SQL("{}::{}").format(name, type_sql(column)) if is_cast(column) else name
+
+
+def _order(table: Table) -> sql.Composable:
+    """Rows in the key's order: the key's index is then written page by page, not all over the place."""
+    key = ddl.primary_key(table, None)
+    return sql.SQL("order by {}").format(ddl.names(key)) if key else NOTHING

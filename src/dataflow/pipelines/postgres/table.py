@@ -1,0 +1,119 @@
+"""What a target table is made of, and how a run may write to it. No statement is run here."""
+
+from __future__ import annotations
+
+import re
+
+from psycopg import sql
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+
+STRATEGIES = ("replace", "swap", "append", "merge")
+ATTEMPT = "_attempt"
+LONGEST_NAME = 63  # PostgreSQL cuts longer names without a word, and two may become one
+
+_TYPE = re.compile(
+    r"[a-z_][a-z0-9_]*( [a-z_][a-z0-9_]*)*"  # words
+    r"( ?\( ?\d+ ?(, ?-?\d+ ?)?\))?"  # (p, s)
+    r"( with(out)? time zone)?"
+    r"( ?\[ ?\])*",
+    re.IGNORECASE,
+)
+
+
+@record
+class Connection:
+    """A database under the name by which it may be shown; the URL holds the password."""
+
+    name: str
+    url: str
+    _hidden = ("url",)
+
+
+@record
+class Column:
+    """One column of the target, its type as PostgreSQL writes it."""
+
+    name: str
+    sql_type: str
+    not_null: bool = False
+    primary_key: bool = False
+    unique: bool = False
+    comment: str = ""
+
+
+@record
+class Index:
+    """An index that the table shall have; its name is made from table and columns."""
+
+    columns: tuple[str, ...]
+    unique: bool = False
+
+
+@record
+class Table:
+    """The target table as the pipeline declares it."""
+
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    indexes: tuple[Index, ...] = ()
+    comment: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        return sql.Identifier(self.schema, self.name)
+
+
+@record
+class Options:
+    """How rows get into the table, and how long to wait for it."""
+
+    strategy: str = "replace"
+    whole_table: bool = False  # the table holds this one dataid and nothing else
+    partition_column: str = "dataid"  # added to the table in mode partition
+    staging_schema: str = "dataflow_staging"
+    lock_seconds: float = 30
+    copy_tasks: int | None = None  # so many COPYs at once in the whole database; None: no limit
+
+
+def check_table(table: Table, options: Options, partitioned: bool) -> None:
+    """Refuses what cannot be a table: BadInput names the column or option and the reason."""
+    if options.strategy not in STRATEGIES:
+        raise BadInput(f"{table}: no strategy {options.strategy!r}. Take one of {', '.join(STRATEGIES)}.")
+    names = [column.name for column in table.columns]
+    own = [ATTEMPT, options.partition_column] if partitioned else [ATTEMPT]
+    for name in (table.schema, table.name, options.staging_schema, *own, *names):
+        _check_name(table, name)
+    if "%" in table.schema + options.staging_schema:  # the driver would take it for a parameter
+        raise BadInput(f"{table}: a schema's name with a percent sign cannot be used.")
+    if not names or len(set(names)) < len(names):
+        raise BadInput(f"{table}: a table needs columns, each with a name of its own, not {names}.")
+    if taken := set(own) & set(names):
+        raise BadInput(
+            f"{table}: {', '.join(taken)} is a column that DataFlow adds. Name yours otherwise, "
+            "or set partition_column."
+        )
+    for column in table.columns:
+        if not _TYPE.fullmatch(column.sql_type.strip()):
+            raise BadInput(
+                f"{table}: column {column.name} has no type PostgreSQL knows: {column.sql_type!r}."
+            )
+    if unknown := {name for index in table.indexes for name in index.columns} - {*names, *own}:
+        raise BadInput(f"{table}: an index names {', '.join(sorted(unknown))}, which is no column.")
+    if options.strategy == "merge" and not any(column.primary_key for column in table.columns):
+        raise BadInput(f"{table}: strategy merge needs a PRIMARY KEY in the mapping.")
+
+
+def type_sql(column: Column) -> sql.SQL:
+    """The column's type as a statement's part; `check_table` has seen that it is nothing more."""
+    return sql.SQL(column.sql_type.strip())
+
+
+def _check_name(table: Table, name: str) -> None:
+    if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
+        raise BadInput(f"{table}: {name!r} is no name in PostgreSQL: 1 to {LONGEST_NAME} bytes, no NUL.")

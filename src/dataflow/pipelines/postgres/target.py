@@ -1,0 +1,163 @@
+"""PostgreSQL as a pipeline's target: the verbs of `records.Target`, each a transaction or a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.errors import Conflict
+from dataflow.pipelines.postgres.connecting import Session, transaction
+from dataflow.pipelines.postgres.failures import InvalidRows, TargetLocked, TargetUnreachable
+from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
+from dataflow.pipelines.postgres.publishing import Load, publish_rows
+from dataflow.pipelines.postgres.staging import Staging
+from dataflow.pipelines.postgres.table import Connection, Options, Table, check_table
+from dataflow.pipelines.postgres.writer import CopyWriter
+from dataflow.pipelines.records import Destination, Published, Staged
+
+# Those who only read come last: they seldom are who one waits for.
+HOLDERS = """
+    select a.pid, a.usename, a.application_name, a.state, min(l.mode),
+           round(extract(epoch from now() - a.xact_start))
+    from pg_locks l join pg_stat_activity a using (pid)
+    where l.granted and l.pid <> pg_backend_pid() and l.relation = any(%s::text[]::regclass[]::oid[])
+    group by a.pid, a.usename, a.application_name, a.state, a.xact_start
+    order by bool_and(l.mode = 'AccessShareLock'), a.xact_start limit 3
+"""
+SECONDS_FOR_DROP = 2
+
+
+class PostgresTarget:
+    """One dataid's rows on their way into one table."""
+
+    def __init__(
+        self, connection: Connection, table: Table, destination: Destination, options: Options | None = None
+    ) -> None:
+        options = options or Options()
+        partitioned = destination.mode == "partition" and not options.whole_table
+        check_table(table, options, partitioned)
+        self.connection = connection
+        self.table = table
+        self.destination = destination
+        self.options = options
+        # Merged rows belong to the table, whichever dataid brought them.
+        self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
+        self.staging = Staging(options.staging_schema, table, destination)
+        self._ledger = Ledger(table, destination, whole=self.partition is None)
+
+    def begin(self) -> None:
+        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table."""
+        with self._transaction() as session:
+            self._ledger.raise_fence(session)
+            self.staging.create(session, self.table)
+
+    def writer(self) -> CopyWriter:
+        """What the tasks stage with."""
+        options = self.options
+        return CopyWriter(
+            self.connection, self.staging.schema, self.staging.name, self.table.columns, options.copy_tasks
+        )
+
+    def publish(self, accepted: list[Staged]) -> Published:
+        """Gives out what the accepted attempts staged, all of it or nothing, in one transaction.
+
+        Superseded if a newer run or dataid was there, InvalidRows if the rows break a constraint,
+        TargetLocked if somebody held a lock too long. A second call changes nothing.
+        """
+        staged = tuple(each for each in accepted if each.rows)
+        options = self.options
+        load = Load(
+            self.table, self.staging, staged, options.strategy, self.destination.dataid, self.partition
+        )
+        rows = sum(each.rows for each in staged)
+        published = self._give_out(lambda session, entry: publish_rows(session, load, entry), rows)
+        return Published(published.location, published.rows, sum(each.size for each in staged))
+
+    def publish_view(self, select: str) -> Published:
+        """Makes or replaces the plain view of the table's name; several statements are refused."""
+        statement = sql.SQL("create or replace view {} as {}").format(
+            self.table.identifier,
+            sql.SQL(select.strip().rstrip(";")),
+        )
+        return self._give_out(lambda session, _: self._create_view(session, statement), rows=0)
+
+    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
+        """What one of these runs published from the same inputs before it died; waits for one still at it."""
+        with self._transaction() as session:
+            entry = self._ledger.find(session)
+        if entry is None or entry.run_id not in earlier or entry.inputs != self.destination.inputs:
+            return None
+        return Published(self._location(entry.run_id), entry.rows or 0)
+
+    def discard(self) -> None:
+        """Drops this run's staging table and those of this work's earlier runs, which can publish no more.
+
+        A table that a straggling task still writes to is left to the next run.
+        """
+        with self._transaction() as session:
+            entry = self._ledger.find(session)
+            fence = entry.fence if entry else self.destination.run_id
+            dead = self.staging.list_dead(session, fence)
+        for name in {*dead, self.staging.name}:
+            self._drop(sql.Identifier(self.staging.schema, name))
+
+    def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
+        try:
+            with self._transaction() as session:
+                entry = self._ledger.lock(session)
+                if entry.run_id == self.destination.run_id:
+                    return Published(self._location(entry.run_id), entry.rows or 0)
+                act(session, entry)
+                self._ledger.write(session, rows)
+        except InvalidRows as error:
+            raise InvalidRows(f"{self.table} was not published. {error}", error.detail) from error
+        except TargetLocked as error:
+            raise TargetLocked(f"{self.table} was not published: {self._holders()} {error}") from error
+        except TargetUnreachable:
+            # The answer to the commit may be all that was lost.
+            if (published := self.find_published((self.destination.run_id,))) is None:
+                raise
+            return published
+        self._drop(self.staging.identifier)
+        return Published(self._location(self.destination.run_id), rows)
+
+    def _create_view(self, session: Session, statement: sql.Composed) -> None:
+        try:
+            # Asked for binary answers, the driver uses the protocol that takes one statement only.
+            session.execute(statement, binary=True)
+        except (pg_errors.InvalidTableDefinition, pg_errors.WrongObjectType) as error:
+            raise Conflict(
+                f"View {self.table} cannot be replaced: {error.diag.message_primary}. "
+                f"Drop it, then run the same command again: drop view {self.table}"
+            ) from error
+
+    def _drop(self, table: sql.Identifier) -> None:
+        try:
+            with transaction(self.connection, SECONDS_FOR_DROP) as session:
+                session.execute(sql.SQL("drop table if exists {}").format(table))
+        except TargetLocked:
+            pass  # a straggler holds it; its work's next run drops it
+
+    def _holders(self) -> str:
+        names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
+        with self._transaction() as session:
+            found = [
+                name.as_string(session)
+                for name in names
+                if session.execute("select to_regclass(%s)", (name.as_string(session),)).fetchone() != (None,)
+            ]
+            rows = session.execute(HOLDERS, (found,)).fetchall()
+        shown = [
+            f"process {pid} (user {user}, {application or 'unnamed'}, {state}, {mode}, for {seconds} s)"
+            for pid, user, application, state, mode, seconds in rows
+        ]
+        return f"it is held by {', '.join(shown)}." if shown else "whoever held it has let go since."
+
+    def _location(self, run_id: int | None) -> str:
+        return f"postgresql:{self.connection.name}/{self.table}?run={run_id}"
+
+    def _transaction(self) -> AbstractContextManager[Session]:
+        return transaction(self.connection, self.options.lock_seconds)

@@ -1,0 +1,88 @@
+"""What a task stages with: one COPY in one transaction of its own. Runs on Spark's executors; must pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pyarrow as pa
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.model.record import record
+from dataflow.pipelines.postgres.connecting import Session, transaction
+from dataflow.pipelines.postgres.encoding import fit, make_encoder
+from dataflow.pipelines.postgres.failures import Superseded
+from dataflow.pipelines.postgres.staging import attempt_number
+from dataflow.pipelines.postgres.table import Column, Connection
+from dataflow.pipelines.records import Staged
+
+ROWS_AT_ONCE = 20_000  # so much is held as bytes beside the batch it came from
+COPY_SLOTS = 0x64666C6F  # the first key of our advisory locks in the target; nobody else's, we hope
+
+
+@record
+class CopyWriter:
+    """Copies batches into the run's staging table; it counts only if Spark accepts the attempt."""
+
+    connection: Connection
+    schema: str
+    table: str
+    columns: tuple[Column, ...]
+    copy_tasks: int | None = None
+
+    def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
+        """Copies all batches under the attempt's name and commits; Superseded when the staging is gone."""
+        number = attempt_number(attempt)
+        fitted = (fit(piece, self.columns, number) for batch in batches for piece in _pieces(batch))
+        first = next(fitted, None)
+        if first is None:
+            return Staged(attempt, 0, 0)
+        # A slot may take as long as other tasks need.
+        with transaction(self.connection, lock_seconds=24 * 3600) as session:
+            self._take_slot(session, number)
+            try:
+                rows, size = self._copy(session, first, fitted)
+            except pg_errors.UndefinedTable as error:
+                raise Superseded(
+                    f"The staging table {self.schema}.{self.table} is gone: "
+                    "its run has published already, or a newer run has taken over."
+                ) from error
+        return Staged(attempt, rows, size)
+
+    def _take_slot(self, session: Session, number: int) -> None:
+        """Waits until fewer than `copy_tasks` COPYs of any run are under way in this database."""
+        if self.copy_tasks is None:
+            return
+        for slot in range(self.copy_tasks):
+            taken = session.execute("select pg_try_advisory_xact_lock(%s, %s)", (COPY_SLOTS, slot))
+            if taken.fetchone() == (True,):
+                return
+        session.execute("select pg_advisory_xact_lock(%s, %s)", (COPY_SLOTS, number % self.copy_tasks))
+
+    def _copy(
+        self, session: Session, first: pa.RecordBatch, others: Iterator[pa.RecordBatch]
+    ) -> tuple[int, int]:
+        statement = sql.SQL("copy {} ({}) from stdin (format binary)").format(
+            sql.Identifier(self.schema, self.table),
+            sql.SQL(", ").join(sql.Identifier(name) for name in first.schema.names),
+        )
+        encoder = make_encoder(first.schema, self.columns)
+        with session.cursor() as cursor, cursor.copy(statement) as copy:
+            size = _send(copy, encoder.write_header()) + _send(copy, encoder.write_batch(first))
+            rows = first.num_rows
+            for batch in others:
+                size += _send(copy, encoder.write_batch(batch))
+                rows += batch.num_rows
+            size += _send(copy, encoder.finish())
+        return rows, size
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+        yield batch.slice(start, ROWS_AT_ONCE)
+
+
+def _send(copy: psycopg.Copy, data: bytes) -> int:
+    copy.write(data)
+    return len(data)

@@ -1,0 +1,90 @@
+"""The source of one run: its parts, whatever the kind of source, and what is left of them for the next."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from dataflow.pipelines.fetch.files import FileSource
+from dataflow.pipelines.fetch.staging import Staging
+from dataflow.pipelines.shape.shaper import Shaper
+from dataflow.pipelines.sources import Files, Http
+
+if TYPE_CHECKING:
+    from dataflow.client import ClaimedRun
+    from dataflow.pipelines.definitions import DatasetDefinition
+    from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.fetch.source import HttpSource
+    from dataflow.pipelines.intervals import Span
+    from dataflow.pipelines.records import Part
+    from dataflow.pipelines.shape.fields import Field
+
+
+class Reading:
+    """The parts that a run reads; pages of an API go on where an earlier run of the same work ended."""
+
+    def __init__(
+        self,
+        definition: DatasetDefinition,
+        span: Span,
+        claimed: ClaimedRun,
+        facilities: Facilities,
+        stop: threading.Event,
+    ) -> None:
+        source = definition.source
+        self._stop = stop
+        self._folder = facilities.staging_folder(claimed.run, claimed.run_id)
+        self._staging: Staging | None = None
+        self.kind, self.results_key = "page", ""
+        if isinstance(source, Http):
+            self.results_key = source.pages.results
+            self._parts = self._fetch(
+                source.resolve(facilities.environ, claimed.dataid, (span.start, span.end)),
+                claimed,
+                facilities,
+            )
+        elif isinstance(source, Files):
+            files = FileSource(source.path, facilities.config.project_dir, source.format)
+            self.kind = files.kind
+            self._parts = files.fetch(claimed.dataid)
+        else:
+            from dataflow.pipelines.postgres.making import (
+                read_table,  # only those who read one need its driver
+            )
+
+            self.kind = "parquet"
+            self._parts = read_table(source, self._folder, facilities)
+
+    def parts(self) -> Iterator[Part]:
+        """Every part, as soon as it is whole."""
+        return self._parts
+
+    def first_body(self) -> bytes:
+        """The content of the first part; b"" if there is none. It still comes with the others."""
+        first = next(self._parts, None)
+        if first is None:
+            return b""
+        self._parts = chain([first], self._parts)
+        with open(first.path, "rb") as file:
+            return file.read()
+
+    def shaper(self, fields: tuple[Field, ...], uuid_as_bytes: bool) -> Shaper:
+        """What makes batches of the parts."""
+        return Shaper(fields, self.results_key, self.kind, uuid_as_bytes)
+
+    def close(self, reason: str) -> None:
+        """What was fetched is not to be used again: the next run starts with the first page."""
+        if self._staging is not None:
+            self._staging.close(reason)
+
+    def _fetch(self, source: HttpSource, claimed: ClaimedRun, facilities: Facilities) -> Iterator[Part]:
+        self._staging = Staging(self._folder, source.fingerprint)
+        earlier = [
+            facilities.staging_folder(claimed.run, run_id) for run_id in facilities.list_earlier(claimed.run)
+        ]
+        taken = self._staging.continue_from(earlier)
+        if taken:
+            facilities.log(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
+        yield from source.fetch(self._staging, self._stop)

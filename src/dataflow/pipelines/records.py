@@ -1,0 +1,95 @@
+"""What the parts of a pipeline hand to each other; all of it can be pickled and sent to a Spark task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from dataflow.model.record import record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dataflow.pipelines.shape.checks import Check
+
+
+@record
+class Part:
+    """A part file; `path` is absolute, `rows` is what the source gave, or -1 if it was not counted."""
+
+    number: int
+    path: str
+    rows: int
+    size: int
+
+
+@record
+class Destination:
+    """What a run writes: which dataset and chunk, as which run, and what may be replaced."""
+
+    dataset: str
+    dataid: str
+    sort_key: str
+    run_id: int
+    mode: str  # partition or snapshot
+    inputs: str = ""  # the pinned versions it was made from, as text: equal text, equal inputs
+
+
+@record
+class StagedFile:
+    """One data file that a task attempt wrote."""
+
+    path: str  # relative to the run's folder
+    rows: int
+    size: int
+
+
+@record
+class Staged:
+    """What one task attempt has put into staging: it counts only if Spark accepted the attempt."""
+
+    attempt: str  # unique among all attempts of the run
+    rows: int
+    size: int
+    files: tuple[StagedFile, ...] = ()
+
+
+@record
+class Published:
+    """What a target gave out: the place to name in the store, and how much there is."""
+
+    location: str
+    rows: int
+    size: int | None = None
+
+
+class TaskWriter(Protocol):
+    """Writes one task attempt's batches into staging; sent to the executors, so it must pickle."""
+
+    def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
+        """Puts all batches into staging, durably, under the attempt's name; no failed attempt counts."""
+
+
+class Target(Protocol):
+    """Where a pipeline's rows go: stage, check, publish under the fence, recover."""
+
+    wants_uuid_bytes: bool
+    """Whether a uuid comes as its 16 bytes instead of its text."""
+
+    def begin(self) -> None:
+        """Raises the fence: from here on no older run can publish this chunk. Makes room for staging."""
+
+    def writer(self) -> TaskWriter:
+        """What the tasks stage with."""
+
+    def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
+        """How many staged rows a check of uniqueness or by SQL refuses, with a few of them to show."""
+
+    def publish(self, accepted: list[Staged]) -> Published:
+        """Gives out what was accepted, all or nothing; Superseded if a newer run was there."""
+
+    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
+        """What one of these earlier runs of the same work published before it died; None when none did."""
+
+    def discard(self) -> None:
+        """Removes this run's staging, and staging that dead runs left."""

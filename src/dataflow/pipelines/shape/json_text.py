@@ -1,0 +1,93 @@
+"""JSON bytes to Python values and back, quickly or digit for digit.
+
+`parse_quickly` turns fractions into floats; `parse_exactly` keeps every such number's own text as a Number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_BOM = b"\xef\xbb\xbf"
+_INT64_DIGITS = 18  # any number of this many digits fits 64 bits
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:@-]+")
+
+
+class Number(str):
+    """The text of a JSON number that Python's int of 64 bits would not hold exactly."""
+
+    __slots__ = ()
+
+
+class NotJson(ValueError):
+    """The text is no JSON; the message says where."""
+
+
+def parse_quickly(text: bytes) -> Any:
+    """The value, fractions as floats; raises ValueError also for some texts that parse_exactly can read."""
+    return orjson.loads(text.removeprefix(_BOM))
+
+
+def parse_exactly(text: bytes) -> Any:
+    """The value with fractions, exponents and long integers as Number; the last of twin keys counts."""
+    try:
+        return json.loads(
+            text.removeprefix(_BOM).decode(),
+            parse_float=Number,
+            parse_int=_integer,
+            parse_constant=_refuse,
+        )
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise NotJson(f"byte {error.start + 1} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise NotJson(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+
+
+def to_json(value: object) -> bytes:
+    """The value as compact JSON, Numbers in their own digits; raises TypeError for lone surrogates."""
+    return orjson.dumps(value, _fragment, orjson.OPT_PASSTHROUGH_SUBCLASS)
+
+
+def list_json(values: list[Any]) -> list[bytes | None]:
+    """Each value as to_json gives it, None for None."""
+    dumps, option = orjson.dumps, orjson.OPT_PASSTHROUGH_SUBCLASS
+    return [None if value is None else dumps(value, _fragment, option) for value in values]
+
+
+def keeps_digits(text: bytes, key: str) -> bool:
+    """Whether every number under this key anywhere in the JSON text is the same number after a float.
+
+    A decimal of at most 15 digits and no exponent comes back unchanged from double precision and its
+    shortest text. False means not proven, such as when a key may be spelled with escapes.
+    """
+    if not _PLAIN_KEY.fullmatch(key):
+        return False
+    # 15 digits and a point are 16 characters. Without the key's first quote the search is twice as fast;
+    # that a longer key may match too can only make the answer more careful. Arrow's own expressions (RE2)
+    # run several times faster over a page than Python's.
+    long_number = key.replace(".", "[.]") + r'"\s*:\s*-?(?:[0-9.]{17}|[0-9.]*[eE])'
+    page = pa.array([text], pa.binary())
+    return not any(
+        pc.match_substring_regex(page, pattern)[0].as_py() for pattern in (long_number, r"\\u00[2-7]")
+    )
+
+
+def _integer(text: str) -> int | Number:
+    return int(text) if len(text) <= _INT64_DIGITS else Number(text)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise NotJson(f"{text} is not a JSON value")
+
+
+def _fragment(value: object) -> orjson.Fragment:
+    if isinstance(value, Number):
+        return orjson.Fragment(value.encode())
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,208 @@
+"""What checks say of the statistics of staged data: a finding each, with its evidence.
+
+Only statistics are looked at; the checks that need a pass over the data are listed for whoever can make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from dataflow.config.durations import format_seconds
+from dataflow.errors import BadInput
+from dataflow.model.answers import Verdict
+from dataflow.model.record import record, replace
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.shape.checks import Check, not_null, shown_values, unique
+from dataflow.pipelines.shape.fields import Field
+from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
+from dataflow.pipelines.shape.values import Unfit, convert
+
+_NEEDS_PASS = ("unique", "sql")
+_NUMBERS = ("smallint", "integer", "bigint", "numeric", "double precision", "real")
+_TEXTS = ("text", "character varying")
+_TIMES = ("date", "timestamp with time zone", "timestamp without time zone")
+_SUITED = {
+    "between": (*_NUMBERS, *_TEXTS, *_TIMES),
+    "accepted": (*_NUMBERS, *_TEXTS, *_TIMES, "character", "boolean"),
+    "fresh": _TIMES,
+}
+
+
+@record
+class Finding:
+    """What one check says. Only a NO of severity error keeps data from being published."""
+
+    check: str
+    column: str
+    verdict: Verdict
+    evidence: str
+    severity: str = "error"
+
+    @property
+    def refuses(self) -> bool:
+        """Whether this alone keeps the data from being published."""
+        return self.verdict is Verdict.NO and self.severity == "error"
+
+
+def complete_checks(checks: Iterable[Check], fields: Sequence[Field]) -> tuple[Check, ...]:
+    """The declared checks in the types of their columns, after those of the constraints; raises BadInput."""
+    by_name = {field.column: field for field in fields}
+    implied = [not_null(field.column) for field in fields if field.not_null]
+    implied += [unique(field.column) for field in fields if field.primary_key or field.unique]
+    declared = [_in_types(check, by_name) for check in checks]
+    accepted = [check.column for check in declared if check.kind == "accepted"]
+    for column in accepted:
+        if accepted.count(column) > 1:
+            raise BadInput(f"checks: column {quoted(column)} has two lists of accepted values; make it one")
+    return tuple(dict.fromkeys((*implied, *declared)))
+
+
+def wanted_by(checks: Iterable[Check]) -> Wanted:
+    """What the statistics must hold for these completed checks."""
+    known = tuple(checks)
+    bounds = {check.column for check in known if check.kind in ("between", "fresh")}
+    accepted = {check.column: check.values for check in known if check.kind == "accepted"}
+    return Wanted(tuple(sorted(bounds)), tuple(sorted(accepted.items())))
+
+
+def list_unique(checks: Iterable[Check]) -> list[Check]:
+    """The checks of uniqueness; `values` are the columns, for the target's constraint or an extra pass."""
+    return [check for check in checks if check.kind == "unique"]
+
+
+def list_sql(checks: Iterable[Check]) -> list[Check]:
+    """The checks by SQL, whose only value is the condition, to be run over the staged data."""
+    return [check for check in checks if check.kind == "sql"]
+
+
+def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Finding:
+    """The finding of a check that needed a pass, from the number of rows that it refuses."""
+    what = "not unique" if check.kind == "unique" else "false"
+    shown = f", such as {shown_values(samples)}" if samples else ""
+    evidence = f"{bad_rows} rows are {what}{shown}" if bad_rows else "no row is refused"
+    return _finding(check, not bad_rows, evidence)
+
+
+def judge(
+    checks: Iterable[Check], statistics: Statistics, last_rows: int | None, interval_end: datetime | None
+) -> list[Finding]:
+    """A finding for each completed check, except those of list_unique and list_sql."""
+    known = [check for check in checks if check.kind not in _NEEDS_PASS]
+    circumstances = _Circumstances(statistics, last_rows, interval_end)
+    return [_JUDGES[check.kind](check, circumstances) for check in known]
+
+
+@record
+class _Circumstances:
+    statistics: Statistics
+    last_rows: int | None
+    interval_end: datetime | None
+
+    def column(self, check: Check) -> ColumnStatistics:
+        return self.statistics.columns.get(check.column, ColumnStatistics())
+
+
+def _judge_minimum_rows(check: Check, given: _Circumstances) -> Finding:
+    rows, needed = given.statistics.rows, check.values[0]
+    return _finding(check, rows >= needed, f"{rows} rows, at least {needed} are needed")
+
+
+def _judge_at_least(check: Check, given: _Circumstances) -> Finding:
+    rows, share = given.statistics.rows, check.values[0]
+    if given.last_rows is None:
+        return _finding(check, True, f"{rows} rows, no last version to compare with")
+    evidence = f"{rows} rows, the last version has {given.last_rows}; at least {share * 100:f} % are needed"
+    return _finding(check, rows >= given.last_rows * share, evidence)
+
+
+def _judge_not_wholly_null(check: Check, given: _Circumstances) -> Finding:
+    rows, columns = given.statistics.rows, given.statistics.columns
+    empty = [name for name in check.values or columns if rows and columns[name].nulls == rows]
+    evidence = f"all {rows} rows have NULL in {shown_values(empty)}" if empty else "every column has values"
+    return _finding(check, not empty, evidence if rows else "there are no rows")
+
+
+def _judge_not_null(check: Check, given: _Circumstances) -> Finding:
+    nulls = given.column(check).nulls
+    return _finding(check, not nulls, f"{nulls} of {given.statistics.rows} rows have NULL")
+
+
+def _judge_accepted(check: Check, given: _Circumstances) -> Finding:
+    found = given.column(check)
+    shown = f", such as {shown_values(found.samples)}" if found.samples else ""
+    return _finding(check, not found.unaccepted, f"{found.unaccepted} rows have other values{shown}")
+
+
+def _judge_between(check: Check, given: _Circumstances) -> Finding:
+    (low, high), found = check.values, given.column(check)
+    if found.minimum is None:
+        return _finding(check, True, "there are no values")
+    fits = (low is None or found.minimum >= low) and (high is None or found.maximum <= high)
+    return _finding(check, fits, f"values lie from {found.minimum} to {found.maximum}")
+
+
+def _judge_fresh(check: Check, given: _Circumstances) -> Finding:
+    newest = given.column(check).maximum
+    if given.interval_end is None:
+        return Finding(
+            str(check), check.column, Verdict.NOT_CHECKED, "the run has no interval", check.severity
+        )
+    if newest is None:
+        return _finding(check, False, "there are no values")
+    oldest = _moment(given.interval_end) - timedelta(seconds=check.values[0])
+    span = format_seconds(check.values[0])
+    evidence = f"the newest value is {newest}; needed is {oldest} or later ({span} before the interval's end)"
+    return _finding(check, _moment(newest) >= oldest, evidence)
+
+
+def _moment(value: date) -> datetime:
+    """A date counts from its midnight; without a zone it is UTC."""
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _finding(check: Check, fits: bool, evidence: str) -> Finding:
+    return Finding(str(check), check.column, Verdict.YES if fits else Verdict.NO, evidence, check.severity)
+
+
+def _in_types(check: Check, by_name: dict[str, Field]) -> Check:
+    if not isinstance(check, Check):
+        raise BadInput(f"checks: {check!r} is not a check; write one like minimum_rows(100)")
+    named = check.values if check.kind in ("unique", "not_wholly_null") else (check.column,)
+    for name in filter(None, named):
+        if name not in by_name:
+            raise BadInput(f"check {check}: there is no column {quoted(name)}.{did_you_mean(name, by_name)}")
+    if check.kind not in _SUITED:
+        return check
+    kind = by_name[check.column].type
+    if kind.name not in _SUITED[check.kind]:
+        raise BadInput(f"check {check} does not go with a column of type {kind.sql}")
+    if check.kind == "fresh":
+        return check
+    return replace(
+        check, values=tuple(_in_type(check, by_name[check.column], value) for value in check.values)
+    )
+
+
+def _in_type(check: Check, field: Field, value: Any) -> Any:
+    plain = value.isoformat() if isinstance(value, date) else value
+    plain = str(value) if isinstance(value, Decimal | float) else plain
+    try:
+        return convert(field.type, plain)
+    except Unfit as unfit:
+        raise BadInput(f"check {check}: {quoted(str(value))} {unfit}, column {field.type.sql}") from None
+
+
+_JUDGES: dict[str, Callable[[Check, _Circumstances], Finding]] = {
+    "minimum_rows": _judge_minimum_rows,
+    "at_least": _judge_at_least,
+    "not_wholly_null": _judge_not_wholly_null,
+    "not_null": _judge_not_null,
+    "accepted": _judge_accepted,
+    "between": _judge_between,
+    "fresh": _judge_fresh,
+}

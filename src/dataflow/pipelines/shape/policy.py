@@ -1,0 +1,52 @@
+"""What becomes of a run when values do not fit: it fails, or their rows are set aside up to a limit."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+
+
+@record
+class RejectPolicy:
+    """`fail` or `quarantine`; with the latter at most `limit` rows, or that share of all rows if below 1."""
+
+    action: str = "fail"
+    limit: float = 0
+
+
+@record
+class Decision:
+    """Whether the rows that fit may go on without the others, and why."""
+
+    accepted: bool
+    reason: str
+
+
+def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolicy:
+    """A policy from what a pipeline declares; raises BadInput if it makes no sense."""
+    if action == "fail" and limit is None:
+        return RejectPolicy()
+    if action != "quarantine":
+        raise BadInput(f"rejects {action!r} with limit {limit!r}: write 'fail', or 'quarantine' with a limit")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
+        raise BadInput(
+            f"rejects 'quarantine' needs a limit: rows such as 100, or a share such as 0.01, not {limit!r}"
+        )
+    if limit >= 1 and limit != int(limit):
+        raise BadInput(f"rejects limit {limit!r} is neither a number of rows nor a share below 1")
+    return RejectPolicy(action, limit)
+
+
+def decide(policy: RejectPolicy, rejected: int, rows: int) -> Decision:
+    """Whether `rejected` of `rows` rows read may be left out."""
+    if not rejected:
+        return Decision(True, f"all {rows} rows fit")
+    found = f"{rejected} of {rows} rows do not fit"
+    if policy.action == "fail":
+        return Decision(False, f"{found}; mend the source or the mapping, or quarantine them up to a limit")
+    if policy.limit < 1:
+        most = rows * Decimal(str(policy.limit))  # through its text: 0.29 of 100 rows are 29
+        return Decision(rejected <= most, f"{found}; up to {policy.limit * 100:g} % may")
+    return Decision(rejected <= policy.limit, f"{found}; up to {policy.limit:g} may")

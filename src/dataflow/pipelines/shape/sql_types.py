@@ -1,0 +1,248 @@
+"""The PostgreSQL types a column may have, read from a field mapping, and their Arrow and Spark forms.
+
+Only text made here from the parsed record goes into DDL, never the text that was written in the mapping.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.model.wording import did_you_mean, quoted
+
+# Arrow's decimal128 and Spark's decimal both end at 38 digits. A bare `numeric` gets the middle of them:
+# 20 digits before the point and 18 after. A value that does not fit exactly is a reject, never rounded.
+MOST_DIGITS = 38
+BARE_NUMERIC = (38, 18)
+
+_NAMES = {
+    "character varying": "character varying",
+    "varchar": "character varying",
+    "character": "character",
+    "char": "character",
+    "bpchar": "character",
+    "text": "text",
+    "uuid": "uuid",
+    "smallint": "smallint",
+    "int2": "smallint",
+    "integer": "integer",
+    "int": "integer",
+    "int4": "integer",
+    "bigint": "bigint",
+    "int8": "bigint",
+    "numeric": "numeric",
+    "decimal": "numeric",
+    "dec": "numeric",
+    "boolean": "boolean",
+    "bool": "boolean",
+    "date": "date",
+    "timestamp with time zone": "timestamp with time zone",
+    "timestamptz": "timestamp with time zone",
+    "timestamp without time zone": "timestamp without time zone",
+    "timestamp": "timestamp without time zone",
+    "double precision": "double precision",
+    "float8": "double precision",
+    "float": "double precision",
+    "real": "real",
+    "float4": "real",
+    "json": "json",
+    "jsonb": "jsonb",
+}
+_FORMS: dict[str, tuple[pa.DataType, str]] = {
+    "character varying": (pa.string(), "string"),
+    "character": (pa.string(), "string"),
+    "text": (pa.string(), "string"),
+    "uuid": (pa.string(), "string"),
+    "smallint": (pa.int16(), "smallint"),
+    "integer": (pa.int32(), "int"),
+    "bigint": (pa.int64(), "bigint"),
+    "boolean": (pa.bool_(), "boolean"),
+    "date": (pa.date32(), "date"),
+    "timestamp with time zone": (pa.timestamp("us", "UTC"), "timestamp"),
+    "timestamp without time zone": (pa.timestamp("us"), "timestamp_ntz"),
+    "double precision": (pa.float64(), "double"),
+    "real": (pa.float32(), "float"),
+    "json": (pa.string(), "string"),
+    "jsonb": (pa.string(), "string"),
+}
+_TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|([(),\[\]]))")
+_CONSTRAINT_WORDS = {
+    "not", "null", "primary", "unique", "default", "check", "references",
+    "collate", "generated", "constraint", "deferrable", "exclude",
+}  # fmt: skip
+_LONGEST_TEXT = 10_485_760  # PostgreSQL's own limit for character varying(n)
+
+
+@record
+class SqlType:
+    """A PostgreSQL type under its full name; `element` is set for an array, whose name is then `array`."""
+
+    name: str
+    length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    element: SqlType | None = None
+
+    @property
+    def sql(self) -> str:
+        """The type as PostgreSQL itself writes it."""
+        if self.element is not None:
+            return f"{self.element.sql}[]"
+        if self.length is not None:
+            return f"{self.name}({self.length})"
+        return self.name if self.precision is None else f"{self.name}({self.precision},{self.scale})"
+
+    @property
+    def digits(self) -> tuple[int, int]:
+        """Precision and scale of a numeric as batches carry it."""
+        return BARE_NUMERIC if self.precision is None or self.scale is None else (self.precision, self.scale)
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The type of the column in batches for the lake; a uuid is its lower-case text."""
+        return self.arrow_type(uuid_as_bytes=False)
+
+    def arrow_type(self, uuid_as_bytes: bool) -> pa.DataType:
+        """The type of the column in batches; with `uuid_as_bytes` a uuid is 16 bytes, as COPY wants it."""
+        if self.element is not None:
+            return pa.list_(self.element.arrow_type(uuid_as_bytes))
+        if self.name == "numeric":
+            return pa.decimal128(*self.digits)
+        return pa.binary(16) if self.name == "uuid" and uuid_as_bytes else _FORMS[self.name][0]
+
+    @property
+    def spark(self) -> str:
+        """The same type in Spark's DDL; what Spark has no type for (uuid, json) is string."""
+        if self.element is not None:
+            return f"array<{self.element.spark}>"
+        return "decimal({},{})".format(*self.digits) if self.name == "numeric" else _FORMS[self.name][1]
+
+
+@record
+class Definition:
+    """A column's type with the constraints written after it."""
+
+    type: SqlType
+    not_null: bool = False
+    primary_key: bool = False
+    unique: bool = False
+
+
+def parse_definition(text: str) -> Definition:
+    """Reads `character varying(100) PRIMARY KEY` and the like; raises BadInput saying what is supported."""
+    if not isinstance(text, str):
+        raise BadInput(f"SQL type {text!r} is not a text such as 'character varying(100) NOT NULL'")
+    tokens = _tokens(text)
+    end = next((place for place, token in enumerate(tokens) if token in _CONSTRAINT_WORDS), len(tokens))
+    made = Definition(_parse_type(tokens[:end], text), **_parse_constraints(tokens[end:], text))
+    if made.type.name == "json" and (made.primary_key or made.unique):
+        raise BadInput(f"SQL type {quoted(text)}: json values cannot be compared, so no key; use jsonb")
+    return made
+
+
+def parse_sql_type(text: str) -> SqlType:
+    """Reads a type alone, without constraints."""
+    return _parse_type(_tokens(text), text)
+
+
+def _tokens(text: str) -> list[str]:
+    tokens, place = [], 0
+    stripped = text.rstrip()
+    while place < len(stripped):
+        found = _TOKEN.match(stripped, place)
+        if found is None:
+            rest = stripped[place:].strip()
+            raise BadInput(f"SQL type {quoted(text)}: {quoted(rest)} is not part of a type or constraint")
+        tokens.append(found[0].strip().lower())
+        place = found.end()
+    return tokens
+
+
+def _parse_type(tokens: list[str], text: str) -> SqlType:
+    tokens, is_array = _without_array(tokens, text)
+    words = [token for token in tokens if token[0].isalpha() or token[0] == "_"]
+    numbers = _modifiers(tokens, text)
+    name = _NAMES.get(" ".join(words))
+    if name is None:
+        known = did_you_mean(" ".join(words), _NAMES)
+        supported = ", ".join(dict.fromkeys(_NAMES.values()))
+        raise BadInput(f"SQL type {quoted(text)} is not supported.{known} Supported: {supported}, and arrays")
+    made = _with_modifiers(name, words, numbers, text)
+    if not is_array:
+        return made
+    if name in ("json", "jsonb"):
+        raise BadInput(f"SQL type {quoted(text)}: arrays of {name} are not supported; use {name}")
+    return SqlType("array", element=made)
+
+
+def _without_array(tokens: list[str], text: str) -> tuple[list[str], bool]:
+    if tokens and tokens[-1] == "array":
+        return tokens[:-1], True
+    if "[" not in tokens:
+        return tokens, False
+    place = tokens.index("[")
+    # PostgreSQL allows a size between the brackets and ignores it.
+    if tokens[place:] != ["[", "]"] and not re.fullmatch(r"\[ [0-9]+ \]", " ".join(tokens[place:])):
+        raise BadInput(f"SQL type {quoted(text)}: an array has one dimension here, written like text[]")
+    return tokens[:place], True
+
+
+def _modifiers(tokens: list[str], text: str) -> list[int]:
+    """The numbers in the one pair of parentheses there may be, after the first or the last word."""
+    shape = "".join(f" {token}" if token[0] in "(),0123456789" else " w" for token in tokens)
+    found = re.fullmatch(r"(?: w)+(?: \( ([0-9]+)(?: , ([0-9]+))? \)(?: w)*)?", shape)
+    if found is None:
+        raise BadInput(f"SQL type {quoted(text)} cannot be read; write it like numeric(12,2)")
+    return [int(number) for number in found.groups() if number is not None]
+
+
+def _with_modifiers(name: str, words: list[str], numbers: list[int], text: str) -> SqlType:
+    if name in ("character varying", "character"):
+        # Without a length `character` is one character, `bpchar` and `character varying` any number.
+        lengths = numbers or ([1] if words[0] in ("char", "character") and name == "character" else [])
+        if len(lengths) > 1 or not all(0 < number <= _LONGEST_TEXT for number in lengths):
+            raise BadInput(f"SQL type {quoted(text)}: the length is one number from 1 to {_LONGEST_TEXT}")
+        return SqlType(name, length=lengths[0] if lengths else None)
+    if name == "numeric":
+        return _numeric(numbers, text)
+    if words == ["float"] and len(numbers) == 1 and 1 <= numbers[0] <= 53:
+        return SqlType("real" if numbers[0] <= 24 else "double precision")
+    if numbers:
+        raise BadInput(f"SQL type {quoted(text)}: {name} is supported without a number in parentheses only")
+    return SqlType(name)
+
+
+def _numeric(numbers: list[int], text: str) -> SqlType:
+    if not numbers:
+        return SqlType("numeric")
+    precision, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    if not 1 <= precision <= MOST_DIGITS or scale > precision:
+        raise BadInput(f"SQL type {quoted(text)}: numeric(p,s) needs 1 <= p <= {MOST_DIGITS} and s <= p")
+    return SqlType("numeric", precision=precision, scale=scale)
+
+
+def _parse_constraints(words: list[str], text: str) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    place, may_be_null = 0, False
+    while place < len(words):
+        word, following = words[place], words[place + 1 : place + 2]
+        if word == "null":
+            may_be_null, place = True, place + 1
+        elif word == "unique":
+            found["unique"], place = True, place + 1
+        elif word == "not" and following == ["null"]:
+            found["not_null"], place = True, place + 2
+        elif word == "primary" and following == ["key"]:
+            found["primary_key"] = found["not_null"] = True
+            place += 2
+        else:
+            raise BadInput(
+                f"SQL type {quoted(text)}: constraint {quoted(word.upper())} is not supported in a mapping. "
+                "Supported: NOT NULL, NULL, PRIMARY KEY, UNIQUE; declare other conditions in `checks`"
+            )
+    if may_be_null and found.get("not_null"):
+        raise BadInput(f"SQL type {quoted(text)} says both NULL and NOT NULL or PRIMARY KEY")
+    return found

@@ -1,0 +1,151 @@
+"""What is known of a column after all its batches: counted where the batches are made, merged where all meet.
+
+Cheap on purpose: bounds are taken only of columns that a check asks about. No judgement lives here.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dataflow.model.record import record
+
+_SAMPLES = 5
+_SAMPLE_CHARACTERS = 60
+_EXACT: dict[str, Any] = {
+    "decimal": Decimal,
+    "float": float,  # JSON has no text for infinity
+    "timestamp": datetime.fromisoformat,
+    "date": date.fromisoformat,
+}
+
+
+@record
+class Wanted:
+    """What checks ask of the batches: columns whose bounds count, and the accepted values by column."""
+
+    bounds: tuple[str, ...] = ()
+    accepted: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+
+@record
+class ColumnStatistics:
+    """One column: its NULLs, its smallest and largest value, and values not accepted, with samples."""
+
+    nulls: int = 0
+    minimum: Any = None
+    maximum: Any = None
+    unaccepted: int = 0
+    samples: tuple[str, ...] = ()
+
+    def merge(self, other: ColumnStatistics) -> ColumnStatistics:
+        """Both together, in whichever order."""
+        lows = [one for one in (self.minimum, other.minimum) if one is not None]
+        highs = [one for one in (self.maximum, other.maximum) if one is not None]
+        return ColumnStatistics(
+            self.nulls + other.nulls,
+            min(lows, default=None),
+            max(highs, default=None),
+            self.unaccepted + other.unaccepted,
+            tuple(sorted({*self.samples, *other.samples})[:_SAMPLES]),
+        )
+
+
+@record
+class Statistics:
+    """The rows of some batches and what is known of each of their columns."""
+
+    rows: int
+    columns: dict[str, ColumnStatistics]
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, wanted: Wanted) -> Statistics:
+        """The statistics of one batch."""
+        accepted = dict(wanted.accepted)
+        columns = {
+            name: _of_column(batch.column(name), name in wanted.bounds, accepted.get(name))
+            for name in batch.schema.names
+        }
+        return cls(batch.num_rows, columns)
+
+    def merge(self, other: Statistics) -> Statistics:
+        """Both together; statistics of no batch at all change nothing."""
+        names = {**self.columns, **other.columns}
+        nothing = ColumnStatistics()
+        columns = {
+            name: self.columns.get(name, nothing).merge(other.columns.get(name, nothing)) for name in names
+        }
+        return Statistics(self.rows + other.rows, columns)
+
+    def to_json(self) -> str:
+        """A text from which from_json makes an equal record, decimals and timestamps to the last digit."""
+        columns = {
+            name: [
+                one.nulls,
+                _to_plain(one.minimum),
+                _to_plain(one.maximum),
+                one.unaccepted,
+                list(one.samples),
+            ]
+            for name, one in self.columns.items()
+        }
+        return orjson.dumps(
+            {"rows": self.rows, "columns": columns}, option=orjson.OPT_PASSTHROUGH_DATETIME
+        ).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Statistics:
+        """The record of which to_json made the text."""
+        found = orjson.loads(text)
+        columns = {
+            name: ColumnStatistics(nulls, _from_plain(low), _from_plain(high), unaccepted, tuple(samples))
+            for name, (nulls, low, high, unaccepted, samples) in found["columns"].items()
+        }
+        return cls(found["rows"], columns)
+
+
+NOTHING = Statistics(0, {})  # what merging begins with
+
+
+def _of_column(values: pa.Array, with_bounds: bool, accepted: tuple[Any, ...] | None) -> ColumnStatistics:
+    bounds = _bounds(values) if with_bounds else {"min": None, "max": None}
+    unaccepted, samples = _find_unaccepted(values, accepted) if accepted is not None else (0, ())
+    return ColumnStatistics(values.null_count, bounds["min"], bounds["max"], unaccepted, samples)
+
+
+def _bounds(values: pa.Array) -> dict[str, Any]:
+    if pa.types.is_floating(values.type):
+        # Arrow leaves NaN out; to PostgreSQL and Spark it is the largest of all, and no range has it.
+        values = pc.if_else(pc.is_nan(values), pa.scalar(float("inf"), values.type), values)
+    found: dict[str, Any] = pc.min_max(values).as_py()
+    return found
+
+
+def _find_unaccepted(values: pa.Array, accepted: tuple[Any, ...]) -> tuple[int, tuple[str, ...]]:
+    """How many values are not accepted, NULL being no value, and the first few of them in order."""
+    refused = pc.invert(pc.is_in(values, pa.array(accepted, values.type)))
+    found = values.filter(pc.and_(refused, values.is_valid()))
+    texts = {str(one)[:_SAMPLE_CHARACTERS] for one in pc.unique(found).to_pylist()}
+    return len(found), tuple(sorted(texts)[:_SAMPLES])
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
+    if isinstance(value, datetime):
+        return {"timestamp": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    return {"float": repr(value)} if isinstance(value, float) else value
+
+
+def _from_plain(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, text),) = value.items()
+    return _EXACT[kind](text)

@@ -1,0 +1,222 @@
+"""One value of the source to one value of a column, strictly: what does not fit raises Unfit with the reason.
+
+Values are as parse_exactly gives them; a text is taken as PostgreSQL takes the input text of the type.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import date
+from decimal import Context, Decimal, InvalidOperation
+
+from dataflow.pipelines.shape.array_text import parse_array
+from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
+from dataflow.pipelines.shape.sql_types import SqlType
+from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
+
+_SPACES = " \t\n\r\f\v"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_UUID = re.compile(r"(?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}")
+_BITS = {"smallint": 15, "integer": 31, "bigint": 63}
+_LARGEST_REAL = 3.4028235677973366e38  # from here on a float of 32 bits would be infinite
+_WIDE = Context(prec=100)
+_TRUE = ("true", "yes", "on", "1")
+_FALSE = ("false", "no", "off", "0")
+
+
+class Unfit(Exception):
+    """A value that does not fit its column; the text is the reason of the reject."""
+
+
+def convert(kind: SqlType, value: object, *, source_is_text: bool = False) -> object:
+    """The value as Python has it for the column's Arrow type, a uuid as canonical text; None stays None.
+
+    `source_is_text` is for CSV, where a json value comes as its text.
+    """
+    if value is None:
+        return None
+    if kind.element is not None:
+        return [convert(kind.element, element) for element in _elements(value)]
+    if kind.name in ("json", "jsonb"):
+        return _to_json_text(value, source_is_text)
+    if isinstance(value, list | dict):
+        shown = "a list" if isinstance(value, list) else "an object"
+        raise Unfit(f"is {shown}, not {kind.sql}; map a nested field by its path, or use jsonb")
+    if isinstance(value, bytes):
+        raise Unfit(f"is bytes, not {kind.sql}")
+    return _CONVERTERS[kind.name](kind, value)
+
+
+def _to_text(kind: SqlType, value: object) -> str:
+    text = _json_text(value)
+    _check_text(text)
+    if kind.length is None or len(text) <= kind.length:
+        return text
+    if text[kind.length :].strip(" "):
+        raise Unfit(f"has {len(text)} characters, more than {kind.sql} holds")
+    return text[: kind.length]  # PostgreSQL too lets surplus spaces go
+
+
+def _to_integer(kind: SqlType, value: object) -> int:
+    text = _number_text(kind, value)
+    if not _INTEGER.fullmatch(text):
+        raise Unfit(f"is not an {kind.name}" if kind.name == "integer" else f"is not a {kind.name}")
+    limit = 2 ** _BITS[kind.name]
+    # Python refuses to read integers of thousands of digits; none of them is in range.
+    number = int(text) if len(text.lstrip("+-0")) <= 20 else limit
+    if not -limit <= number < limit:
+        raise Unfit(f"is out of range for {kind.name}")
+    return number
+
+
+def _to_numeric(kind: SqlType, value: object) -> Decimal:
+    text = _number_text(kind, value)
+    if not _DECIMAL.fullmatch(text):
+        raise Unfit(f"is not a {kind.name}")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise Unfit("has an impossible exponent") from None
+    precision, scale = kind.digits
+    if not number:
+        return Decimal(0)
+    if number.adjusted() >= precision - scale:
+        raise Unfit(f"has more than {precision - scale} digits before the point, {_holding(kind)}")
+    if _last_place(number) < -scale:
+        raise Unfit(f"has more than {scale} digits after the point, {_holding(kind)}")
+    return number.quantize(Decimal((0, (1,), -scale)), context=_WIDE)
+
+
+def _to_float(kind: SqlType, value: object) -> float:
+    text = _number_text(kind, value)
+    if not _DECIMAL.fullmatch(text):
+        raise Unfit(f"is not a finite {kind.name} number")
+    number = float(text)
+    if math.isinf(number) or (kind.name == "real" and abs(number) >= _LARGEST_REAL):
+        raise Unfit(f"is out of range for {kind.name}")
+    return number
+
+
+def _to_boolean(kind: SqlType, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = _json_text(value).strip(_SPACES).lower()
+    for words, meaning in ((_TRUE, True), (_FALSE, False)):
+        if text and text != "o" and any(word.startswith(text) for word in words):
+            return meaning
+    raise Unfit("is not a boolean")
+
+
+def _to_uuid(kind: SqlType, value: object) -> str:
+    text = value if isinstance(value, str) and not isinstance(value, Number) else ""
+    inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
+    if not _UUID.fullmatch(inner):
+        raise Unfit("is not a uuid")
+    digits = inner.replace("-", "").lower()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _to_time(parse: Callable[[str], date]) -> Callable[[SqlType, object], date]:
+    def to_time(kind: SqlType, value: object) -> date:
+        if not isinstance(value, str) or isinstance(value, Number):
+            raise Unfit(f"is not the text of a {kind.name}")
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise Unfit(str(error)) from None
+
+    return to_time
+
+
+def _to_json_text(value: object, source_is_text: bool) -> str:
+    try:
+        found = parse_exactly(str(value).encode()) if source_is_text else value
+        _check_strings(found)
+        return to_json(found).decode()
+    except (NotJson, UnicodeEncodeError) as error:
+        raise Unfit(f"is not JSON: {error}") from None
+    except (TypeError, RecursionError) as error:
+        raise Unfit(f"cannot be written as JSON: {error}") from None
+
+
+def _check_strings(value: object) -> None:
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Unfit("holds a number that is not finite")
+    elif isinstance(value, list):
+        for element in value:
+            _check_strings(element)
+    elif isinstance(value, dict):
+        for key, element in value.items():
+            _check_text(key)
+            _check_strings(element)
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise Unfit("contains the character NUL, which PostgreSQL does not store")
+    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise Unfit("contains half of a surrogate pair, which is no character")
+
+
+def _elements(value: object) -> list[object]:
+    if isinstance(value, str) and not isinstance(value, Number):
+        try:
+            return list(parse_array(value))
+        except ValueError as error:
+            raise Unfit(str(error)) from None
+    if not isinstance(value, list):
+        raise Unfit("is not a list")
+    if any(isinstance(element, list) for element in value):
+        raise Unfit("is a list of lists; arrays have one dimension here")
+    return value
+
+
+def _number_text(kind: SqlType, value: object) -> str:
+    if isinstance(value, bool):
+        raise Unfit(f"is a boolean, not {kind.sql}")
+    return _json_text(value).strip(_SPACES)
+
+
+def _json_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Unfit("is not a finite number")
+    return str(value)
+
+
+def _last_place(number: Decimal) -> int:
+    """The exponent of the last digit that is not zero. Decimal.normalize would round to its context."""
+    parts = number.as_tuple()
+    zeros = len(parts.digits) - len("".join(map(str, parts.digits)).rstrip("0"))
+    return int(parts.exponent) + zeros
+
+
+def _holding(kind: SqlType) -> str:
+    precision, scale = kind.digits
+    return f"more than {kind.sql} holds" + (
+        "" if kind.precision else f" here ({precision} digits, {scale} after)"
+    )
+
+
+_CONVERTERS: dict[str, Callable[[SqlType, object], object]] = {
+    "character varying": _to_text,
+    "character": _to_text,
+    "text": _to_text,
+    "uuid": _to_uuid,
+    "smallint": _to_integer,
+    "integer": _to_integer,
+    "bigint": _to_integer,
+    "numeric": _to_numeric,
+    "boolean": _to_boolean,
+    "date": _to_time(parse_date),
+    "timestamp with time zone": _to_time(parse_timestamp),
+    "timestamp without time zone": _to_time(parse_local_timestamp),
+    "double precision": _to_float,
+    "real": _to_float,
+}

@@ -1,0 +1,1 @@
+"""All that imports pyspark: the session, and what runs in its tasks."""

@@ -1,0 +1,1 @@
+"""SQL of view pipelines: templates, building, checking and translating; nothing here runs it."""

@@ -1,0 +1,115 @@
+"""What a template may use: Airflow's names and macros for one interval; no rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from dateutil import parser, relativedelta  # type: ignore[import-untyped]
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.model.wording import quoted
+
+FINANCIAL_YEAR = "FINANCIAL_YEAR_FIRST_MONTH_DAY"
+
+
+@record
+class Interval:
+    """What a run covers: from `start` up to, not including, `end`, both aware; `zone` is an IANA name.
+
+    `previous` is the start of the interval before it; None takes one of the same length.
+    """
+
+    start: datetime
+    end: datetime
+    zone: str = "UTC"
+    previous: datetime | None = None
+
+
+def build_context(
+    interval: Interval, params: Mapping[str, object], constants: Mapping[str, object], place: str
+) -> dict[str, Any]:
+    """All names a template may use; BadInput if a parameter would hide one of ours."""
+    context = _name_times(interval) | {"macros": MACROS, **constants}
+    if month_day := constants.get(FINANCIAL_YEAR):
+        context["financial_year_first_date"] = find_financial_year(
+            str(month_day), _local(interval.start, interval)
+        )
+    hidden = sorted(set(params) & (set(context) | {"params"}))
+    if hidden:
+        raise BadInput(
+            f"{place}: params may not be called {quoted(hidden[0])}, a name templates have already"
+        )
+    return context | dict(params) | {"params": dict(params)}
+
+
+def find_financial_year(month_day: str, day: date) -> str:
+    """The first date, as text, of the financial year that `day` is in."""
+    try:
+        month, first = (int(part) for part in month_day.split("-"))
+        year = day.year if (day.month, day.day) >= (month, first) else day.year - 1
+        return date(year, month, first).isoformat()
+    except ValueError as error:
+        raise BadInput(
+            f"{FINANCIAL_YEAR} is {quoted(month_day)}; write it as MM-DD, for example 04-06"
+        ) from error
+
+
+def _name_times(interval: Interval) -> dict[str, Any]:
+    start, end = _local(interval.start, interval), _local(interval.end, interval)
+    previous = _local(interval.previous, interval) if interval.previous else _step_back(start, end)
+    days = {
+        "ds": start,
+        "prev_ds": previous,
+        "next_ds": end,
+        "yesterday_ds": start - timedelta(days=1),
+        "tomorrow_ds": start + timedelta(days=1),
+    }
+    names: dict[str, Any] = {name: f"{day:%Y-%m-%d}" for name, day in days.items()}
+    names |= {f"{name}_nodash": text.replace("-", "") for name, text in names.items()}
+    names |= {"ts": start.isoformat(), "ts_nodash": f"{start:%Y%m%dT%H%M%S}"}
+    names["ts_nodash_with_tz"] = f"{start:%Y%m%dT%H%M%S%z}"
+    names |= dict.fromkeys(("data_interval_start", "execution_date", "logical_date"), start)
+    names |= {"data_interval_end": end, "next_execution_date": end, "prev_execution_date": previous}
+    return names
+
+
+def _local(time: datetime, interval: Interval) -> datetime:
+    return time.astimezone(ZoneInfo(interval.zone))
+
+
+def _step_back(start: datetime, end: datetime) -> datetime:
+    months = (end.year - start.year) * 12 + end.month - start.month
+    if months and (start.day, start.timetz()) == (end.day, end.timetz()):
+        earlier: datetime = start - relativedelta.relativedelta(months=months)
+        return earlier
+    # Wall clock times: a day before the clocks change is still a day.
+    return start - (end.replace(tzinfo=None) - start.replace(tzinfo=None))
+
+
+def _ds_add(ds: str, days: int) -> str:
+    return f"{datetime.strptime(str(ds), '%Y-%m-%d') + timedelta(days=int(days)):%Y-%m-%d}"
+
+
+def _ds_format(ds: str, input_format: str, output_format: str) -> str:
+    return datetime.strptime(str(ds), input_format).strftime(output_format)
+
+
+# Not the modules themselves: from a module a template could walk to os and sys.
+MACROS = SimpleNamespace(
+    datetime=datetime,
+    timedelta=timedelta,
+    ds_add=_ds_add,
+    ds_format=_ds_format,
+    dateutil=SimpleNamespace(
+        parser=SimpleNamespace(parse=parser.parse),
+        relativedelta=SimpleNamespace(
+            relativedelta=relativedelta.relativedelta,
+            **{day: getattr(relativedelta, day) for day in ("MO", "TU", "WE", "TH", "FR", "SA", "SU")},
+        ),
+    ),
+)

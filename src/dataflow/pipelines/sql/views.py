@@ -1,0 +1,156 @@
+"""Builds the one SELECT of a view pipeline from its parts; translates and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.model.wording import quoted
+from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.sql.parsing import DIALECTS, read_statement
+from dataflow.pipelines.sql.templates import Template, render
+
+MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, which could make two of them one
+
+_IN_WHERE = {"expressions", "from_", "where", "order"}
+_IN_JOIN = {"expressions", "from_", "joins"}
+
+
+@record
+class View:
+    """A view pipeline's SQL as its class gives it. Either `query`, or `fields` with what belongs to them.
+
+    `fields` is True for all columns, or a list of (expression, alias) pairs and plain expressions.
+    """
+
+    pipeline: str
+    datasets: tuple[str, ...]
+    fields: Any = True
+    join_clause: str = ""
+    where_clause: str = ""
+    query: str = ""
+    dialect: str = "postgres"
+    params: Any = ()
+
+
+def build_select(view: View, interval: Interval, constants: Mapping[str, object] | None = None) -> str:
+    """The view's SELECT for one interval, templates rendered and each part checked to be what it should be.
+
+    The text is written anew from what was understood, so nothing hides in a comment or a quote.
+    """
+    clauses = {
+        name: render(Template(text, view.pipeline, name), interval, dict(view.params), constants)
+        for name in ("join_clause", "where_clause", "query")
+        if (text := getattr(view, name))
+    }
+    if "query" in clauses:
+        if len(clauses) > 1 or view.fields is not True:
+            raise BadInput(
+                f"{view.pipeline}: query stands beside fields, join_clause or where_clause. Keep one way."
+            )
+        statement = read_statement(clauses["query"], view.dialect, f"{view.pipeline}.query")
+        _check_names(view, statement)
+    else:
+        statement = _assemble(view, clauses)
+    return statement.sql(dialect=DIALECTS[view.dialect], comments=False)
+
+
+def _assemble(view: View, clauses: Mapping[str, str]) -> exp.Select:
+    if not view.datasets:
+        raise BadInput(f"{view.pipeline}: dataset_pipeline is missing, so there is nothing to select from")
+    source = exp.Table(this=exp.to_identifier(view.datasets[0], quoted=True))
+    statement = exp.Select(expressions=_read_fields(view))
+    statement.set("from_", exp.From(this=source))
+    if text := _without_end(clauses.get("join_clause", "")):
+        found = _read_clause(view, "join_clause", text, "", _IN_JOIN)
+        statement.set("joins", found.args["joins"])
+    if text := _without_end(clauses.get("where_clause", "")):
+        found = _read_clause(view, "where_clause", text, " WHERE", _IN_WHERE)
+        statement.set("where", found.args["where"])
+        statement.set("order", found.args.get("order"))
+    return statement
+
+
+def _quoted(view: View) -> str:
+    dialect = DIALECTS[view.dialect]
+    return exp.to_identifier(view.datasets[0], quoted=True).sql(dialect=dialect)
+
+
+def _without_end(text: str) -> str:
+    return text.strip().removesuffix(";").strip()
+
+
+def _read_clause(view: View, attribute: str, text: str, before: str, allowed: set[str]) -> exp.Select:
+    """Reads a clause at its place in a SELECT, and refuses it if more than that place was filled by it."""
+    place = f"{view.pipeline}.{attribute}"
+    found = read_statement(text, view.dialect, place, f"SELECT 1 FROM {_quoted(view)}{before}")
+    extra = [key for key, value in found.args.items() if value and key not in allowed]
+    if not isinstance(found, exp.Select) or extra or len(found.expressions) != 1:
+        what = extra[0].rstrip("_").upper() if isinstance(found, exp.Select) and extra else found.key.upper()
+        wanted = "joins only" if attribute == "join_clause" else "one condition, with ORDER BY at most"
+        raise BadInput(f"{place}: {what} is more than belongs there: {wanted}. For a whole SELECT use query.")
+    if "joins" in allowed and not found.args.get("joins"):
+        raise BadInput(f"{place}: no JOIN found in {quoted(text)}")
+    return found
+
+
+def _read_fields(view: View) -> list[exp.Expr]:
+    if view.fields is True:
+        return [exp.Star()]
+    if not isinstance(view.fields, Sequence) or isinstance(view.fields, str) or not view.fields:
+        raise BadInput(f"{view.pipeline}.fields: write True, or a list of (expression, alias) pairs")
+    fields = [_read_field(view, number, field) for number, field in enumerate(view.fields, 1)]
+    _refuse_doubles(view, [field.output_name for field in fields])
+    return fields
+
+
+def _read_field(view: View, number: int, field: Any) -> exp.Expr:
+    place = f"{view.pipeline}.fields[{number}]"
+    expression, alias = (field, None) if isinstance(field, str) else _read_pair(place, field)
+    found = read_statement(expression, view.dialect, place, "SELECT")
+    extra = [key for key, value in found.args.items() if value and key != "expressions"]
+    if not isinstance(found, exp.Select) or extra or len(found.expressions) != 1:
+        raise BadInput(f"{place}: {quoted(expression)} is not one expression")
+    value: exp.Expr = found.expressions[0]
+    if alias is None:
+        return value
+    if isinstance(value, exp.Alias | exp.Star) or value.is_star:
+        raise BadInput(
+            f"{place}: {quoted(expression)} cannot be called {quoted(alias)}; it has a name or is several"
+        )
+    return exp.Alias(this=value, alias=exp.to_identifier(alias, quoted=True))
+
+
+def _read_pair(place: str, field: Any) -> tuple[str, str]:
+    if not isinstance(field, Sequence) or len(field) != 2 or not all(isinstance(each, str) for each in field):
+        raise BadInput(f"{place}: {quoted(str(field))} is not a pair of texts (expression, alias)")
+    _check_name(place, field[1])
+    return field[0], field[1]
+
+
+def _check_name(place: str, name: str) -> None:
+    if not name or "\0" in name:
+        raise BadInput(f"{place}: alias {quoted(name)} is empty or holds a NUL character")
+    if len(name.encode()) > MAX_NAME_BYTES:
+        raise BadInput(
+            f"{place}: alias {quoted(name)} is longer than the {MAX_NAME_BYTES} bytes PostgreSQL keeps"
+        )
+
+
+def _check_names(view: View, statement: exp.Query) -> None:
+    for name in statement.named_selects:
+        if name != "*":
+            _check_name(f"{view.pipeline}.query", name or "?column?")
+    _refuse_doubles(view, [name for name in statement.named_selects if name not in ("", "*")])
+
+
+def _refuse_doubles(view: View, names: list[str]) -> None:
+    for name in names:
+        if name and names.count(name) > 1:
+            raise BadInput(
+                f"{view.pipeline}: two columns are called {quoted(name)}. Give one of them another alias."
+            )

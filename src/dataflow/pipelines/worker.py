@@ -1,0 +1,130 @@
+"""The worker of pipelines: claims, runs and finishes one interval after the other, as RunJob does."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from dataflow import failpoints
+from dataflow.errors import DataFlowError, LeaseLost
+from dataflow.pipelines.dataset_run import DatasetRun
+from dataflow.pipelines.definitions import DatasetDefinition
+from dataflow.pipelines.registering import call_for
+from dataflow.pipelines.spark.session import explained
+from dataflow.pipelines.view_run import ViewRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dataflow.client import ClaimedRun, Flow
+    from dataflow.pipelines.catalog import Definition
+    from dataflow.pipelines.facilities import Facilities
+
+WATCH_SECONDS = 1.0
+
+
+class PipelineRun(Protocol):
+    """One claimed run of any kind of pipeline."""
+
+    def execute(self) -> None:
+        """Does the work; what it gives out is published by the claim when this returns."""
+
+    def cancel(self) -> None:
+        """Ends the work soon, from another thread."""
+
+    def clean_up(self) -> None:
+        """Removes what is not needed once the run is published."""
+
+
+class Outcome:
+    """What became of the intervals a worker took."""
+
+    def __init__(self) -> None:
+        self.done = self.failed = 0
+        self.error: DataFlowError | None = None
+
+
+class PipelineWorker:
+    """Runs the intervals of one pipeline."""
+
+    def __init__(
+        self, flow: Flow, facilities: Facilities, definition: Definition, say: Callable[[str], None]
+    ) -> None:
+        self._flow = flow
+        self._facilities = facilities
+        self._definition = definition
+        self._say = say
+        self.outcome = Outcome()
+
+    def run(self, drain: bool, dataid: str | None) -> Outcome:
+        """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
+        if dataid is not None:
+            dataid = call_for(self._facilities.store, self._definition.job, dataid)
+        while self._run_one(dataid) and drain:
+            pass
+        return self.outcome
+
+    def _run_one(self, dataid: str | None) -> bool:
+        """Claims and does one interval; False when there was none to do."""
+        job = self._definition.job
+        began_at = time.monotonic()
+        claimed: ClaimedRun | None = None
+        try:
+            with self._flow.claim(job, dataid) as claimed:
+                if claimed is None:
+                    return False
+                failpoints.reach("after_claim")
+                run = self._make_run(claimed)
+                with self._watched(claimed, run), explained(self._facilities.spark_log):
+                    run.execute()
+                failpoints.reach("before_finish")
+            run.clean_up()
+            self.outcome.done += 1
+            seconds = time.monotonic() - began_at
+            self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
+        except LeaseLost as error:
+            self.outcome.error = error
+            self._say(f"{job}: {error}")
+            return False
+        except DataFlowError as error:
+            if claimed is None:
+                raise
+            self._failed(claimed, error)
+        return True
+
+    def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
+        self.outcome.failed += 1
+        self.outcome.error = error
+        self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+        self._say(f"{claimed.run.job} {claimed.dataid}: {error}")
+        self._say(
+            f"log: dataflow logs {claimed.run_id}    why: dataflow why {claimed.run.job} {claimed.dataid}"
+        )
+
+    def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
+        if isinstance(self._definition, DatasetDefinition):
+            return DatasetRun(self._definition, claimed, self._facilities)
+        return ViewRun(self._definition, claimed, self._facilities)
+
+    @contextmanager
+    def _watched(self, claimed: ClaimedRun, run: PipelineRun) -> Iterator[None]:
+        """Ends the run's work once its lease is lost: nothing it does would be accepted any more."""
+        is_over = threading.Event()
+
+        def watch() -> None:
+            while not is_over.wait(WATCH_SECONDS):
+                if claimed.lost:
+                    run.cancel()
+                    return
+
+        watcher = threading.Thread(target=watch, name="watch", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            watcher.join()

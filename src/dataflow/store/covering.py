@@ -1,0 +1,109 @@
+"""Inputs mapped `latest`: which chunk is the newest, and which work of the job it covers.
+
+Work up to `reach` has the input, work after it has not. Both are kept with the job's input and move together.
+"""
+
+from __future__ import annotations
+
+from dataflow.model.coverage import EVERYTHING, NOTHING, Kind, find_dataid_bounds, find_reach
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
+from dataflow.model.records import Pin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataflow.model.records import Plan, PlanInput
+    from dataflow.store.database import Transaction
+    from dataflow.store.publishing import Change, Consumer
+
+    Pair = tuple[str, str]
+
+
+def lock(tx: Transaction, job_id: int) -> None:
+    """Keeps others from moving what a job's inputs cover, and from making work of it."""
+    tx.lock("cover.lock", job_id=job_id)
+
+
+def move_reach(
+    tx: Transaction, consumer: Consumer, dataset_id: int, change: Change
+) -> tuple[list[Pair], list[Pair]]:
+    """Moves on to the chunk that is the newest now; gives the work that is covered by it, or is no longer."""
+    lock(tx, consumer.job_id)
+    where = {"job_id": consumer.job_id, "position": consumer.position}
+    row = tx.find("cover.reach", **where)
+    assert row is not None
+    found, before = row
+    newest: Pair | None = None
+    if any(key == found for _, key in change.lost):
+        newest = _newest_ready(tx, dataset_id, found) or ("", NOTHING)
+    best = max(change.gained, key=lambda pair: pair[1], default=None)
+    if best is not None and best[1] > (newest[1] if newest else found):
+        newest = best
+    if newest is None:
+        return [], []
+    source = Kind(Grain(consumer.source_grain), consumer.source_timezone)
+    job = Kind(Grain(consumer.grain), consumer.timezone)
+    reach = find_reach(newest[0], source, job) if newest[0] else NOTHING
+    tx.run("cover.set_reach", newest=newest[1], reach=reach, **where)
+    return _work_between(tx, consumer, before, reach), _work_between(tx, consumer, reach, before)
+
+
+def measure(tx: Transaction, plan: Plan) -> None:
+    """Finds anew what each input mapped `latest` covers."""
+    job = Kind(Grain(plan.grain), plan.timezone)
+    for source in plan.inputs:
+        if source.mapping != LATEST:
+            continue
+        newest = _newest_ready(tx, source.dataset_id, EVERYTHING)
+        kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
+        tx.run(
+            "cover.set_reach",
+            job_id=plan.job_id,
+            position=source.position,
+            newest=newest[1] if newest else NOTHING,
+            reach=find_reach(newest[0], kind, job) if newest else NOTHING,
+        )
+
+
+def cover(tx: Transaction, job_id: int, pairs: Sequence[Pair]) -> None:
+    """New work, made under the lock, finds its inputs mapped `latest` as they are."""
+    for position, _, reach in tx.rows("cover.reaches", job_id=job_id):
+        covered = [pair for pair in pairs if pair[1] <= reach]
+        if covered:
+            where = {"job_id": job_id, "position": position, "delta": 1}
+            tx.run("publish.count_present", **where, **tx.batch(covered))
+    batch = tx.batch(pairs)
+    tx.run("publish.count_missing", job_id=job_id, **batch)
+    tx.run("publish.arrive", job_id=job_id, **batch)
+
+
+def list_readers(tx: Transaction, job_id: int, dataset_id: int, chunks: Sequence[Pair]) -> list[Pair]:
+    """The work of a job that was done, or tried last, from these chunks."""
+    rows = tx.rows("cover.readers", job_id=job_id, dataset_id=dataset_id, **tx.batch(chunks))
+    return [(dataid, key) for dataid, key in rows]
+
+
+def find_pin(tx: Transaction, plan: Plan, source: PlanInput, dataid: str) -> Pin | None:
+    """The newest ready chunk of an input, if it covers the work."""
+    key = sort_key(dataid, Grain(plan.grain))
+    row = tx.find("cover.pin", job_id=plan.job_id, position=source.position, sort_key=key)
+    if row is None:
+        return None
+    chunk, chunk_id, *rest = row
+    return Pin(source.position, chunk_id, chunk, *rest)
+
+
+def _newest_ready(tx: Transaction, dataset_id: int, before: str) -> Pair | None:
+    row = tx.find("cover.newest_ready", dataset_id=dataset_id, before=before)
+    return None if row is None else (row[0], row[1])
+
+
+def _work_between(tx: Transaction, consumer: Consumer, after: str, until: str) -> list[Pair]:
+    if until <= after:
+        return []
+    first, last = find_dataid_bounds(after, until, Grain(consumer.grain))
+    where = {"first": first, "last": last, "after": after, "until": until}
+    return [(dataid, key) for dataid, key in tx.rows("cover.work_between", job_id=consumer.job_id, **where)]

@@ -1,0 +1,45 @@
+"""Fixtures of all pipeline tests: one local Spark for the whole run, set up as DataFlow sets up its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.pipelines.workshop import Workshop
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A Spark session on two threads of this process's own JVM."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # The processes of its tasks find our modules as this one does.
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def workshop(tmp_path: Path, spark: SparkSession) -> Workshop:
+    """An empty project whose pipelines run on the shared session."""
+    return Workshop(tmp_path, spark)

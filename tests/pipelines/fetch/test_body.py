@@ -1,0 +1,66 @@
+"""Bodies, packed or not, cut into chunks anywhere: what comes out is what was put in, or an error."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from dataflow.pipelines.fetch.body import Damaged, TooLarge, read_body, start_payloads
+from dataflow.pipelines.fetch.hawk import finish_payload, start_payload
+
+LIMIT = 5_000_000
+PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, zlib.compress]
+datas = some.one_of(some.binary(max_size=3000), some.integers(0, 4_300_000).map(bytes))
+
+
+def chunks_of(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+@given(datas, some.integers(1, 100_000), some.sampled_from(PACKERS))
+def test_a_packed_body_is_unpacked_however_it_is_cut(
+    data: bytes, size: int, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = pack(data)
+    body = read_body(chunks_of(packed, size), "gzip", LIMIT, start_payloads("sha256", "a/b", "gzip"))
+    assert body.data == data
+    assert body.sha256 == hashlib.sha256(data).hexdigest()
+    digests = []
+    for each in (data, packed):
+        payload = start_payload("sha256", "a/b")
+        payload.update(each)
+        digests.append(finish_payload(payload))
+    assert body.digests == tuple(digests)
+
+
+def test_a_body_of_several_gzip_members_is_unpacked_whole() -> None:
+    packed = gzip.compress(b"one ") + gzip.compress(b"two")
+    for size in range(1, len(packed) + 1):
+        assert read_body(chunks_of(packed, size), "gzip", LIMIT, ()).data == b"one two"
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_a_body_may_be_as_large_as_its_limit_and_not_a_byte_larger(encoding: str) -> None:
+    for size in (1_000_000, 1_048_575, 1_048_576, 1_048_577, 3_000_000):
+        data = gzip.compress(bytes(size)) if encoding else bytes(size)
+        assert len(read_body([data], encoding, size, ()).data) == size
+        with pytest.raises(TooLarge):
+            read_body([data], encoding, size - 1, ())
+
+
+@given(some.integers(1, 200))
+def test_a_packed_body_that_ends_too_early_is_damaged(missing: int) -> None:
+    packed = gzip.compress(hashlib.sha512(b"x").digest() * 5)
+    with pytest.raises(Damaged):
+        read_body([packed[: max(len(packed) - missing, 1)]], "gzip", LIMIT, ())
+
+
+def test_a_body_that_is_not_packed_as_it_says_is_damaged() -> None:
+    with pytest.raises(Damaged):
+        read_body([b"{}"], "gzip", LIMIT, ())

@@ -1,0 +1,403 @@
+"""What a source can do wrong: what passes is waited for, the rest is told in a sentence, nothing leaks."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.model.record import replace
+from dataflow.pipelines.fetch.authentication import Credentials
+from dataflow.pipelines.fetch.errors import FetchError, Untrusted
+from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
+from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
+from dataflow.pipelines.fetch.source import HttpSource
+from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
+from tests.pipelines.fetch.fetching import (
+    HAWK,
+    QUICK,
+    STYLE_NAMES,
+    STYLES,
+    fetch,
+    ids_in,
+    make_rows,
+    open_staging,
+    source_of,
+)
+
+PASSING = ["429", "500", "503", "break off", "half packed", "not packed", "hang", "trickle"]
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_a_trouble_that_passes_costs_nothing_but_time(tmp_path: Path, fault: str) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(1, fault, times=2)
+        source = source_of(server, limits=replace(QUICK, request_seconds=0.4))
+        assert ids_in(fetch(source, tmp_path)) == list(range(30))
+        assert server.list_asked_pages() == [0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("fault", PASSING)
+@pytest.mark.parametrize(("style", "pagination"), STYLES[1:3], ids=STYLE_NAMES[1:3])
+def test_a_trouble_that_stays_is_told_after_the_last_attempt(
+    tmp_path: Path, fault: str, style: str, pagination: Pagination
+) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(1, fault, times=99)
+        source = source_of(server, style, pagination=pagination, limits=replace(QUICK, request_seconds=0.4))
+        with pytest.raises(FetchError, match=r"gave no page in 3 attempts; the last one: .* run again"):
+            fetch(source, tmp_path)
+    assert len(open_staging(source, tmp_path).entries) == 1
+
+
+@pytest.mark.parametrize("fault", ["hang", "trickle"])
+def test_an_answer_that_never_ends_is_given_up_when_its_time_is_up(tmp_path: Path, fault: str) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(0, fault)
+        source = source_of(server, limits=replace(QUICK, attempts=1, request_seconds=0.5))
+        before = time.monotonic()
+        with pytest.raises(FetchError, match=r"no whole answer within 0.5 s"):
+            fetch(source, tmp_path)
+        assert 0.5 <= time.monotonic() - before < 3
+
+
+def test_nobody_listening_is_told_after_the_last_attempt(tmp_path: Path) -> None:
+    with ApiServer(make_rows(1)) as server:
+        source = source_of(server)
+    with pytest.raises(FetchError, match=r"3 attempts; the last one: no connection"):
+        fetch(source, tmp_path)
+
+
+@pytest.mark.parametrize("fault", ["429 seconds", "429 date"])
+def test_a_server_that_asks_to_wait_is_given_its_time(tmp_path: Path, fault: str) -> None:
+    with ApiServer(make_rows(20), 10) as server:
+        server.clock_offset_seconds = -500
+        server.fail(1, fault)
+        before = time.monotonic()
+        assert ids_in(fetch(source_of(server), tmp_path)) == list(range(20))
+        assert 0.9 <= time.monotonic() - before < 5
+
+
+def test_a_server_that_asks_for_a_day_is_not_waited_for(tmp_path: Path) -> None:
+    with ApiServer(make_rows(20), 10) as server:
+        server.fail(1, "429 tomorrow")
+        with pytest.raises(FetchError, match="asks to wait 86400 s, more than the limit of 300 s"):
+            fetch(source_of(server), tmp_path)
+
+
+def test_retry_after_is_read_in_both_forms() -> None:
+    date = "Wed, 21 Oct 2026 07:28:00 GMT"
+    assert find_retry_after("120", "") == 120
+    assert find_retry_after("Wed, 21 Oct 2026 07:28:30 GMT", date) == 30
+    assert find_retry_after("Wed, 21 Oct 2026 07:27:00 GMT", date) == 0
+    assert find_retry_after("", date) is None
+    assert find_retry_after("soon", date) is None
+
+
+def test_waits_double_and_are_never_quite_the_same() -> None:
+    class Never:
+        def is_set(self) -> bool:
+            return False
+
+    watch = Watch(Limits(first_wait_seconds=1, longest_wait_seconds=20), Never())
+    waits = [[watch.get_retry_wait(attempt, None) for _ in range(200)] for attempt in range(1, 9)]
+    for attempt, drawn in enumerate(waits):
+        longest = min(2**attempt, 20)
+        assert longest / 2 <= min(drawn) < max(drawn) <= longest
+    assert watch.get_retry_wait(1, 15.0) == 15
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("truncated", "is no whole JSON document"),
+        ("html", "answered with HTML, not JSON, though with status 200"),
+        ("no next", "has no 'next': its keys are 'count', 'previous', 'results'"),
+        ("no results", "has no 'results': its keys are 'count', 'next', 'previous'"),
+        ("rows are no list", "has a JSON object under 'results', not a list of rows"),
+        ("next is a number", "has a number under 'next', not a URL"),
+        ("password in next", "carries a user or password"),
+        ("loop", "leads back to .*page=1, which was fetched already"),
+        ("repeat", "is the one before it once more"),
+        ("401", "401 Unauthorized: check the source's credentials"),
+        ("404", "404 Not Found: check the source's URL"),
+        ("410", "410 Gone: check the source's URL and parameters"),
+        ("redirect for ever", "redirects more than 5 times"),
+    ],
+)
+def test_a_page_that_cannot_be_used_is_told_at_once_and_not_staged(
+    tmp_path: Path, fault: str, message: str
+) -> None:
+    with ApiServer(make_rows(50), 10) as server:
+        server.fail(2, fault, times=99)
+        source = source_of(server)
+        with pytest.raises(FetchError, match=message) as told:
+            fetch(source, tmp_path)
+        assert server.list_asked_pages().count(2) == (6 if "redirect" in fault else 1)
+    assert str(told.value).endswith(".")
+    assert "secret" not in str(told.value)
+    staging = open_staging(source, tmp_path)
+    assert (len(staging.entries), staging.complete, staging.closed) == (2, False, "")
+
+
+def test_a_page_that_was_bad_is_asked_for_again_by_the_next_run(tmp_path: Path) -> None:
+    with ApiServer(make_rows(50), 10) as server:
+        source = source_of(server)
+        for run, fault in enumerate(["loop", "truncated", "repeat", "elsewhere"], start=1):
+            server.elsewhere = "http://elsewhere.example"
+            server.fail(2, fault)
+            staging = open_staging(source, tmp_path, run)
+            staging.continue_from([str(tmp_path / str(earlier)) for earlier in range(1, run)])
+            with pytest.raises(FetchError):
+                list(source.fetch(staging))
+        last = open_staging(source, tmp_path, 9)
+        last.continue_from([str(tmp_path / str(earlier)) for earlier in range(1, 5)])
+        assert ids_in(list(source.fetch(last))) == list(range(50))
+        assert server.list_asked_pages() == [0, 1, 2, 2, 2, 2, 2, 3, 4]
+
+
+def test_empty_pages_without_end_are_given_up(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        for page in range(2, 40):
+            server.fail(page, "empty")
+        with pytest.raises(FetchError, match="11 pages without a row came in a row"):
+            fetch(source_of(server), tmp_path)
+
+
+def test_a_few_empty_pages_are_not_the_end(tmp_path: Path) -> None:
+    with ApiServer(make_rows(60), 10) as server:
+        for page in (1, 2, 4):
+            server.fail(page, "empty")
+        parts = fetch(source_of(server, limits=replace(QUICK, empty_pages=2)), tmp_path)
+        assert [part.rows for part in parts] == [10, 0, 0, 10, 0, 10]
+
+
+@pytest.mark.parametrize("pagination", [PageNumber(), PageNumber(total="meta.count")], ids=["", "total"])
+def test_a_source_that_ignores_the_page_number_is_found_out(tmp_path: Path, pagination: PageNumber) -> None:
+    with ApiServer(make_rows(50), 10) as server:
+        server.fail(1, "repeat")
+        with pytest.raises(FetchError, match="ignores the parameter 'page'"):
+            fetch(source_of(server, "pages", pagination=pagination), tmp_path)
+
+
+def test_rows_that_counting_would_skip_are_noticed(tmp_path: Path) -> None:
+    with ApiServer(make_rows(50), 10) as server:
+        server.fail(2, "short")
+        source = source_of(server, "offset", pagination=Offset(limit=10))
+        with pytest.raises(FetchError, match="rows would be lost"):
+            fetch(source, tmp_path)
+    assert "rows would be lost" in open_staging(source, tmp_path).closed
+
+
+def test_a_source_that_gives_fewer_rows_than_asked_for_is_read_whole(tmp_path: Path) -> None:
+    with ApiServer(make_rows(95), 10) as server:
+        parts = fetch(source_of(server, "offset", pagination=Offset(limit=1000)), tmp_path)
+    assert ids_in(parts) == list(range(95))
+
+
+@pytest.mark.parametrize(
+    ("style", "pagination"), [("next", NextLink(total="count")), ("pages", PageNumber(total="meta.count"))]
+)
+def test_fewer_rows_than_announced_are_no_success(tmp_path: Path, style: str, pagination: Pagination) -> None:
+    with ApiServer(make_rows(50), 10) as server:
+        server.fail(2, "short")
+        source = source_of(server, style, pagination=pagination)
+        with pytest.raises(FetchError, match=r"has 50 rows, .* but only 49 came"):
+            fetch(source, tmp_path)
+    staging = open_staging(source, tmp_path)
+    assert staging.closed and not staging.complete
+
+
+def test_a_missing_key_ends_the_pages_only_where_that_was_said(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(1, "no next")
+        parts = fetch(source_of(server, pagination=NextLink(last_page_omits=True)), tmp_path)
+    assert ids_in(parts) == list(range(20))
+
+
+def test_a_404_after_the_last_page_is_explained(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(3, "404")
+        with pytest.raises(FetchError, match="name the key of its row count as `total`"):
+            fetch(source_of(server, "pages", pagination=PageNumber()), tmp_path)
+
+
+def test_requests_that_ran_ahead_past_the_end_do_no_harm(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        for page in range(4, 9):
+            server.fail(page, "500", times=99)
+        parts = fetch(source_of(server, "pages", pagination=PageNumber()), tmp_path)
+    assert ids_in(parts) == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("wrong mac", "the MAC in Server-Authorization is wrong"),
+        ("no mac", "it has no Server-Authorization header"),
+        ("no body hash", "Server-Authorization has no hash of the body"),
+        ("tampered", "the body is not the one that was signed"),
+    ],
+)
+def test_an_answer_that_is_not_the_servers_own_is_refused(tmp_path: Path, fault: str, reason: str) -> None:
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
+        server.fail(1, fault, times=99)
+        source = source_of(server, credentials=HAWK)
+        with pytest.raises(Untrusted, match=reason):
+            fetch(source, tmp_path)
+        assert server.list_asked_pages() == [0, 1]
+    assert len(open_staging(source, tmp_path).entries) == 1
+
+
+def test_a_wrong_hawk_key_is_told_as_such(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "another key")) as server:
+        with pytest.raises(FetchError, match="401 Unauthorized: check the source's credentials"):
+            fetch(source_of(server, credentials=HAWK), tmp_path)
+        assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("ahead", [-7200, 7200])
+def test_a_clock_that_differs_is_learned_once(tmp_path: Path, ahead: int) -> None:
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
+        server.clock_offset_seconds = ahead
+        assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(30))
+        assert server.list_asked_pages() == [0, 0, 1, 2]
+
+
+def test_a_server_that_no_time_suits_is_asked_only_twice(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
+        server.fail(0, "401 never in time", times=99)
+        with pytest.raises(FetchError, match="401 Unauthorized"):
+            fetch(source_of(server, credentials=HAWK), tmp_path)
+        assert len(server.seen) == 2
+
+
+def test_a_time_that_is_not_under_our_key_is_not_believed(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
+        server.fail(0, "401 forged time")
+        with pytest.raises(FetchError, match="401 Unauthorized"):
+            fetch(source_of(server, credentials=HAWK), tmp_path)
+        assert len(server.seen) == 1
+
+
+def test_every_retry_is_signed_anew(tmp_path: Path) -> None:
+    # The server refuses a nonce that it has seen.
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
+        server.fail(1, "500", times=2)
+        assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(30))
+
+
+def test_a_gzip_bomb_stops_at_the_limit(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(1, "bomb")
+        source = source_of(server, limits=replace(QUICK, body_bytes=10_000_000))
+        make_bomb()
+        tracemalloc.start()
+        with pytest.raises(FetchError, match="larger than 10,000,000 bytes unpacked"):
+            fetch(source, tmp_path)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 20_000_000
+    assert len(open_staging(source, tmp_path).entries) == 1
+
+
+def test_a_page_that_is_too_large_unpacked_is_refused_as_well(tmp_path: Path) -> None:
+    with (
+        ApiServer(make_rows(2000), 1000) as server,
+        pytest.raises(FetchError, match="larger than 1,000 bytes"),
+    ):
+        fetch(source_of(server, limits=replace(QUICK, body_bytes=1000)), tmp_path)
+
+
+SECRETS = [
+    HAWK,
+    Credentials("bearer", secret="our-key"),
+    Credentials("basic", "our-id", "our-key"),
+    Credentials("api_key", "X-Api-Key", "our-key"),
+]
+
+
+@pytest.mark.parametrize("fault", ["elsewhere", "redirect elsewhere"])
+@pytest.mark.parametrize("credentials", SECRETS, ids=lambda each: each.kind)
+def test_nothing_is_sent_to_another_origin(tmp_path: Path, credentials: Credentials, fault: str) -> None:
+    hawk = Hawk("our-id", "our-key") if credentials.kind == "hawk" else None
+    with ApiServer(make_rows(50), 10) as other, ApiServer(make_rows(50), 10, hawk) as server:
+        server.elsewhere = other.origin
+        server.fail(2, fault)
+        with pytest.raises(
+            FetchError, match=f"leads to {other.origin}, not to the source's own {server.origin}"
+        ):
+            fetch(source_of(server, credentials=credentials), tmp_path)
+        assert other.seen == []
+
+
+@pytest.mark.parametrize("fault", ["elsewhere", "redirect elsewhere"])
+@pytest.mark.parametrize("credentials", SECRETS, ids=lambda each: each.kind)
+def test_an_origin_allowed_by_name_is_followed_without_credentials(
+    tmp_path: Path, credentials: Credentials, fault: str
+) -> None:
+    hawk = Hawk("our-id", "our-key") if credentials.kind == "hawk" else None
+    with ApiServer(make_rows(50), 10) as other, ApiServer(make_rows(50), 10, hawk) as server:
+        server.elsewhere = other.origin
+        server.fail(2, fault)
+        allowed: dict[str, Any] = {
+            "allowed_origins": (other.origin,),
+            "headers": (("X-Tenant", "our-tenant"),),
+        }
+        if fault == "elsewhere":
+            # From there on the links are the other server's own.
+            parts = fetch(source_of(server, credentials=credentials, **allowed), tmp_path)
+            assert ids_in(parts) == list(range(50))
+        else:
+            with pytest.raises(FetchError, match="leads to"):
+                fetch(
+                    source_of(server, credentials=credentials, **allowed | {"allowed_origins": ()}), tmp_path
+                )
+            assert ids_in(fetch(source_of(server, credentials=credentials, **allowed), tmp_path, 2)) == list(
+                range(50)
+            )
+        assert all("our-" not in str(seen.headers) for seen in other.seen)
+
+
+def test_the_same_host_on_another_port_or_scheme_is_another_origin(tmp_path: Path) -> None:
+    with ApiServer(make_rows(50), 10) as server:
+        for elsewhere in (server.origin.replace("http", "https"), "http://127.0.0.1:1", "http://localhost"):
+            server.elsewhere = elsewhere
+            server.fail(0, "elsewhere")
+            with pytest.raises(FetchError, match="not followed"):
+                fetch(source_of(server), tmp_path / elsewhere.replace("/", ""))
+
+
+def test_a_redirect_on_the_same_origin_is_followed_and_signed_anew(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
+        server.fail(1, "redirect")
+        assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(30))
+        assert server.seen[2].target == "/next?page=1&again=1"
+
+
+def test_no_message_shows_a_secret_of_the_query(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(0, "404")
+        source = HttpSource(f"{server.origin}/next?api_key=hunter2&page=0", limits=QUICK)
+        with pytest.raises(FetchError, match="page=0 answered 404") as told:
+            fetch(source, tmp_path)
+    assert "hunter2" not in str(told.value)
+
+
+def test_a_cursor_must_be_a_text_or_a_number(tmp_path: Path) -> None:
+    with (
+        ApiServer(make_rows(30), 10) as server,
+        pytest.raises(FetchError, match="has a list under 'results', not a cursor"),
+    ):
+        fetch(source_of(server, "cursor", pagination=Cursor(next="results")), tmp_path)
+
+
+def test_a_key_inside_something_that_is_no_object_is_missing(tmp_path: Path) -> None:
+    with (
+        ApiServer(make_rows(30), 10) as server,
+        pytest.raises(FetchError, match=r"has no 'results.next': there is a list"),
+    ):
+        fetch(source_of(server, pagination=NextLink(next="results.next")), tmp_path)

@@ -1,0 +1,71 @@
+"""Files as a source: found by path or glob, taken as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.pipelines.fetch.files import FileSource
+
+
+def test_files_come_sorted_and_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("b-2026-08-20.csv", "a-2026-08-20.csv", "c-2026-08-21.csv"):
+        (tmp_path / "in" / name).write_text(name)
+    parts = list(FileSource("in/*-{dataid}.csv", str(tmp_path)).fetch("2026-08-20"))
+    assert [part.path for part in parts] == [
+        str(tmp_path / "in" / f"{letter}-2026-08-20.csv") for letter in "ab"
+    ]
+    assert [(part.number, part.rows, part.size) for part in parts] == [(1, -1, 16), (2, -1, 16)]
+
+
+def test_an_absolute_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "orders.parquet"
+    path.write_bytes(b"PAR1")
+    assert [part.path for part in FileSource(str(path), "/elsewhere").fetch("x")] == [str(path)]
+
+
+def test_no_file_is_an_error_and_not_an_empty_chunk(tmp_path: Path) -> None:
+    with pytest.raises(FetchError, match=r"No file matches .*orders-2026-08-20.csv"):
+        list(FileSource("orders-{dataid}.csv", str(tmp_path)).fetch("2026-08-20"))
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "orders.csv").mkdir()
+    with pytest.raises(FetchError):
+        list(FileSource("*.csv", str(tmp_path)).fetch("x"))
+
+
+@pytest.mark.parametrize("dataid", ["../secret", "..", "a/b"])
+def test_a_dataid_does_not_lead_out_of_its_path(tmp_path: Path, dataid: str) -> None:
+    with pytest.raises(BadInput, match="cannot stand in a file source's path"):
+        list(FileSource("in/{dataid}/a.csv", str(tmp_path)).fetch(dataid))
+
+
+def test_a_dataid_is_no_pattern(tmp_path: Path) -> None:
+    (tmp_path / "orders-1.csv").write_text("1")
+    with pytest.raises(FetchError):
+        list(FileSource("orders-{dataid}.csv", str(tmp_path)).fetch("*"))
+
+
+@pytest.mark.parametrize(
+    ("path", "declared", "kind"),
+    [
+        ("a.jsonl", "", "jsonl"),
+        ("a.NDJSON", "", "jsonl"),
+        ("a.csv", "", "csv"),
+        ("a.parquet", "", "parquet"),
+        ("a.txt", "csv", "csv"),
+    ],
+)
+def test_the_format_is_told_by_the_ending_or_declared(path: str, declared: str, kind: str) -> None:
+    assert FileSource(path, "/", declared).kind == kind
+
+
+@pytest.mark.parametrize(("path", "declared"), [("a.txt", ""), ("a.csv", "xml")])
+def test_an_unknown_format_is_refused(path: str, declared: str) -> None:
+    with pytest.raises(BadInput, match="set the source's format to jsonl, csv or parquet"):
+        _ = FileSource(path, "/", declared).kind

@@ -1,0 +1,208 @@
+"""Staging: whole parts only, a manifest that survives being torn anywhere, what a later run takes over."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+import shutil
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.pipelines.fetch.manifest import read_manifest
+from dataflow.pipelines.fetch.staging import Staging
+
+
+def open_run(folder: Path, run: int, fingerprint: str = "source") -> Staging:
+    return Staging(str(folder / str(run)), fingerprint)
+
+
+def add(staging: Staging, count: int) -> None:
+    for _ in range(count):
+        number = len(staging.entries) + 1
+        body = b"x" * number
+        staging.add(body, hashlib.sha256(body).hexdigest(), number, f"http://api.example/?page={number + 1}")
+
+
+def folders(folder: Path, *runs: int) -> list[str]:
+    return [str(folder / str(run)) for run in runs]
+
+
+def test_a_part_is_there_whole_before_the_manifest_names_it(tmp_path: Path) -> None:
+    staging = open_run(tmp_path, 1)
+    part = staging.add(b"abc", "hash", 7, None)
+    assert Path(part.path).read_bytes() == b"abc"
+    assert os.path.isabs(part.path)
+    assert (part.number, part.rows, part.size) == (1, 7, 3)
+    assert sorted(os.listdir(staging.folder)) == ["manifest.jsonl", "part-00000001.json"]
+
+
+def test_a_disk_that_takes_no_more_is_told_and_what_is_there_stays(tmp_path: Path) -> None:
+    staging = open_run(tmp_path, 1)
+    add(staging, 2)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(FetchError, match="Page 3 cannot be written to the staging folder"):
+            staging.add(bytes(200_000), "hash", 1, None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert len(open_run(tmp_path, 1).entries) == 2
+
+
+def test_a_folder_is_taken_up_as_it_was_left(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 3)
+    again = open_run(tmp_path, 1)
+    assert [part.size for part in again.list_parts()] == [1, 2, 3]
+    assert again.entries[-1].next == "http://api.example/?page=4"
+    again.finish()
+    assert open_run(tmp_path, 1).complete
+
+
+def test_the_manifest_is_for_its_owner_alone_since_links_may_hold_secrets(tmp_path: Path) -> None:
+    staging = open_run(tmp_path, 1)
+    assert stat.S_IMODE(os.stat(os.path.join(staging.folder, "manifest.jsonl")).st_mode) == 0o600
+
+
+@given(some.data())
+def test_a_manifest_torn_at_any_byte_keeps_its_whole_lines_and_can_go_on(
+    tmp_path_factory: pytest.TempPathFactory, data: some.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("torn")
+    add(open_run(folder, 1), 3)
+    manifest = folder / "1" / "manifest.jsonl"
+    text = manifest.read_bytes()
+    cut = data.draw(some.integers(0, len(text)))
+    manifest.write_bytes(text[:cut] + data.draw(some.sampled_from([b"", b"\0" * 5])))
+    whole = max(text[:cut].count(b"\n") - 1, 0)
+    staging = open_run(folder, 1)
+    assert len(staging.entries) == whole
+    add(staging, 2)
+    assert [entry.size for entry in open_run(folder, 1).entries] == list(range(1, whole + 3))
+
+
+def test_a_folder_of_another_source_is_refused(tmp_path: Path) -> None:
+    open_run(tmp_path, 1, "one")
+    with pytest.raises(BadInput, match="is of another source"):
+        open_run(tmp_path, 1, "other")
+
+
+def test_a_new_run_goes_on_from_the_run_that_came_furthest(tmp_path: Path) -> None:
+    for run, count in ((1, 2), (2, 5), (3, 4)):
+        add(open_run(tmp_path, run), count)
+    staging = open_run(tmp_path, 4)
+    assert staging.continue_from(folders(tmp_path, 1, 2, 3, 99)) == 5
+    assert staging.entries[-1].next == "http://api.example/?page=6"
+    assert [part.path for part in staging.list_parts()] == [
+        str(tmp_path / "2" / f"part-{number:08d}.json") for number in range(1, 6)
+    ]
+    add(staging, 1)
+    assert staging.list_parts()[-1].path == str(tmp_path / "4" / "part-00000006.json")
+
+
+def test_a_run_can_go_on_from_a_run_that_went_on_from_another(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 2)
+    second = open_run(tmp_path, 2)
+    second.continue_from(folders(tmp_path, 1))
+    add(second, 2)
+    third = open_run(tmp_path, 3)
+    assert third.continue_from(folders(tmp_path, 1, 2)) == 4
+    assert [os.path.basename(os.path.dirname(part.path)) for part in third.list_parts()] == [
+        "1",
+        "1",
+        "2",
+        "2",
+    ]
+    assert open_run(tmp_path, 3).list_parts() == third.list_parts()
+
+
+def test_a_complete_run_is_taken_over_whole(tmp_path: Path) -> None:
+    first = open_run(tmp_path, 1)
+    add(first, 2)
+    first.finish()
+    add(open_run(tmp_path, 2), 3)
+    staging = open_run(tmp_path, 3)
+    assert staging.continue_from(folders(tmp_path, 1, 2)) == 2
+    assert staging.complete
+
+
+def test_a_closed_run_is_not_continued(tmp_path: Path) -> None:
+    first = open_run(tmp_path, 1)
+    add(first, 3)
+    first.finish()
+    first.close("data was INVALID")
+    assert open_run(tmp_path, 1).closed == "data was INVALID"
+    assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1)) == 0
+
+
+def test_a_closed_run_without_parts_does_not_make_the_next_one_complete(tmp_path: Path) -> None:
+    first = open_run(tmp_path, 1)
+    first.finish()
+    first.close("too few rows")
+    staging = open_run(tmp_path, 2)
+    staging.continue_from(folders(tmp_path, 1))
+    assert not staging.complete
+
+
+def test_a_closed_run_closes_the_runs_that_it_continued(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 3)
+    second = open_run(tmp_path, 2)
+    second.continue_from(folders(tmp_path, 1))
+    second.close("data was INVALID")
+    add(open_run(tmp_path, 3), 1)
+    assert open_run(tmp_path, 4).continue_from(folders(tmp_path, 1, 2, 3)) == 1
+
+
+def test_a_run_of_another_source_is_not_continued(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1, "one"), 3)
+    assert open_run(tmp_path, 2, "other").continue_from(folders(tmp_path, 1)) == 0
+
+
+@pytest.mark.parametrize("harm", ["lost", "short"])
+def test_parts_that_are_no_longer_whole_are_fetched_again(tmp_path: Path, harm: str) -> None:
+    first = open_run(tmp_path, 1)
+    add(first, 5)
+    first.finish()
+    third = Path(first.list_parts()[2].path)
+    third.unlink() if harm == "lost" else third.write_bytes(b"")
+    staging = open_run(tmp_path, 2)
+    assert staging.continue_from(folders(tmp_path, 1)) == 2
+    assert not staging.complete
+
+
+def test_a_paused_run_that_goes_on_does_no_harm(tmp_path: Path) -> None:
+    paused = open_run(tmp_path, 1)
+    add(paused, 3)
+    staging = open_run(tmp_path, 2)
+    staging.continue_from(folders(tmp_path, 1))
+    before = {part.path: Path(part.path).read_bytes() for part in staging.list_parts()}
+    add(paused, 4)
+    paused.finish()
+    paused.close("superseded")
+    add(staging, 1)
+    assert {path: Path(path).read_bytes() for path in before} == before
+    assert len(open_run(tmp_path, 2).entries) == 4
+    assert not open_run(tmp_path, 2).closed
+
+
+def test_a_run_that_has_parts_takes_no_others(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 3)
+    staging = open_run(tmp_path, 2)
+    add(staging, 1)
+    assert staging.continue_from(folders(tmp_path, 1)) == 0
+    assert len(staging.entries) == 1
+
+
+def test_a_folder_that_is_gone_is_no_earlier_run(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 3)
+    shutil.rmtree(tmp_path / "1")
+    assert read_manifest(str(tmp_path / "1")) is None
+    assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1)) == 0

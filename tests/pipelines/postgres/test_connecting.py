@@ -1,0 +1,44 @@
+"""What a connection that does not come about is told as: one sentence, and no password."""
+
+from __future__ import annotations
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from dataflow.errors import ConfigError, DataFlowError
+from dataflow.model.record import replace
+from dataflow.pipelines.postgres.failures import TargetDenied, TargetError, TargetUnreachable
+from tests.pipelines.postgres.orders import ORDERS, make_target
+from tests.postgres import find_free_port
+
+PASSWORD = "hunter2hunter2"
+
+
+def fail(url: str, **options: object) -> DataFlowError:
+    with pytest.raises(DataFlowError) as raised:
+        make_target(url, **options).begin()  # type: ignore[arg-type]
+    assert PASSWORD not in str(raised.value) and "\n" not in str(raised.value)
+    return raised.value
+
+
+def test_a_wrong_password_is_told_as_such(postgres_url: str) -> None:
+    error = fail(make_conninfo(postgres_url, password=PASSWORD))
+    assert isinstance(error, TargetDenied)
+    assert "Connection warehouse was refused: password authentication failed" in str(error)
+
+
+def test_a_server_that_is_not_there_is_told_as_such() -> None:
+    error = fail(f"postgresql://me:{PASSWORD}@127.0.0.1:{find_free_port()}/db")
+    assert isinstance(error, TargetUnreachable)
+    assert "Connection warehouse gives no answer" in str(error)
+
+
+@pytest.mark.parametrize("url", [f"postgresql://me:{PASSWORD}@[::1/db", f"nonsense {PASSWORD}"])
+def test_a_url_that_cannot_be_read_is_not_shown(url: str) -> None:
+    assert isinstance(fail(url), ConfigError)
+
+
+def test_a_schema_that_is_not_there_is_named(postgres_url: str) -> None:
+    error = fail(postgres_url, table=replace(ORDERS, schema="nowhere"))
+    assert isinstance(error, TargetError)
+    assert 'schema "nowhere" does not exist. Create it' in str(error)

@@ -1,0 +1,393 @@
+"""What publishing does to the table, and what its readers see of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from decimal import Decimal
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from dataflow.errors import BadInput, Conflict
+from dataflow.model.record import replace
+from dataflow.pipelines.postgres.failures import InvalidRows, Superseded, TargetError, TargetLocked
+from dataflow.pipelines.postgres.table import Column, Index
+from dataflow.pipelines.records import Published, Staged
+from tests.pipelines.postgres.orders import (
+    COLUMNS,
+    ORDERS,
+    list_staging,
+    load,
+    make_rows,
+    make_target,
+    query,
+    read_orders,
+    stage,
+    wait_for_waiting,
+)
+
+STRATEGIES = ("replace", "swap")
+
+
+def test_the_first_load_makes_the_table_with_its_constraints(postgres_url: str) -> None:
+    published = load(make_target(postgres_url), [(2, "b", Decimal("1.50")), (1, "a", None)])
+    assert published.location == "postgresql:warehouse/public.orders?run=1"
+    assert published.rows == 2
+    assert query(postgres_url, "select * from orders order by id") == [
+        (1, "a", None),
+        (2, "b", Decimal("1.50")),
+    ]
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        query(postgres_url, "insert into orders values (1, 'again', null)")
+    with pytest.raises(psycopg.errors.NotNullViolation):
+        query(postgres_url, "insert into orders values (3, null, null)")
+    assert query(postgres_url, "select relpersistence from pg_class where relname = 'orders'") == [("p",)]
+    assert list_staging(postgres_url) == []
+
+
+def test_a_table_made_in_a_schema_with_default_grants_has_them(postgres_url: str) -> None:
+    query(postgres_url, "alter default privileges in schema public grant select on tables to pg_monitor")
+    load(make_target(postgres_url), make_rows(3))
+    assert query(postgres_url, "select has_table_privilege('pg_monitor', 'orders', 'select')") == [(True,)]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_later_load_replaces_all_rows(postgres_url: str, strategy: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    load(make_target(postgres_url, 2, strategy=strategy), make_rows(2, "new", first=1))
+    assert read_orders(postgres_url) == [(1, "new"), (2, "new")]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["first load", "later load"])
+def test_rows_of_attempts_that_were_not_accepted_are_never_published(postgres_url: str, later: bool) -> None:
+    if later:
+        load(make_target(postgres_url, 1), make_rows(1, "old"))
+    target = make_target(postgres_url, 2)
+    target.begin()
+    stage(target, make_rows(3, "lost"), "1.0")
+    accepted = [stage(target, make_rows(2), "1.1"), stage(target, make_rows(2, first=2), "2.0")]
+    target.publish(accepted)
+    assert read_orders(postgres_url) == [(number, "x") for number in range(4)]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["first load", "later load"])
+def test_nothing_is_published_when_staged_rows_are_missing(postgres_url: str, later: bool) -> None:
+    if later:
+        load(make_target(postgres_url, 1), make_rows(1, "old"))
+    target = make_target(postgres_url, 2)
+    target.begin()
+    staged = stage(target, make_rows(3))
+    with pytest.raises(TargetError, match=r"staged 4 rows, but .* has 3"):
+        target.publish([replace(staged, rows=4)])
+    with pytest.raises(TargetError, match=r"staged 3 rows, but .* has 0"):
+        target.publish([staged, Staged("2.0", 3, 9)])
+    assert query(postgres_url, "select to_regclass('orders') is not null") == [(later,)]
+
+
+def test_publishing_nothing_empties_the_table(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3))
+    target = make_target(postgres_url, 2)
+    target.begin()
+    empty = target.writer().write(iter([]), "1.0")
+    assert target.publish([empty]).rows == 0
+    assert read_orders(postgres_url) == []
+
+
+def test_of_two_runs_the_older_is_refused(postgres_url: str) -> None:
+    older, newer = make_target(postgres_url, 1), make_target(postgres_url, 2)
+    older.begin()
+    staged = stage(older, make_rows(3, "older"))
+    newer.begin()
+    with pytest.raises(Superseded, match="newer run 2"):
+        older.publish([staged])
+    newer.publish([stage(newer, make_rows(2, "newer"))])
+    with pytest.raises(Superseded, match="newer run 2"):
+        older.publish([staged])
+    with pytest.raises(Superseded, match="newer run 2"):
+        older.begin()
+    assert read_orders(postgres_url) == [(0, "newer"), (1, "newer")]
+
+
+def test_in_mode_snapshot_an_older_dataid_never_replaces_a_newer_one(postgres_url: str) -> None:
+    older = make_target(postgres_url, 3, "2024-01-01")
+    older.begin()
+    staged = stage(older, make_rows(1, "older"))
+    load(make_target(postgres_url, 2, "2024-01-02"), make_rows(1, "newer"))
+    with pytest.raises(Superseded, match=r"holds dataid 2024-01-02"):
+        older.publish([staged])
+    with pytest.raises(Superseded, match=r"holds dataid 2024-01-02"):
+        make_target(postgres_url, 4, "2023-12-31").begin()
+    load(make_target(postgres_url, 5, "2024-01-03"), make_rows(1, "newest"))
+    assert read_orders(postgres_url) == [(0, "newest")]
+
+
+@pytest.mark.parametrize("key", [COLUMNS, tuple(Column(c.name, c.sql_type) for c in COLUMNS)])
+def test_in_mode_partition_only_that_dataids_rows_are_replaced(
+    postgres_url: str, key: tuple[Column, ...]
+) -> None:
+    table = replace(ORDERS, columns=key)
+    for run_id, dataid, name in ((1, "d1", "a"), (2, "d2", "b"), (3, "d1", "c")):
+        load(make_target(postgres_url, run_id, dataid, mode="partition", table=table), make_rows(2, name))
+    found = query(postgres_url, "select dataid, id, name from orders order by 1, 2")
+    assert found == [("d1", 0, "c"), ("d1", 1, "c"), ("d2", 0, "b"), ("d2", 1, "b")]
+    indexes = query(postgres_url, "select indexdef from pg_indexes where tablename = 'orders'")
+    assert len(indexes) == 1 and "(dataid" in indexes[0][0]
+
+
+def test_two_dataids_may_make_the_table_at_the_same_time(postgres_url: str) -> None:
+    # Each halts where it writes the table's comment: the table is made, and not yet committed.
+    query(
+        postgres_url,
+        """create function halt() returns event_trigger language plpgsql as
+               $$ begin perform pg_advisory_xact_lock(4711); end $$;
+           create event trigger halt on ddl_command_end when tag in ('COMMENT') execute function halt()""",
+    )
+    table = replace(ORDERS, comment="all of them")
+    targets = [make_target(postgres_url, run, f"d{run}", mode="partition", table=table) for run in (1, 2)]
+    threads = [threading.Thread(target=load, args=(target, make_rows(50))) for target in targets]
+    with psycopg.connect(postgres_url, autocommit=True) as halting:
+        halting.execute("select pg_advisory_lock(4711)")
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            wait_for_waiting(postgres_url, number)
+    for thread in threads:
+        thread.join()
+    counts = query(postgres_url, "select dataid, count(*) from orders group by 1 order by 1")
+    assert counts == [("d1", 50), ("d2", 50)]
+
+
+def test_what_a_straggler_commits_while_a_first_load_is_published_is_not_in_it(postgres_url: str) -> None:
+    target = make_target(postgres_url)
+    target.begin()
+    staged = stage(target, make_rows(3))
+    publishing = threading.Thread(target=target.publish, args=([staged],))
+    with psycopg.connect(postgres_url) as straggler:
+        straggler.execute(f"insert into {target.staging} values (9, 'straggler', null, 0)")
+        publishing.start()
+        wait_for_waiting(postgres_url, 1)
+    publishing.join()
+    assert read_orders(postgres_url) == [(number, "x") for number in range(3)]
+
+
+def test_a_table_of_one_dataid_has_no_column_for_it(postgres_url: str) -> None:
+    target = make_target(postgres_url, mode="partition", whole_table=True)
+    load(target, make_rows(2))
+    load(make_target(postgres_url, 2, mode="partition", whole_table=True), make_rows(1))
+    assert query(postgres_url, "select * from orders") == [(0, "x", None)]
+
+
+def test_append_adds_rows_and_never_the_same_dataid_twice(postgres_url: str) -> None:
+    for run_id, dataid in ((1, "d1"), (2, "d2")):
+        load(make_target(postgres_url, run_id, dataid, mode="partition", strategy="append"), make_rows(2))
+    with pytest.raises(Conflict, match=r"appended to public\.orders by run 1 already"):
+        load(make_target(postgres_url, 3, "d1", mode="partition", strategy="append"), make_rows(2))
+    assert query(postgres_url, "select count(*) from orders") == [(4,)]
+
+
+def test_merge_changes_known_keys_and_adds_the_others(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1, "d1", mode="partition", strategy="merge"), make_rows(3, "old"))
+    load(make_target(postgres_url, 2, "d2", mode="partition", strategy="merge"), make_rows(3, "new", first=2))
+    expected = [(0, "old"), (1, "old"), (2, "new"), (3, "new"), (4, "new")]
+    assert read_orders(postgres_url) == expected
+
+
+@pytest.mark.parametrize("strategy", ["replace", "swap", "append", "merge"])
+def test_a_key_that_comes_twice_is_named_and_the_old_rows_stay(postgres_url: str, strategy: str) -> None:
+    load(make_target(postgres_url, 1, "d1"), make_rows(3, "old"))
+    twice = [(7, "a", None), (7, "b", None)]
+    with pytest.raises(InvalidRows) as raised:
+        load(make_target(postgres_url, 2, "d2", strategy=strategy), twice)
+    assert "Key (id)=(7)" in raised.value.detail
+    assert "Key (id)=(7)" in str(raised.value) and "public.orders" in str(raised.value)
+    assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
+
+
+def test_a_key_that_comes_twice_in_a_first_load_leaves_no_table(postgres_url: str) -> None:
+    target = make_target(postgres_url)
+    with pytest.raises(InvalidRows, match=r"Key \(id\)=\(7\)"):
+        load(target, [(7, "a", None), (7, "b", None)])
+    assert query(postgres_url, "select to_regclass('orders')") == [(None,)]
+    assert list_staging(postgres_url) == [target.staging.name]
+
+
+@pytest.mark.parametrize("strategy", ["replace", "merge"])
+def test_dependent_views_grants_and_foreign_keys_survive(postgres_url: str, strategy: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    query(postgres_url, "create view names as select name from orders")
+    query(postgres_url, "grant select on orders to pg_monitor")
+    query(postgres_url, "create table lines (order_id integer references orders deferrable)")
+    query(postgres_url, "insert into lines values (2)")
+    load(make_target(postgres_url, 2, strategy=strategy), make_rows(3, "new"))
+    assert query(postgres_url, "select distinct name from names") == [("new",)]
+    assert query(postgres_url, "select has_table_privilege('pg_monitor', 'orders', 'select')") == [(True,)]
+
+
+def test_rows_that_a_foreign_key_holds_are_told_with_what_to_do(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    query(postgres_url, "create table lines (order_id integer references orders deferrable)")
+    query(postgres_url, "insert into lines values (2)")
+    with pytest.raises(Conflict, match=r"Key \(id\)=\(2\) is still referenced .* Make the foreign key defer"):
+        load(make_target(postgres_url, 2), make_rows(2, "new"))
+    assert len(read_orders(postgres_url)) == 3
+
+
+def test_a_concurrent_reader_never_sees_an_empty_or_partial_table(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(500, "0"))
+    seen: set[tuple[int, int]] = set()
+    over = threading.Event()
+
+    def read() -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            while not over.is_set():
+                row = connection.execute("select count(*), count(distinct name) from orders").fetchone()
+                seen.add(row or (0, 0))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for run_id in range(2, 20):
+        load(make_target(postgres_url, run_id, strategy=STRATEGIES[run_id % 2]), make_rows(500, str(run_id)))
+    over.set()
+    reader.join()
+    assert seen == {(500, 1)}
+
+
+def test_a_lock_is_waited_for_no_longer_than_told_and_its_holder_is_named(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    target = make_target(postgres_url, 2, lock_seconds=0.2)
+    target.begin()
+    staged = stage(target, make_rows(3, "new"))
+    with psycopg.connect(postgres_url, application_name="nightly report") as connection:
+        connection.execute("lock table orders in share mode")
+        pid = connection.info.backend_pid
+        begun = time.monotonic()
+        with pytest.raises(
+            TargetLocked, match=rf"held by process {pid} \(user .*, nightly report, idle in tr"
+        ):
+            target.publish([staged])
+        assert time.monotonic() - begun < 10
+    assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
+    target.publish([staged])
+    assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
+
+
+def test_a_straggler_that_still_copies_holds_up_neither_publish_nor_the_next_run(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(1, "old"))
+    target = make_target(postgres_url, 2)
+    target.begin()
+    staged = stage(target, make_rows(3, "new"))
+    with psycopg.connect(postgres_url) as straggler:
+        straggler.execute(f"insert into {target.staging} values (9, 'straggler', null, 0)")  # type: ignore[call-overload, unused-ignore]
+        target.publish([staged])
+    assert list_staging(postgres_url) == [target.staging.name]
+    following = make_target(postgres_url, 3)
+    following.begin()
+    following.discard()
+    assert list_staging(postgres_url) == []
+    assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
+
+
+def test_a_straggler_finds_no_place_to_write_once_its_run_has_published(postgres_url: str) -> None:
+    target = make_target(postgres_url)
+    load(target, make_rows(3))
+    with pytest.raises(Superseded, match="is gone"):
+        stage(target, make_rows(3), "9.9")
+    assert query(postgres_url, "select count(*) from orders") == [(3,)]
+
+
+def test_declared_indexes_and_comments_are_made_once(postgres_url: str) -> None:
+    columns = (*COLUMNS[:2], replace(COLUMNS[2], comment="it's the total"))
+    indexes = (Index(("name", "total")), Index(("total",), unique=True))
+    table = replace(ORDERS, columns=columns, indexes=indexes, comment="all orders")
+    for run_id in (1, 2):
+        load(make_target(postgres_url, run_id, table=table), make_rows(3))
+    found = query(postgres_url, "select indexname from pg_indexes where tablename = 'orders' order by 1")
+    assert found == [("orders_name_total_idx",), ("orders_pkey",), ("orders_total_idx",)]
+    comments = "select obj_description('orders'::regclass), col_description('orders'::regclass, 3)"
+    assert query(postgres_url, comments) == [("all orders", "it's the total")]
+
+
+def test_a_table_with_other_columns_is_refused_with_the_differences(postgres_url: str) -> None:
+    query(
+        postgres_url,
+        "create table orders (id bigint primary key, name text, total numeric(12, 2), note text)",
+    )
+    with pytest.raises(Conflict) as raised:
+        load(make_target(postgres_url), make_rows(1))
+    assert "column id is bigint, the mapping says integer" in str(raised.value)
+    assert "the mapping has no column note" in str(raised.value)
+    assert query(postgres_url, "select count(*) from orders") == [(0,)]
+
+
+def test_a_column_that_the_table_fills_itself_is_left_to_it(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(1))
+    query(postgres_url, "alter table orders add column loaded_at timestamptz default now()")
+    load(make_target(postgres_url, 2), make_rows(2))
+    assert query(postgres_url, "select count(loaded_at) from orders") == [(2,)]
+
+
+def test_a_new_column_that_may_be_null_is_added_and_no_other(postgres_url: str) -> None:
+    query(postgres_url, "create table orders (id integer primary key, name text not null)")
+    load(make_target(postgres_url, 1), make_rows(1))
+    assert read_orders(postgres_url) == [(0, "x")]
+    query(postgres_url, "drop table orders; create table orders (id integer primary key)")
+    with pytest.raises(Conflict, match="the table has no column name"):
+        load(make_target(postgres_url, 2), make_rows(1))
+
+
+def test_a_view_of_the_tables_name_is_refused(postgres_url: str) -> None:
+    query(postgres_url, "create view orders as select 1 as id")
+    with pytest.raises(Conflict, match="is no table"):
+        load(make_target(postgres_url), make_rows(1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "upsert"}, "no strategy 'upsert'"),
+        ({"strategy": "merge", "table": replace(ORDERS, columns=COLUMNS[1:])}, "needs a PRIMARY KEY"),
+        ({"mode": "partition", "partition_column": "name"}, "name is a column that DataFlow adds"),
+        ({"table": replace(ORDERS, columns=(*COLUMNS, COLUMNS[0]))}, "a name of its own"),
+        ({"table": replace(ORDERS, columns=(Column("x" * 64, "text"),))}, "is no name"),
+        ({"table": replace(ORDERS, columns=(Column("id", "int); drop table x; --"),))}, "has no type"),
+        ({"table": replace(ORDERS, indexes=(Index(("nothing",)),))}, "which is no column"),
+    ],
+)
+def test_what_cannot_be_a_table_is_refused_before_anything_is_asked(
+    options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        make_target("postgresql://nowhere", **options)  # type: ignore[arg-type]
+
+
+def test_names_are_names_whatever_stands_in_them(postgres_url: str) -> None:
+    evil = '"; drop table victims; --%s'
+    query(postgres_url, "create table victims (id integer)")
+    columns = (Column("id", "integer", primary_key=True), Column(evil, "text"), Column("it's", "text"))
+    table = replace(ORDERS, name=evil, columns=columns, indexes=(Index((evil,)),), comment=evil)
+    for run_id, strategy in enumerate(("replace", "replace", "merge", "swap"), 1):
+        target = make_target(
+            postgres_url, run_id, evil, table=table, strategy=strategy, staging_schema="s';--"
+        )
+        batch_of = {"id": [1], evil: ["a"], "it's": [evil]}
+        target.begin()
+        staged = target.writer().write(iter([pa.RecordBatch.from_pydict(batch_of)]), evil)
+        assert target.publish([staged]).rows == 1
+    assert query(postgres_url, "select count(*) from victims") == [(0,)]
+
+
+def test_publishing_again_as_the_same_run_changes_nothing(postgres_url: str) -> None:
+    target = make_target(postgres_url, strategy="append")
+    target.begin()
+    staged = stage(target, make_rows(3))
+    first = target.publish([staged])
+    assert target.publish([staged]) == first
+    assert query(postgres_url, "select count(*) from orders") == [(3,)]
+
+
+def test_a_published_result_tells_the_run_and_no_password(postgres_url: str) -> None:
+    published = load(make_target(postgres_url, 41), make_rows(3))
+    assert isinstance(published, Published)
+    assert published.location == "postgresql:warehouse/public.orders?run=41"
+    assert published.size and published.size > 30

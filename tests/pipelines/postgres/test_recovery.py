@@ -1,0 +1,166 @@
+"""What is left after a crash at any step, and how the next run goes on from it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dataflow.pipelines.postgres.failures import TargetError, TargetUnreachable
+from tests.acceptance.proxy import Proxy
+from tests.pipelines.postgres.orders import (
+    list_staging,
+    load,
+    make_rows,
+    make_target,
+    query,
+    read_orders,
+    stage,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+PUBLISH = """
+import sys
+from tests.pipelines.postgres.orders import load, make_rows, make_target
+load(make_target(sys.argv[1], 2), make_rows(500, "new"))
+"""
+# The publisher stops in the middle of its rows, because the test holds the lock this asks for.
+HALT_IN_THE_MIDDLE = """
+    create function halt() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(4711); return new; end $$;
+    create trigger halt before insert on orders for each row when (new.id = 250) execute function halt()
+"""
+
+
+def test_a_publisher_killed_in_the_middle_leaves_the_old_rows(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    query(postgres_url, HALT_IN_THE_MIDDLE)
+    with psycopg.connect(postgres_url, autocommit=True) as halting:
+        halting.execute("select pg_advisory_lock(4711)")
+        environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+        command = [sys.executable, "-c", PUBLISH, postgres_url]
+        publisher = subprocess.Popen(command, env=environment, cwd=ROOT)
+        waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+        while query(postgres_url, waiting) == [(0,)]:
+            assert publisher.poll() is None
+            time.sleep(0.02)
+        publisher.send_signal(signal.SIGKILL)
+        publisher.wait()
+    assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
+    following = make_target(postgres_url, 3)
+    following.begin()
+    assert following.find_published((2,)) is None
+    following.publish([stage(following, make_rows(300, "newer"))])
+    following.discard()
+    assert read_orders(postgres_url) == [(number, "newer") for number in range(300)]
+    assert list_staging(postgres_url) == []
+
+
+def test_a_run_that_died_after_its_commit_is_found_and_nothing_is_appended_twice(postgres_url: str) -> None:
+    published = load(make_target(postgres_url, 4, strategy="append"), make_rows(3))
+    following = make_target(postgres_url, 5, strategy="append")
+    following.begin()
+    found = following.find_published((3, 4))
+    assert found is not None
+    assert (found.location, found.rows) == (published.location, 3)
+
+
+def test_what_was_made_from_other_inputs_or_by_an_unknown_run_is_not_taken_for_ours(
+    postgres_url: str,
+) -> None:
+    assert make_target(postgres_url, 1).find_published((1,)) is None
+    load(make_target(postgres_url, 1), make_rows(3))
+    assert make_target(postgres_url, 2).find_published((1,)) is not None
+    assert make_target(postgres_url, 2).find_published(()) is None
+    assert make_target(postgres_url, 2, inputs="pages:2").find_published((1,)) is None
+    assert make_target(postgres_url, 2, "2024-01-02").find_published((1,)) is None
+
+
+def test_an_answer_to_the_commit_that_got_lost_is_looked_up(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(1, "old"))
+    staging = make_target(postgres_url, 2, strategy="append", inputs="2")
+    staging.begin()
+    staged = stage(staging, make_rows(3, first=1))
+    with Proxy(postgres_url, cut=lambda number: number == 1) as proxy:
+        target = make_target(proxy.url, 2, "2024-01-01", strategy="replace", inputs="2")
+        published = target.publish([staged])
+        assert proxy.cuts == 1
+    assert (published.location, published.rows) == ("postgresql:warehouse/public.orders?run=2", 3)
+    assert len(read_orders(postgres_url)) == 3
+
+
+def test_a_connection_that_breaks_before_the_commit_publishes_nothing(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    query(
+        postgres_url,
+        """create function die() returns trigger language plpgsql as
+               $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+           create constraint trigger die after insert on orders deferrable initially deferred
+               for each row execute function die()""",
+    )
+    target = make_target(postgres_url, 2)
+    with pytest.raises(TargetUnreachable, match="Connection warehouse gives no answer"):
+        load(target, make_rows(3, "new"))
+    assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
+
+
+def test_a_following_run_waits_for_a_publish_that_is_under_way(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    query(postgres_url, HALT_IN_THE_MIDDLE)
+    found = []
+    with psycopg.connect(postgres_url, autocommit=True) as halting:
+        halting.execute("select pg_advisory_lock(4711)")
+        publishing = threading.Thread(target=load, args=(make_target(postgres_url, 2), make_rows(300, "new")))
+        publishing.start()
+        while query(postgres_url, "select 1 from pg_locks where locktype = 'advisory' and not granted") == []:
+            time.sleep(0.02)
+        recovering = threading.Thread(
+            target=lambda: found.append(make_target(postgres_url, 3).find_published((2,)))
+        )
+        recovering.start()
+        while (
+            query(postgres_url, "select 1 from pg_locks where locktype = 'transactionid' and not granted")
+            == []
+        ):
+            time.sleep(0.02)
+    publishing.join()
+    recovering.join()
+    assert found[0] is not None and found[0].rows == 300
+
+
+def test_discard_drops_what_dead_runs_of_this_work_left_and_nothing_else(postgres_url: str) -> None:
+    names = {}
+    for run_id, dataid in ((3, "d1"), (20, "d1"), (5, "d2")):
+        target = make_target(postgres_url, run_id, dataid)
+        target.begin()
+        stage(target, make_rows(1))
+        names[run_id] = target.staging.name
+    target = make_target(postgres_url, 7, "d1")
+    assert names[3] in list_staging(postgres_url)
+    target.discard()  # 7 lost against 20, which is alive
+    assert list_staging(postgres_url) == sorted([names[20], names[5]])
+
+
+def test_rows_that_a_crash_of_the_server_took_out_of_staging_are_missed(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1), make_rows(3, "old"))
+    target = make_target(postgres_url, 2)
+    target.begin()
+    staged = stage(target, make_rows(3, "new"))
+    query(postgres_url, f"truncate {target.staging}")  # what recovery does to an unlogged table
+    with pytest.raises(TargetError, match="Nothing was published"):
+        target.publish([staged])
+    assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
+
+
+def test_the_name_of_a_staging_table_fits_whatever_the_dataset_is_called(postgres_url: str) -> None:
+    target = make_target(postgres_url, 2**63 - 1, dataid="ä" * 80)
+    target.begin()
+    assert list_staging(postgres_url) == [target.staging.name]
+    assert len(target.staging.name) <= 63

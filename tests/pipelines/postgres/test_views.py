@@ -1,0 +1,63 @@
+"""Plain database views, published under the same fence as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.errors import Conflict
+from dataflow.model.record import replace
+from dataflow.pipelines.postgres.failures import Superseded, TargetError
+from dataflow.pipelines.postgres.target import PostgresTarget
+from tests.pipelines.postgres.orders import ORDERS, load, make_rows, make_target, query
+
+
+def make_view(url: str, run_id: int) -> PostgresTarget:
+    return make_target(url, run_id, table=replace(ORDERS, name="big_orders"))
+
+
+def publish(url: str, run_id: int, select: str) -> str:
+    target = make_view(url, run_id)
+    target.begin()
+    location = target.publish_view(select).location
+    target.discard()
+    return location
+
+
+def test_a_view_is_made_and_replaced(postgres_url: str) -> None:
+    load(make_target(postgres_url), make_rows(10))
+    assert publish(postgres_url, 1, "select id from orders where id > 5;\n") == (
+        "postgresql:warehouse/public.big_orders?run=1"
+    )
+    query(postgres_url, "grant select on big_orders to pg_monitor")
+    publish(postgres_url, 2, "select id from orders where id % 2 = 0 or name like '50%s' -- even")
+    assert query(postgres_url, "select count(*) from big_orders") == [(5,)]
+    assert query(postgres_url, "select has_table_privilege('pg_monitor', 'big_orders', 'select')") == [
+        (True,)
+    ]
+    assert make_view(postgres_url, 3).find_published((2,)) is not None
+
+
+def test_an_older_run_does_not_replace_the_view_of_a_newer(postgres_url: str) -> None:
+    publish(postgres_url, 2, "select 2 as n")
+    with pytest.raises(Superseded):
+        make_view(postgres_url, 1).publish_view("select 1 as n")
+    assert query(postgres_url, "select n from big_orders") == [(2,)]
+
+
+def test_a_view_whose_columns_change_is_told_with_what_to_do(postgres_url: str) -> None:
+    publish(postgres_url, 1, "select 1 as n")
+    with pytest.raises(Conflict, match="Drop it, then run the same command again"):
+        publish(postgres_url, 2, "select 1 as other")
+    query(postgres_url, "drop view big_orders; create table big_orders (n integer)")
+    with pytest.raises(Conflict, match="cannot be replaced"):
+        publish(postgres_url, 3, "select 1 as n")
+
+
+@pytest.mark.parametrize(
+    "select", ["select 1 as n; drop table victims", "delete from victims returning 1 as n"]
+)
+def test_anything_but_one_select_is_refused(postgres_url: str, select: str) -> None:
+    query(postgres_url, "create table victims as select 1 as id")
+    with pytest.raises(TargetError):
+        publish(postgres_url, 1, select)
+    assert query(postgres_url, "select count(*) from victims") == [(1,)]

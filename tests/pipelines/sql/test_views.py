@@ -1,0 +1,175 @@
+"""How a view's SELECT is put together, and what cannot be smuggled into it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.sql.translation import translate
+from dataflow.pipelines.sql.views import View, build_select
+from tests.pipelines.sql.both import SCHEMA, Both
+
+FEBRUARY = Interval(datetime(2020, 2, 1, tzinfo=UTC), datetime(2020, 3, 1, tzinfo=UTC))
+
+
+def built(**parts: Any) -> str:
+    return build_select(
+        View(**{"pipeline": "OrdersViewPipeline", "datasets": ("orders",), **parts}), FEBRUARY
+    )
+
+
+def refusal(**parts: Any) -> str:
+    with pytest.raises(BadInput) as caught:
+        built(**parts)
+    return str(caught.value)
+
+
+def test_a_view_of_fields_gives_the_rows_that_postgres_gives(both: Both) -> None:
+    sql = built(
+        fields=[
+            ("name", "Company Name"),
+            ("cents::numeric/100", "Subtotal"),
+            ("done", 'a "quoted" name'),
+            "code",
+        ],
+        where_clause="""
+            paid IS NOT NULL AND
+            date_trunc('month', done)::DATE =
+            date_trunc('month', to_date('{{ ds }}', 'YYYY-MM-DD'));
+        """,
+    )
+    rows = both.ask_postgres(sql)
+    assert rows and sorted(rows, key=repr) == sorted(both.ask_spark(sql), key=repr)
+    names = [name for name, _ in translate(sql, "postgres", SCHEMA).columns]
+    assert names == ["Company Name", "Subtotal", 'a "quoted" name', "code"]
+
+
+def test_a_view_with_joins_and_the_last_day_of_the_month(both: Both) -> None:
+    sql = built(
+        fields=[
+            ("orders.id", "Order"),
+            ("ROUND(orders.price::numeric/100::numeric,2)", "Net"),
+            ("teams.name", "Team"),
+        ],
+        join_clause="LEFT JOIN teams ON orders.team=teams.id -- all orders",
+        where_clause="""
+            orders.done <= to_date('{{ macros.datetime.strptime(ds, '%Y-%m-%d') +
+                macros.dateutil.relativedelta.relativedelta(months=+1, days=-1) }}', 'YYYY-MM-DD')
+            ORDER BY orders.id DESC
+        """,
+    )
+    rows = both.ask_postgres(sql)
+    assert rows and rows == both.ask_spark(sql)
+
+
+def test_all_fields_and_a_whole_query_with_params() -> None:
+    assert built() == 'SELECT * FROM "orders"'
+    query = "select id from orders where code = '{{ code }}' and id > {{ params.least }};"
+    assert built(query=query, params={"code": "A1", "least": 3}).endswith("code = 'A1' AND id > 3")
+
+
+def test_a_parameter_cannot_add_a_statement() -> None:
+    message = refusal(query="select id from orders where id = {{ x }}", params={"x": "1; drop table orders"})
+    assert message.startswith("OrdersViewPipeline.query: 2 statements, the first ending at line 1")
+
+
+@given(st.text(min_size=1, max_size=15).filter(lambda name: "\0" not in name))
+def test_any_alias_stays_one_name(alias: str) -> None:
+    try:
+        alias.encode()
+    except UnicodeEncodeError:
+        return
+    sql = built(fields=[("id", alias)])
+    if "${" not in alias:
+        assert [name for name, _ in translate(sql, "postgres", SCHEMA).columns] == [alias]
+
+
+@pytest.mark.parametrize(
+    ("clause", "told"),
+    [
+        ("1=1; drop table x", "2 statements, the first ending at line 1, column 4"),
+        ("1=1) union select 1 --", 'at line 1, column 4, near ")"'),
+        ("1=1 union select 2", "UNION is more than belongs there"),
+        ("1=1 group by id", "GROUP is more than belongs there"),
+        ("1=1 limit 5", "LIMIT is more"),
+        ("1=1 for update", "LOCK is not allowed"),
+        ("pg_read_file('/etc/passwd') is null", "pg_read_file is not allowed"),
+        ("nextval('s') > 0", "nextval is not allowed"),
+        ("pg_catalog.lower(name) = 'a'", "called by schema"),
+        ("id = (delete from orders returning id)", "cannot be read"),
+        ("id =", "cannot be read"),
+    ],
+)
+def test_a_where_clause_is_one_condition(clause: str, told: str) -> None:
+    message = refusal(where_clause=clause)
+    assert message.startswith("OrdersViewPipeline.where_clause: ") and told in message
+
+
+@pytest.mark.parametrize(
+    "expression", ["a, b", "a from x", "a; delete from x", "* ", "a as b", "", "a) union (select 1"]
+)
+def test_a_field_is_one_expression(expression: str) -> None:
+    assert refusal(fields=[(expression, "x")]).startswith("OrdersViewPipeline.fields[1]: ")
+
+
+def test_aliases_are_checked() -> None:
+    assert "63 bytes" in refusal(fields=[("id", "é" * 32)])
+    assert "two columns" in refusal(fields=[("id", "x"), ("code", "x")])
+    assert "pair" in refusal(fields=[("id", "x", "y")])
+
+
+@pytest.mark.parametrize(
+    "clause", ["where 1=1", "join teams on true where 1=1", "teams", "join teams on true; select 1"]
+)
+def test_a_join_clause_has_joins_only(clause: str) -> None:
+    assert refusal(join_clause=clause).startswith("OrdersViewPipeline.join_clause: ")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "insert into x select 1",
+        "with a as (delete from x returning *) select * from a",
+        "select * into y from x",
+        "copy x to '/tmp/x'",
+        "set x = 1",
+        "explain analyze select 1",
+        "do $$ begin end $$",
+        "vacuum x",
+        "create table x (a int)",
+        "select set_config('a', 'b', false)",
+        "select dblink('x')",
+        "select lo_import('/etc/passwd')",
+        "select * from pg_ls_dir('/')",
+        "select 1; select 2",
+        "",
+        "/* nothing */",
+    ],
+)
+def test_a_query_may_only_read(query: str) -> None:
+    assert refusal(query=query or " ", fields=True).startswith("OrdersViewPipeline.query: ")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select transform(a) using 'sh' from x",
+        "select '${env:HOME}'",
+        "select reflect('java.lang.System', 'exit')",
+    ],
+)
+def test_sparks_ways_out_are_refused(query: str) -> None:
+    assert refusal(query=query, dialect="spark").startswith("OrdersViewPipeline.query: ")
+
+
+def test_comments_and_quotes_hide_nothing() -> None:
+    assert (
+        built(query="select /* ; drop table x */ id from orders -- ; drop table y") == "SELECT id FROM orders"
+    )
+    assert "drop" in built(where_clause="name = 'a'';drop table x;--'")

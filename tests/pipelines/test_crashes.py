@@ -1,0 +1,66 @@
+"""A driver killed at any step: the ordinary command again, and nothing is lost or there twice."""
+
+from __future__ import annotations
+
+import signal
+import textwrap
+from collections.abc import Iterator
+
+import pyarrow.parquet as pq
+import pytest
+
+from dataflow.pipelines.lake.manifest import read_frame
+from tests.pipelines.api_server import ApiServer
+from tests.project import Project
+
+PIPELINE = """
+class OrdersDatasetPipeline:
+    table_name = "orders"
+    source_url = constants.API + "/next"
+    target_db = constants.TARGET
+    field_mapping = [("id", "order_id", "bigint PRIMARY KEY"), ("name", "name", "text")]
+"""
+DAY = "2026-11-14"
+ROWS = [{"id": number, "name": f"order {number}"} for number in range(200)]
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with ApiServer(ROWS, page_size=10) as server:
+        yield server
+
+
+@pytest.fixture
+def orders(project: Project, api: ApiServer) -> Project:
+    (project.path / "pipelines").mkdir()
+    (project.path / "pipelines" / "orders.py").write_text(textwrap.dedent(PIPELINE))
+    (project.path / "constants.py").write_text(f"API = {api.origin!r}\nTARGET = 'lake'\n")
+    (project.path / "dataflow.toml").touch()
+    return project
+
+
+def run(orders: Project, failpoint: str = "") -> int:
+    env = {"DATAFLOW_FAILPOINT": failpoint} if failpoint else {}
+    return orders.run(
+        *("dataflow", "run", "OrdersDatasetPipeline", "--dataid", DAY), env=env, check=False, timeout=110
+    ).returncode
+
+
+def list_ids(orders: Project) -> list[int]:
+    [row] = orders.json("dataflow", "sql", "select location from chunk where location <> ''")
+    frame = read_frame(str(orders.path / row["location"]))
+    return sorted(number for path in frame.files for number in pq.ParquetFile(path).read()["order_id"].to_pylist())
+
+
+@pytest.mark.parametrize("step", ["after_page", "after_stage", "after_publish", "before_finish"])
+def test_a_driver_killed_at_any_step_loses_nothing_and_does_nothing_twice(
+    orders: Project, api: ApiServer, step: str
+) -> None:
+    assert run(orders, f"{step}:kill") == -signal.SIGKILL
+    asked = len(api.seen)
+    assert run(orders) == 0
+    assert list_ids(orders) == list(range(200))
+    outcomes = [found["outcome"] for found in orders.json("dataflow", "runs")]
+    assert outcomes == ["DONE", "LOST"]
+    # Whole pages that the dead driver had staged are not asked for again.
+    assert len(api.seen) - asked <= len(ROWS) // 10 - (1 if step == "after_page" else 20)

@@ -1,0 +1,136 @@
+"""Dataset pipelines from a Hawk-authenticated API into the lake: all of it, or what was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dataflow.errors import InvalidData
+from dataflow.pipelines.fetch.errors import FetchError
+from tests.pipelines.api_server import ApiServer, Hawk
+from tests.pipelines.workshop import HAWK, Workshop
+
+PIPELINE = """
+    from dataflow.pipelines.shape.checks import minimum_rows, sql
+
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source_url = constants.API + "/next"
+        field_mapping = [
+            ("id", "order_id", "bigint PRIMARY KEY"),
+            ("company.name", "company_name", "character varying(20) NOT NULL"),
+            ("amount", "amount", "numeric(12,2)"),
+            ("tags", "tags", "text []"),
+        ]
+        checks = [minimum_rows(1), sql("amount >= 0")]
+"""
+DAY = "2026-11-14"
+
+
+def make_rows(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": number,
+            "company": {"name": f"Company {number % 7}"},
+            "amount": number / 100,
+            "tags": ["a", ""],
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with ApiServer(make_rows(95), page_size=10, hawk=Hawk(HAWK["HAWK_ID"], HAWK["HAWK_KEY"])) as server:
+        yield server
+
+
+@pytest.fixture
+def orders(workshop: Workshop, api: ApiServer) -> Workshop:
+    workshop.environ["API"] = api.origin
+    workshop.write("orders.py", PIPELINE)
+    return workshop
+
+
+def test_all_rows_arrive_shaped_checked_and_published(orders: Workshop) -> None:
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1
+    rows = sorted(orders.rows("orders", DAY), key=lambda row: row["order_id"])
+    assert len(rows) == 95
+    assert rows[94] == {
+        "order_id": 94,
+        "company_name": "Company 3",
+        "amount": Decimal("0.94"),
+        "tags": ["a", ""],
+    }
+    assert orders.chunk("orders", DAY).status == "READY"
+    assert list((orders.path / ".dataflow" / "staging").rglob("part-*")) == []
+
+
+def test_a_second_run_finds_it_done(orders: Workshop) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 0
+
+
+def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
+    orders: Workshop, api: ApiServer
+) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    api.rows[42]["amount"] = "twelve"  # type: ignore[index]
+    api._bodies.clear()
+    outcome = orders.run("OrdersDatasetPipeline", "2026-11-13")
+    assert isinstance(outcome.error, InvalidData)
+    assert "part 5 row 3 amount='twelve'" in str(outcome.error)
+    assert orders.chunk("orders", "2026-11-13").status == "INVALID"
+    assert len(orders.rows("orders", DAY)) == 95
+    [rejects] = (orders.path / ".dataflow" / "staging").rglob("rejects.jsonl")
+    assert '"value": "twelve"' in rejects.read_text()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("id", 0, "unique(order_id): 2 rows are not unique"),
+        ("company", {"name": None}, "not_null(company_name): 1 of 95 rows have NULL"),
+        ("amount", -1, "sql(amount >= 0): 1 rows are false"),
+        ("company", {"name": "x" * 21}, "part 10 row 5 company.name="),
+    ],
+)
+def test_a_check_that_fails_leaves_the_published_version_untouched(
+    orders: Workshop, api: ApiServer, field: str, value: object, reason: str
+) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    before = orders.chunk("orders", DAY)
+    api.rows[94][field] = value  # type: ignore[index]
+    api._bodies.clear()
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert isinstance(outcome.error, InvalidData)
+    assert reason in str(outcome.error)
+    after = orders.chunk("orders", DAY)
+    assert (after.status, after.version, after.location) == ("INVALID", before.version, before.location)
+    assert len(orders.rows("orders", DAY)) == 95
+
+
+def test_after_a_failed_page_the_next_run_goes_on_where_it_ended(orders: Workshop, api: ApiServer) -> None:
+    api.fail(7, "html", times=1)
+    assert isinstance(orders.run("OrdersDatasetPipeline", DAY).error, FetchError)
+    asked = len(api.seen)
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1
+    assert [seen.page for seen in api.seen[asked:]] == [7, 8, 9]
+    assert len(orders.rows("orders", DAY)) == 95
+
+
+def test_an_empty_source_is_what_minimum_rows_is_for(orders: Workshop, api: ApiServer) -> None:
+    api.rows = []
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert "minimum_rows(1): 0 rows, at least 1 are needed" in str(outcome.error)
+
+
+def test_dots_in_a_mapping_take_all_other_fields_under_their_own_names(orders: Workshop) -> None:
+    orders.write("orders.py", PIPELINE.replace('("tags", "tags", "text []"),', "..."))
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1
+    assert orders.rows("orders", DAY)[0]["tags"] == ["a", ""]

@@ -1,0 +1,143 @@
+"""Finding the pipelines of a project, and telling what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dataflow.pipelines.catalog import Catalog
+from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+
+DATASET = """\
+class OMISDatasetPipeline:
+    # Target table name
+    table_name = 'omis_dataset'
+    source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_URL)
+    target_db = 'datasets_db'
+    start_date = datetime.now().replace(day=1)
+    end_date = datetime(2019, 12, 1)
+    field_mapping = [
+        (
+            'reference',
+            'omis_order_reference',
+            'character varying(100) PRIMARY KEY'
+        ),
+        (
+            'company__name',
+            'company_name',
+            'character varying(255) NOT NULL'
+        ),
+        ('completed_on', 'completion_date', 'timestamp with time zone'),
+\t...
+   ]
+"""
+VIEW = """\
+class CompletedOMISOrderViewPipeline():
+    view_name = 'completed_omis_orders'
+    dataset_pipeline = OMISDatasetPipeline
+    start_date = datetime(2017, 11, 1)
+    end_date = datetime(2018, 2, 1)
+    catchup = True
+    fields = [('company_name', 'Company Name')]
+    where_clause = "date_trunc('month', completion_date)::DATE = to_date('{{ ds }}', 'YYYY-MM-DD');"
+    schedule_interval = '@monthly'
+"""
+BASE_URL = {"DATAHUB_BASE_URL": "https://datahub.example"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pipelines").mkdir()
+    return tmp_path
+
+
+def load(folder: Path, environ: dict[str, str] | None = None, **files: str) -> Catalog:
+    for name, text in files.items():
+        (folder / "pipelines" / f"{name}.py").write_text(text)
+    return Catalog(str(folder), BASE_URL if environ is None else environ)
+
+
+def test_plain_classes_are_found_by_their_names_whatever_the_order_of_the_files(folder: Path) -> None:
+    catalog = load(folder, a_views=VIEW, b_datasets=DATASET)
+    assert catalog.problems == []
+    dataset = catalog.get("OMISDatasetPipeline")
+    view = catalog.get("CompletedOMISOrderViewPipeline")
+    assert isinstance(dataset, DatasetDefinition)
+    assert isinstance(view, ViewDefinition)
+    assert (dataset.dataset, dataset.target, dataset.mode) == ("omis_dataset", "datasets_db", "snapshot")
+    assert dataset.has_others
+    assert [field.column for field in dataset.fields][:2] == ["omis_order_reference", "company_name"]
+    assert (view.reads, view.target, view.timing.start) == (("omis_dataset",), "datasets_db", "2017-11-01")
+
+
+def test_a_moving_start_is_floored_to_its_interval_and_one_after_the_end_is_told(folder: Path) -> None:
+    timing = load(folder, datasets=DATASET).get("OMISDatasetPipeline").timing
+    assert timing.start.endswith("-01")
+    assert timing.end == "2019-12-01"
+    assert timing.is_over
+
+
+def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) -> None:
+    catalog = load(folder, datasets=DATASET.replace("12, 1)", "12, 01)"), views=VIEW)
+    assert catalog.problems[0] == (
+        "pipelines/datasets.py:7: a number must not begin with 0 in `end_date = datetime(2019, 12, 01)`: "
+        "write 1 instead of 01."
+    )
+
+
+def test_a_missing_comma_is_told_with_the_line_it_is_missing_at(folder: Path) -> None:
+    broken = DATASET.replace("NOT NULL'\n        ),", "NOT NULL'\n        )")
+    catalog = load(folder, datasets=broken)
+    assert catalog.problems == [
+        "pipelines/datasets.py:18: a comma is missing after this ')': two tuples follow each other. Add it."
+    ]
+
+
+def test_a_broken_file_does_not_keep_the_others_from_loading(folder: Path) -> None:
+    catalog = load(folder, broken="class X(:", datasets=DATASET)
+    assert list(catalog.definitions) == ["OMISDatasetPipeline"]
+    assert catalog.problems[0].startswith("pipelines/broken.py:1: ")
+
+
+def test_a_view_of_a_class_that_could_not_be_loaded_says_so(folder: Path) -> None:
+    catalog = load(folder, datasets=DATASET.replace("12, 1)", "12, 01)"), views=VIEW)
+    assert catalog.problems[1].startswith("pipelines/views.py:3: OMISDatasetPipeline is not defined here")
+
+
+def test_constants_come_from_the_projects_file_before_the_environment(folder: Path) -> None:
+    (folder / "constants.py").write_text("DATAHUB_BASE_URL = 'https://own.example'\n")
+    definition = load(folder, datasets=DATASET).get("OMISDatasetPipeline")
+    assert isinstance(definition, DatasetDefinition)
+    assert definition.source.url == "https://own.example/v4/dataset/omis-dataset"  # type: ignore[union-attr]
+
+
+def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
+    catalog = load(folder, {}, datasets=DATASET)
+    assert "constants has no DATAHUB_BASE_URL" in catalog.problems[0]
+    assert catalog.problems[0].startswith("pipelines/datasets.py:4: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("table_name = 'omis_dataset'", "table_nam = 'omis_dataset'", 'Did you mean "table_name"?'),
+        ("table_name = 'omis_dataset'", "", "OMISDatasetPipeline.table_name is missing."),
+        ("target_db = 'datasets_db'", "mode = 'snapshots'", "must be one of snapshot, partition"),
+        ("character varying(100)", "karacter(100)", "field_mapping item 1"),
+        ("end_date = datetime(2019, 12, 1)", "end_date = '2019-12-01'", "end_date must be a datetime"),
+    ],
+)
+def test_an_attribute_that_cannot_be_is_told_with_its_place(
+    folder: Path, old: str, new: str, reason: str
+) -> None:
+    catalog = load(folder, datasets=DATASET.replace(old, new))
+    assert catalog.definitions == {}
+    assert reason in catalog.problems[0]
+    assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
+
+
+def test_two_pipelines_of_one_dataset_are_refused(folder: Path) -> None:
+    catalog = load(folder, a=DATASET, b=DATASET.replace("OMISDataset", "OtherDataset"))
+    assert list(catalog.definitions) == ["OMISDatasetPipeline"]
+    assert "makes omis_dataset, which OMISDatasetPipeline makes already" in catalog.problems[0]

@@ -1,0 +1,112 @@
+"""A project with pipelines, run in this process on the tests' one Spark session."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from dataflow.client import Flow
+from dataflow.config.settings import load_config
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.pipelines.catalog import Catalog
+from dataflow.pipelines.facilities import Facilities
+from dataflow.pipelines.lake.manifest import read_frame
+from dataflow.pipelines.registering import register_pipelines
+from dataflow.pipelines.settings import PipelineSettings
+from dataflow.pipelines.worker import Outcome, PipelineWorker
+from dataflow.store.opening import open_store
+from dataflow.store.store import Store
+
+HAWK = {"HAWK_ID": "me", "HAWK_KEY": "a-long-enough-key"}
+
+
+class Silence:
+    """A progress nobody looks at."""
+
+    def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
+        """Shows nothing."""
+
+
+class SharedSession(Facilities):
+    """Facilities on a session that is there already."""
+
+    def lend(self, session: SparkSession) -> SharedSession:
+        self._session = session
+        return self
+
+
+class Workshop:
+    """One project folder with its store."""
+
+    def __init__(self, path: Path, spark: SparkSession) -> None:
+        self.path = path
+        self.spark = spark
+        self.said: list[str] = []
+        self.environ: dict[str, str] = dict(HAWK)
+        (path / "dataflow.toml").touch()
+        (path / "pipelines").mkdir(exist_ok=True)
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            config = load_config(str(self.path), {})
+            self._store = open_store(config.store_url, config.actor, config.store_schema)
+        return self._store
+
+    def write(self, name: str, text: str) -> None:
+        """Writes a file of pipelines."""
+        (self.path / "pipelines" / name).write_text(textwrap.dedent(text))
+
+    def catalog(self) -> Catalog:
+        return Catalog(str(self.path), self.environ)
+
+    def register(self) -> None:
+        """Registers all pipelines of the project."""
+        catalog = self.catalog()
+        assert not catalog.problems, catalog.problems
+        register_pipelines(self.store, catalog.definitions.values(), self.settings())
+
+    def settings(self) -> PipelineSettings:
+        return PipelineSettings(str(self.path), self.environ, lambda: "")
+
+    def run(self, name: str, dataid: str | None = None, drain: bool = False) -> Outcome:
+        """Runs intervals of a pipeline, as `dataflow run NAME` does."""
+        self.register()
+        catalog = self.catalog()
+        config = load_config(str(self.path), {})
+        store = open_store(config.store_url, config.actor, config.store_schema)
+        with Flow(config, store) as flow:
+            facilities = SharedSession(
+                config, store, self.settings(), (self.environ, catalog.constants), Silence()
+            ).lend(self.spark)
+            return PipelineWorker(flow, facilities, catalog.get(name), self.said.append).run(drain, dataid)
+
+    def resubmit(self, job: str, dataid: str) -> None:
+        """Has an interval done again."""
+        plan = self.store.find_plan(job)
+        assert plan is not None
+        self.store.resubmit(plan, [(dataid, sort_key(dataid, Grain(plan.grain)))], "a test wants it")
+
+    def chunk(self, dataset: str, dataid: str) -> Any:
+        """The published chunk of a dataset: status, version and location."""
+        chunks = self.store.list_chunks(self._dataset_id(dataset))
+        return next((chunk for chunk in chunks if chunk.dataid == dataid), None)
+
+    def rows(self, dataset: str, dataid: str) -> list[dict[str, Any]]:
+        """The published rows of a chunk in the lake."""
+        location = self.path / self.chunk(dataset, dataid).location
+        frame = read_frame(str(location))
+        tables = [pq.ParquetFile(path).read() for path in frame.files]
+        return pa.concat_tables(tables).to_pylist() if tables else []
+
+    def _dataset_id(self, dataset: str) -> int:
+        found = self.store.find_dataset(dataset)
+        assert found is not None
+        return found[0]

@@ -1,0 +1,112 @@
+"""The guards in the statements about inputs mapped `latest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.store import test_latest as latest
+from tests.store import test_latest_races as races
+from tests.store.mutants import EVERYTHING, Mutant, Scenario
+from tests.store.world import World
+
+
+def viewed(test: Scenario) -> Scenario:
+    return lambda world: test(latest.make_view(world))
+
+
+def chunk_that_covers_what_was_covered(world: World) -> None:
+    """The count of what is present must be one, however many chunks cover it."""
+    latest.make_view(world)
+    world.ready("months", "2017-10", "2017-11")
+    world.ready("snap", "2017-10-31")
+    world.ready("snap", "2017-11-30")
+    assert world.present("to_view", "2017-10") == [(1, 1), (1, 1)]
+
+
+COVER = [
+    Mutant(
+        "cover.newest_ready",
+        "AND NOT withdrawn",
+        viewed(latest.test_a_withdrawn_chunk_is_passed_over),
+    ),
+    Mutant("cover.newest_ready", "AND NOT stale", latest.test_a_chunk_that_is_closed_or_stale_is_passed_over),
+    Mutant(
+        "cover.newest_ready",
+        "AND dirty_run_id IS NULL",
+        latest.test_a_chunk_that_is_being_overwritten_is_not_read,
+    ),
+    Mutant(
+        "cover.newest_ready",
+        "DESC",
+        viewed(latest.test_work_whose_chunk_went_reads_an_older_one_that_covers_it_or_waits),
+    ),
+    Mutant(
+        "cover.work_between", "AND sort_key > :after", chunk_that_covers_what_was_covered, "AND :after <> '-'"
+    ),
+    Mutant(
+        "cover.work_between",
+        "AND sort_key <= :until",
+        latest.test_hours_are_covered_by_the_day_that_they_are_in,
+        "AND :until <> '-'",
+    ),
+    Mutant(
+        "cover.pin",
+        "AND :sort_key <= i.reach",
+        viewed(latest.test_forced_work_reads_the_latest_if_it_covers_it),
+        "AND :sort_key <> ''",
+    ),
+    Mutant(
+        "cover.readers",
+        "i.run_id = w.run_id",
+        viewed(latest.test_work_marked_done_by_hand_follows_the_chunk_that_its_last_run_read),
+        "i.run_id = -w.run_id",
+    ),
+    Mutant(
+        "cover.readers",
+        "i.run_id = made.run_id",
+        viewed(latest.test_an_output_is_stale_when_what_it_was_made_from_is_newer_whatever_was_tried_since),
+        "i.run_id = -made.run_id",
+    ),
+    Mutant(
+        "cover.readers",
+        "AND c.dataid IN (SELECT batch.dataid FROM $batch)",
+        viewed(latest.test_work_is_done_again_when_the_chunk_that_it_read_has_a_newer_version),
+    ),
+    Mutant(
+        "registration.insert_work_inputs",
+        "AND w.sort_key <= i.reach",
+        latest.test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_taken_away,
+    ),
+    Mutant(
+        "registration.insert_work_inputs",
+        "WHEN i.mapping = 'latest' AND",
+        viewed(latest.test_work_that_was_run_and_that_nobody_calls_for_counts_what_covers_it),
+        "WHEN FALSE AND",
+    ),
+    Mutant(
+        "registration.count_missing",
+        "AND x.present < x.needed",
+        viewed(latest.test_work_that_was_run_and_that_nobody_calls_for_counts_what_covers_it),
+    ),
+    Mutant(
+        "registration.delete_uncalled_inputs",
+        "AND i.mapping <> 'latest'",
+        viewed(latest.test_a_covering_chunk_does_not_keep_work_that_nobody_calls_for),
+    ),
+]
+
+
+def beside(test: Callable[[World, int], object]) -> Scenario:
+    return lambda world: test(world, 0)
+
+
+COVER_LOCKS = [
+    Mutant("cover.lock", EVERYTHING, beside(test))
+    for test in (
+        races.test_new_work_and_the_chunk_that_covers_it_find_each_other,
+        races.test_new_work_beside_a_chunk_that_goes_waits,
+        races.test_forced_work_and_the_chunk_that_covers_it_find_each_other,
+        races.test_of_two_chunks_that_go_at_once_neither_is_the_newest,
+        races.test_a_chunk_that_goes_while_an_older_one_comes_is_replaced_by_it,
+    )
+]
