@@ -28,7 +28,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, waits_over = look
     if revision != plan.revision:
         return ClaimResult(again="plan")
-    if calendar_due and not request.force:
+    if calendar_due and not request.force and not request.intervals_added:
         return ClaimResult(again="calendar")
     if max_running:
         tx.lock("claim.lock_job", job_id=plan.job_id)
@@ -51,7 +51,8 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         runs.append(run)
         if ordered:
             break
-    return ClaimResult(runs=tuple(runs), freed=freed)
+    again = "calendar" if calendar_due and room and not runs and not request.force else ""
+    return ClaimResult(runs=tuple(runs), freed=freed, again=again)
 
 
 def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
@@ -209,7 +210,7 @@ def _give(
     )
     if row is None:
         return None
-    run_id = row[0]
+    run_id, earlier_run_id = row
     if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
         raise errors.Conflict(
             f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
@@ -228,9 +229,8 @@ def _give(
     )
     write_journal(tx, entry)
     lease = (request.lease_seconds, request.grace_seconds)
-    return Run(
-        run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces
-    )
+    identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
+    return Run(*identity, *lease, pins, replaces, is_first=not earlier_run_id)
 
 
 def _pin_from_row(row: tuple[Any, ...]) -> Pin:

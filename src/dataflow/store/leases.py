@@ -28,14 +28,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
             continue
-        state = tx.find(
-            "claim.free_work",
-            work_id=lapsed.work_id,
-            run_id=lapsed.run_id,
-            reason=reason,
-            max_losses=MAX_LOSSES,
-            delay_seconds=LOSS_DELAY_SECONDS,
-        )
+        state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
         if state is None:
             continue
         entry = Entry(
@@ -51,6 +44,12 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
         write_journal(tx, entry)
         freed.append(lapsed)
     return tuple(freed)
+
+
+def free_work(tx: Transaction, work_id: int, run_id: int, reason: str) -> tuple[Any, ...] | None:
+    """Gives the work of a lost run back, later and later when it is lost again; its new state, if any."""
+    limits = {"max_losses": MAX_LOSSES, "delay_seconds": LOSS_DELAY_SECONDS}
+    return tx.find("claim.free_work", work_id=work_id, run_id=run_id, reason=reason, **limits)
 
 
 def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:

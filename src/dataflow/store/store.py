@@ -170,6 +170,8 @@ class Store:
         try:
             return finishing.finish(tx, plan, ending, self.actor)
         except errors.LeaseLost as lost:
+            # Who finishes has no process left: if it was revoked meanwhile, its work need not wait for it.
+            operating.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost
 
     def preview(

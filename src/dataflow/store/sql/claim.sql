@@ -94,8 +94,8 @@ SELECT 1 FROM work WHERE job_id = :job_id AND sort_key < :sort_key LIMIT 1
 SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
 
 -- name: insert_run
--- A new run with its lease; none when the job was changed meanwhile. The work is locked by now, and a change of the
--- job waits for that lock before it commits: what this statement sees is what the run will be.
+-- A new run with its lease, and the run that had the work before; none when the job was changed meanwhile. The work is
+-- locked by now, and a change of the job waits for that lock before it commits: what this sees is what the run will be.
 INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
                  script_path, script_hash, has_kill_command, started_at, lease_seconds, grace_seconds, lease_until,
                  clock_id)
@@ -104,13 +104,12 @@ SELECT :work_id, j.job_id, j.name, :dataid, :attempt, :token, :claimant, :host, 
        $lease_now + :lease_seconds, $clock_id
 FROM job j
 WHERE j.job_id = :job_id AND j.revision = :revision
-RETURNING run_id
+RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id)
 
--- name: lost_before
--- The last run before this one on the same work that was taken for dead.
-SELECT run_id, claimant, host FROM run
-WHERE work_id = :work_id AND run_id < :run_id AND outcome = 'LOST'
-ORDER BY run_id DESC LIMIT 1
+-- name: taken_before
+-- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet.
+SELECT run_id, claimant FROM run
+WHERE work_id = :work_id AND run_id < :run_id AND outcome IN ('LOST', 'CANCELLED') AND host = :host AND boot_id = :boot_id
 
 -- name: take
 -- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work
