@@ -77,14 +77,12 @@ LOCKS = [
         lambda w: races.test_a_claim_beside_a_change_of_its_job_reads_the_inputs_the_job_has(w, "claim.look"),
         "AND :revision > 0",
     ),
-    # In these three the unique index run_live refuses the second run: the second claim ends in an error.
+    # In the first and third the unique index run_live refuses the second run: its claim ends in an error.
     Mutant("claim.next_work", SKIPPING, races.test_two_claims_at_once_on_one_work_give_it_once),
     Mutant(
         "claim.next_ordered",
         ROW_LOCK,
-        lambda w: races.test_two_claims_at_once_of_a_job_that_gives_one_at_a_time_give_one(
-            w, {"ordered": True}
-        ),
+        races.test_work_of_an_ordered_job_that_is_being_held_is_not_claimed,
     ),
     Mutant("claim.named_work", ROW_LOCK, races.test_two_claims_at_once_of_the_same_named_work_give_it_once),
     Mutant(

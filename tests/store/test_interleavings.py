@@ -554,3 +554,10 @@ def test_outputs_that_change_beside_a_claim_are_those_of_the_run(postgres_world:
     assert isinstance(asked, ClaimResult)
     assert bool(asked.runs) == isinstance(changed, errors.Conflict)
     check(world)
+
+
+def test_work_of_an_ordered_job_that_is_being_held_is_not_claimed(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean", ordered=True)
+    world.ready("raw", "1")
+    assert race(world, lambda w: w.hold("to_clean", "1"), lambda w: w.claim("to_clean")) == (1, (), True)

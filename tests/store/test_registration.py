@@ -201,7 +201,10 @@ def test_a_job_with_running_work_is_not_removed(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean")
-    with pytest.raises(errors.Conflict, match=f"has 1 running.* dataflow cancel {run.run_id}$"):
+    with pytest.raises(
+        errors.Conflict,
+        match=f"cannot be removed now: run {run.run_id} is at work.* dataflow cancel {run.run_id}$",
+    ):
         world.remove_job("to_clean")
     assert world.state("to_clean", "1") == "RUNNING"
 
@@ -230,7 +233,9 @@ def test_outputs_do_not_change_under_a_live_run(world: World, outputs: list[str]
     world.dataset("other")
     world.ready("raw", "1")
     run = world.take("to_clean")
-    with pytest.raises(errors.Conflict, match=rf"Job to_clean has run {run.run_id} at work on its outputs"):
+    with pytest.raises(
+        errors.Conflict, match=rf"outputs of job to_clean cannot change now: run {run.run_id} is at work"
+    ):
         world.job("to_clean", ["raw"], outputs)
     world.job("to_clean", ["raw"], ["clean"], retries=3)
     world.finish(run)

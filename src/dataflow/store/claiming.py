@@ -30,16 +30,17 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         return ClaimResult(again="plan")
     if calendar_due and not request.force:
         return ClaimResult(again="calendar")
-    if max_running:
+    limit = 1 if plan.one_at_a_time else max_running
+    if limit:
         tx.lock("claim.lock_job", job_id=plan.job_id)
-    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead else ()
+    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
     if waits_over:
         tx.run("claim.promote", job_id=plan.job_id)
     if not script_path and request.claimant.script_path:
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
     if hold and not request.force:
         return ClaimResult(freed=freed)
-    room = _room(tx, plan, max_running, request)
+    room = _room(tx, plan, limit, request)
     runs = []
     for token in request.tokens[:room]:
         found = _find_work(tx, plan, request, bool(ordered))
@@ -49,8 +50,6 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         if run is None:
             return ClaimResult(freed=freed, again="plan")
         runs.append(run)
-        if ordered:
-            break
     return ClaimResult(runs=tuple(runs), freed=freed)
 
 
@@ -85,16 +84,16 @@ def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
     return replace(run, pins=pins, replaces=tuple(replaces))
 
 
-def _room(tx: Transaction, plan: Plan, max_running: int, request: ClaimRequest) -> int:
+def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int:
     """How many of the runs asked for the job's limit allows; a forced one that it does not is refused."""
     wanted = len(request.tokens)
-    if not max_running:
+    if not limit:
         return wanted
-    row = tx.find("claim.count_live", job_id=plan.job_id)
-    room = max(0, min(wanted, max_running - (row[0] if row else 0)))
+    at_work = len(tx.rows("claim.at_work", job_id=plan.job_id, outliving=plan.one_at_a_time))
+    room = max(0, min(wanted, limit - at_work))
     if request.force and not room:
         raise errors.Conflict(
-            f"Job {plan.job.name} runs {max_running} at a time, and as many are running. "
+            f"Job {plan.job.name} runs {limit} at a time, and as many are running or still ending. "
             f"Wait for one: dataflow runs --job {plan.job.name}"
         )
     return room
@@ -136,10 +135,15 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
     row = tx.find("claim.last_run", run_id=run_id)
     if row is None:
         return
-    host, left_seconds = row
+    host, has_kill_command, left_seconds = row
     if state == WorkState.RUNNING:
         raise errors.Conflict(
             f"{work} is RUNNING under run {run_id} on {host}. Wait for it, or: dataflow cancel {run_id}"
+        )
+    if left_seconds is not None and has_kill_command:
+        raise errors.Conflict(
+            f"Run {run_id} of {work} was cancelled, and what it started outside its process may still be at "
+            "work. Have it ended first: RunJob --kill-command COMMAND SCRIPT"
         )
     if left_seconds is not None:
         raise errors.Conflict(

@@ -141,21 +141,33 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
 def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
     """Takes from a job the outputs that it shall no longer have, so that another may be given them.
 
-    Refused while runs of it are live: they were claimed for the outputs it has had, and finish with these.
+    Refused while runs of it may be at work: they were claimed for the outputs it has had, and write these.
     """
     before = {output.dataset.name: output.dataset_id for output in plan.outputs}
     if set(before) == set(outputs):
         return
-    # Claims are kept out from here on; one that came before is seen by the next statement.
-    tx.lock("registration.lock_work", job_id=plan.job_id)
-    live = [str(row[0]) for row in tx.rows("explain.live_runs", job_id=plan.job_id)]
-    if live:
-        raise errors.Conflict(
-            f"Job {plan.job.name} has run {', '.join(live)} at work on its outputs, which cannot change now. "
-            f"Nothing was changed. Wait, or: dataflow cancel {live[0]}"
-        )
+    _refuse_beside_runs(tx, plan.job_id, f"The outputs of job {plan.job.name} cannot change now")
     for name in before.keys() - set(outputs):
         tx.run("registration.delete_job_output", dataset_id=before[name])
+
+
+def _refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool = False) -> None:
+    """Refuses a change while a run of the job may be at work, be it revoked and still ending."""
+    # Claims are kept out from here on; one that came before is seen by the next statement.
+    tx.lock("registration.lock_work", job_id=job_id)
+    row = tx.find("registration.at_work", job_id=job_id, lapsed=lapsed)
+    if row is None:
+        return
+    run_id, host, is_live, has_kill_command, left_seconds = row
+    if is_live:
+        why, command = f"run {run_id} is at work on {host}", f"Wait for it, or: dataflow cancel {run_id}"
+    elif has_kill_command:
+        why = f"run {run_id} was cancelled, and what it started outside its process may still be at work"
+        command = "Have it ended first: RunJob --kill-command COMMAND SCRIPT"
+    else:
+        why = f"run {run_id} was cancelled and may still be ending on {host}"
+        command = f"Wait {int(left_seconds) + 1} s and run the same command again."
+    raise errors.Conflict(f"{refusal}: {why}. Nothing was changed. {command}")
 
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
@@ -169,14 +181,7 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
     job_id = plan.job_id
     used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
-    tx.lock("registration.lock_work", job_id=job_id)
-    running = [row[0] for row in tx.rows("registration.running", job_id=job_id)]
-    if running:
-        raise errors.Conflict(
-            f"Job {plan.job.name} has {len(running)} running, the first as run {running[0]}. "
-            "Wait for it, or: "
-            f"dataflow cancel {running[0]}"
-        )
+    _refuse_beside_runs(tx, job_id, f"Job {plan.job.name} cannot be removed now", lapsed=True)
     tx.run("registration.delete_work_inputs", job_id=job_id)
     tx.run("registration.delete_work", job_id=job_id)
     _delete_parts(tx, job_id)

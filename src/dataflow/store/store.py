@@ -203,7 +203,7 @@ class Store:
         return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-        """Runs of a job that the next claim would free."""
+        """Runs of a job that the next claim would free, and revoked ones that a kill command is to end."""
         return self.database.write(lambda tx: leases.list_lapsed(tx, job_id, dead))
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:

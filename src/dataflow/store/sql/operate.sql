@@ -44,8 +44,8 @@ RETURNING state
 
 -- name: acknowledge
 -- The revoked run's children are dead: its work need not wait for the lease.
-UPDATE run SET lease_until = $lease_now
-WHERE run_id = :run_id AND claimant = :claimant AND outcome = 'CANCELLED' AND lease_until > $lease_now
+UPDATE run SET lease_until = $lease_now, has_kill_command = FALSE
+WHERE run_id = :run_id AND claimant = :claimant AND $ending
 RETURNING work_id
 
 -- name: acknowledge_work

@@ -140,8 +140,7 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
 -- Materialized, so that the clock is read once and state and not_before agree.
 WITH revoked AS MATERIALIZED (
     SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
-                       WHERE r.run_id = w.run_id AND r.outcome = 'CANCELLED'
-                         AND r.clock_id = $clock_id AND r.lease_until > $lease_now) AS until
+                       WHERE r.run_id = w.run_id AND $ending) AS until
     FROM work w
     WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 UPDATE work

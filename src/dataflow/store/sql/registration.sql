@@ -192,8 +192,14 @@ DELETE FROM work
 WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0
   AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = work.work_id AND x.present > 0)
 
--- name: running
-SELECT run_id FROM run WHERE job_id = :job_id AND ended_at IS NULL ORDER BY run_id
+-- name: at_work
+-- A run of a job that is live, or was revoked and may still be ending; :lapsed ones only count if they are asked for.
+SELECT run_id, host, TRUE AS is_live, has_kill_command, 0.0 AS left_seconds FROM run
+WHERE job_id = :job_id AND ended_at IS NULL
+  AND (:lapsed OR has_kill_command OR lease_until > $lease_now AND clock_id = $clock_id)
+UNION ALL
+SELECT run_id, host, FALSE, has_kill_command, lease_until - $lease_now FROM run WHERE job_id = :job_id AND $ending
+ORDER BY is_live DESC, run_id LIMIT 1
 
 -- name: delete_work
 DELETE FROM work WHERE job_id = :job_id
