@@ -257,6 +257,16 @@ REGISTRATION = [
         registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
     ),
     Mutant(
+        "registration.delete_uncalled_inputs",
+        "AND NOT w.hold",
+        registration.test_a_hold_outlasts_a_chunk_that_goes_and_comes,
+    ),
+    Mutant(
+        "registration.delete_uncalled",
+        "AND NOT hold",
+        registration.test_a_hold_outlasts_a_chunk_that_goes_and_comes,
+    ),
+    Mutant(
         "registration.at_work",
         "AND ended_at IS NULL",
         registration.test_a_removed_job_takes_its_work_along_and_leaves_its_history,

@@ -54,7 +54,7 @@ LOCKS = [
     Mutant(
         "publish.publish",
         "WHERE :known",
-        races.test_a_first_output_made_ready_by_hand_in_the_middle_of_its_finish_counts_once,
+        races.test_a_first_output_made_ready_by_hand_while_its_run_comes_and_goes_counts_once,
         "WHERE :known OR TRUE",
     ),
     # Inputs that come at once also meet in insert_work, whose conflict waits; those that go meet only here.
@@ -76,6 +76,17 @@ LOCKS = [
         "AND j.revision = :revision",
         lambda w: races.test_a_claim_beside_a_change_of_its_job_reads_the_inputs_the_job_has(w, "claim.look"),
         "AND :revision > 0",
+    ),
+    Mutant(
+        "claim.insert_run",
+        "AND (:force OR NOT j.hold)",
+        races.test_a_claim_that_looked_before_a_hold_gives_nothing_after_it,
+        "AND (:force OR TRUE)",
+    ),
+    Mutant(
+        "operate.await_claims",
+        EVERYTHING,
+        races.test_a_hold_returns_when_the_claims_under_way_have_committed,
     ),
     # In the first and third the unique index run_live refuses the second run: its claim ends in an error.
     Mutant("claim.next_work", SKIPPING, races.test_two_claims_at_once_on_one_work_give_it_once),

@@ -153,3 +153,57 @@ def test_only_a_revoked_run_is_ended_by_saying_that_it_was_killed(world: World) 
     assert not world.claim("to_clean", killed=(run.run_id,))
     assert world.renew(run) == {run.run_id}
     assert world.finish(run, RunOutcome.DONE) is WorkState.DONE
+
+
+def make_rerun(world: World) -> Run:
+    """A live run that overwrites the published clean/1 in place; report reads it."""
+    world.chain("raw", "clean", "report")
+    world.dataset("clean", location="/data/clean")
+    world.ready("raw", "1")
+    world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    return world.take("to_clean")
+
+
+def test_nobody_says_by_hand_that_a_chunk_is_good_while_a_run_may_be_writing_it(world: World) -> None:
+    run = make_rerun(world)
+    for _ in range(2):
+        with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_clean/1 .* may be writing it"):
+            world.mark("to_clean", "1", WorkState.DONE)
+        with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_clean/1 .* may be writing it"):
+            world.ready("clean", "1")
+        assert not world.claim("to_report")
+        if world.outcome(run) == "RUNNING":
+            world.cancel(run)
+    world.store.acknowledge(run.run_id, "first")
+    assert world.ready("clean", "1") == 1
+    world.mark("to_clean", "1", WorkState.DONE)
+    world.take("to_report", "1")
+
+
+def test_other_chunks_are_said_to_be_good_beside_a_run(world: World) -> None:
+    make_rerun(world)
+    assert world.ready("clean", "2") == 1
+    assert world.ready("raw", "1", again=True) == 1
+
+
+def test_what_failed_its_check_in_a_place_of_its_own_is_not_marked_ready(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    first = world.do("to_clean")
+    world.resubmit("to_clean", "1")
+    world.do("to_clean", outcome=RunOutcome.INVALID)
+    with pytest.raises(errors.Conflict, match=r"is not kept: .* dataflow resubmit to_clean 1$"):
+        world.mark("to_clean", "1", WorkState.DONE)
+    assert world.state("to_clean", "1") == "INVALID"
+    assert [chunk.location for chunk in world.chunks("clean")] == [f"/data/clean/{first.run_id}"]
+
+
+def test_what_was_marked_invalid_can_be_marked_ready_again_and_again(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.do("to_clean")
+    for _ in range(2):
+        world.mark("to_clean", "1", WorkState.INVALID)
+        world.mark("to_clean", "1", WorkState.DONE)
+    assert [chunk.location for chunk in world.chunks("clean")] == [f"/data/clean/{run.run_id}"]

@@ -267,25 +267,24 @@ def test_ready_again_beside_a_withdrawal_counts_right(postgres_world: World, aft
 
 @pytest.mark.parametrize("again", [False, True])
 def test_an_output_made_ready_by_hand_beside_its_finish_counts_once(
-    postgres_world: World, first: int, again: bool
+    postgres_world: World, again: bool
 ) -> None:
     world = postgres_world
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     run = world.take("to_clean")
-    both_orders(world, lambda w: w.finish(run), lambda w: w.ready("clean", "1", again=again), first)
+    race(world, lambda w: w.finish(run), lambda w: w.ready("clean", "1", again=again))
     check(world)
     assert world.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_first_output_made_ready_by_hand_in_the_middle_of_its_finish_counts_once(
+def test_a_first_output_made_ready_by_hand_while_its_run_comes_and_goes_counts_once(
     postgres_world: World,
 ) -> None:
     world = postgres_world
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
-    run = world.take("to_clean")
-    race(world, lambda w: w.finish(run), lambda w: w.ready("clean", "1"), after="publish.find_chunk")
+    race(world, lambda w: w.ready("clean", "1"), lambda w: w.do("to_clean"))
     assert world.version("clean", "1") == 2
     check(world)
 
@@ -561,3 +560,19 @@ def test_work_of_an_ordered_job_that_is_being_held_is_not_claimed(postgres_world
     world.chain("raw", "clean", ordered=True)
     world.ready("raw", "1")
     assert race(world, lambda w: w.hold("to_clean", "1"), lambda w: w.claim("to_clean")) == (1, (), True)
+
+
+def test_a_claim_that_looked_before_a_hold_gives_nothing_after_it(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    raced = race(world, lambda w: w.ask("to_clean"), lambda w: w.hold("to_clean"), after="claim.look")
+    assert (raced.first.runs, raced.first.again) == ((), "plan")
+
+
+def test_a_hold_returns_when_the_claims_under_way_have_committed(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    raced = race(world, lambda w: len(w.claim("to_clean")), lambda w: w.hold("to_clean"))
+    assert raced == (1, 1, True)

@@ -205,6 +205,7 @@ def _give(
         lease_seconds=request.lease_seconds,
         grace_seconds=request.grace_seconds,
         revision=plan.revision,
+        force=request.force,
     )
     if row is None:
         return None

@@ -115,7 +115,7 @@ SELECT 1 FROM work WHERE job_id = :job_id AND sort_key < :sort_key LIMIT 1
 SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
 
 -- name: insert_run
--- A new run with its lease; none when the job was changed meanwhile. The work is locked by now, and a change of the
+-- A new run with its lease; none when the job was changed or put on hold meanwhile. The work is locked by now, and a change of the
 -- job waits for that lock before it commits: what this statement sees is what the run will be.
 INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
                  script_path, script_hash, has_kill_command, started_at, lease_seconds, grace_seconds, lease_until,
@@ -124,7 +124,7 @@ SELECT :work_id, j.job_id, j.name, :dataid, :attempt, :token, :claimant, :host, 
        :script_path, :script_hash, :has_kill_command, $now_at, :lease_seconds, :grace_seconds,
        $lease_now + :lease_seconds, $clock_id
 FROM job j
-WHERE j.job_id = :job_id AND j.revision = :revision
+WHERE j.job_id = :job_id AND j.revision = :revision AND (:force OR NOT j.hold)
 RETURNING run_id
 
 -- name: lost_before

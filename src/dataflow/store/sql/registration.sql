@@ -183,13 +183,13 @@ ORDER BY sort_key LIMIT :most
 -- name: delete_uncalled_inputs
 DELETE FROM work_input WHERE work_id IN (
     SELECT w.work_id FROM work w
-    WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0
+    WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0 AND NOT w.hold
       AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = w.work_id AND x.present > 0))
 
 -- name: delete_uncalled
--- Work that no present chunk calls for and nobody ever ran.
+-- Work that no present chunk calls for and nobody ever ran or holds: a hold outlasts a chunk that goes and comes.
 DELETE FROM work
-WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0
+WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0 AND NOT hold
   AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = work.work_id AND x.present > 0)
 
 -- name: at_work
