@@ -10,6 +10,7 @@ from tests.store import test_operating as operating
 from tests.store import test_order as order
 from tests.store import test_publishing as publishing
 from tests.store import test_registration as registration
+from tests.store import test_snapshots as snapshots
 from tests.store import test_tokens as tokens
 from tests.store.mutants import Mutant, leased, operated, rerun
 
@@ -255,6 +256,16 @@ REGISTRATION = [
         "registration.delete_uncalled",
         "AND state = 'WAITING'",
         registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
+    ),
+    Mutant(
+        "publish.clean_place",
+        "AND NOT withdrawn",
+        snapshots.test_a_withdrawn_snapshot_stays_withdrawn_when_its_place_is_whole_again,
+    ),
+    Mutant(
+        "publish.clean_place",
+        "AND NOT stale",
+        snapshots.test_a_stale_snapshot_stays_stale_when_its_place_is_whole_again,
     ),
     Mutant(
         "registration.delete_uncalled_inputs",

@@ -128,7 +128,11 @@ def _readers(case: WorkCase) -> list[Reason]:
         chunk = case.find_chunk(output.dataset_id)
         if chunk is None or chunk.version == 0:
             continue
-        for (run_id,) in case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0):
+        if output.dataset.is_overwritten:
+            readers = case.store.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=0)
+        else:
+            readers = case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0)
+        for (run_id,) in readers:
             name = f"{output.dataset.name}/{case.dataid}"
             text = f"{name} is being consumed by run {run_id}"
             found.append(Reason(text, follow_command(run_id), question=Question.SAFE))

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dataflow.model.records import ClaimRequest, Plan
+    from dataflow.model.records import ClaimRequest, Plan, PlanOutput
     from dataflow.store.database import Transaction
 
 
@@ -61,7 +61,8 @@ def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimRes
         known = known or row is not None
         if row is not None and not row[6]:
             run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, _ = row
-            pins = [_pin_from_row(pin) for pin in tx.rows("claim.pins_of", run_id=run_id)]
+            rows = tx.rows("claim.pins_of", run_id=run_id)
+            pins = [_with_place(tx, plan, _pin_from_row(pin)) for pin in rows]
             identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
             replaces = _replaced(tx, plan, dataid, run_id)
             runs.append(Run(*identity, lease_seconds, grace_seconds, tuple(pins), replaces))
@@ -74,13 +75,16 @@ def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
     A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
     both have committed, at least one of them sees the other here.
     """
-    pins = tuple(_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id))
+    found = [_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id)]
+    pins = tuple(_with_place(tx, plan, pin) for pin in found)
     replaces = []
-    for _, name, _, chunk_id, _, version in tx.rows(
+    for dataset_id, name, _, chunk_id, _, version in tx.rows(
         "claim.output_chunks", job_id=plan.job_id, dataid=run.dataid
     ):
-        readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
-        replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if not _is_overwritten(plan, dataset_id):
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
+            replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+    replaces += [_replaced_place(tx, output, run.run_id)[0] for output in _overwritten(plan)]
     return replace(run, pins=pins, replaces=tuple(replaces))
 
 
@@ -249,7 +253,7 @@ def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ..
                 continue
             chunk_id, version, *rest = row
             tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
-            pins.append(Pin(source.position, chunk_id, needed, version, *rest))
+            pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
     return tuple(pins)
 
 
@@ -261,8 +265,43 @@ def _replaced(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[Ou
     found = []
     rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
     for dataset_id, name, location, chunk_id, key, version in rows:
-        readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
-        found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if not _is_overwritten(plan, dataset_id):
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
+            found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
         if "{run_id}" not in location:
             publishing.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id)
+    for output in _overwritten(plan):
+        replaced, newest = _replaced_place(tx, output, run_id)
+        found.append(replaced)
+        if newest is not None:
+            chunk_id, other, key = newest
+            publishing.make_dirty(tx, output.dataset_id, (other, key), chunk_id, run_id)
     return tuple(found)
+
+
+def _overwritten(plan: Plan) -> list[PlanOutput]:
+    return [output for output in plan.outputs if output.dataset.is_overwritten]
+
+
+def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
+    return any(output.dataset_id == dataset_id for output in _overwritten(plan))
+
+
+def _replaced_place(
+    tx: Transaction, output: PlanOutput, run_id: int
+) -> tuple[OutputChunk, tuple[int, str, str] | None]:
+    """What is in the one place of an output, with all who read from there, whatever dataid they call it."""
+    newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
+    readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
+    version = newest[3] if newest else 0
+    replaced = OutputChunk(output.dataset.name, version, tuple(row[0] for row in readers))
+    return replaced, (newest[0], newest[1], newest[2]) if newest else None
+
+
+def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
+    """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
+    source = next(item for item in plan.inputs if item.position == pin.position)
+    if pin.dirty_run_id is not None or not source.dataset.is_overwritten:
+        return pin
+    row = tx.find("claim.in_place", dataset_id=source.dataset_id)
+    return replace(pin, dirty_run_id=row[4]) if row else pin

@@ -16,6 +16,7 @@ from dataflow.model.status import WorkState
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from dataflow.model.records import PlanOutput
     from dataflow.store.database import Transaction
@@ -136,6 +137,8 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
         published=True,
     )
     chunks_changed(tx, output.dataset_id, change)
+    if output.dataset.is_overwritten:
+        _opened(tx, tx.rows("publish.clean_place", dataset_id=output.dataset_id))
     return int(row[0])
 
 
@@ -158,7 +161,11 @@ def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_
 
 def make_clean(tx: Transaction, run_id: int) -> None:
     """Undoes make_dirty for a run whose command never started."""
-    for dataset_id, dataid, key, is_ready in tx.rows("publish.make_clean", run_id=run_id):
+    _opened(tx, tx.rows("publish.make_clean", run_id=run_id))
+
+
+def _opened(tx: Transaction, rows: Iterable[tuple[Any, ...]]) -> None:
+    for dataset_id, dataid, key, is_ready in rows:
         if is_ready:
             chunks_changed(tx, dataset_id, Change(gained=[(dataid, key)]))
 

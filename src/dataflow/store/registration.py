@@ -68,7 +68,15 @@ def list_plans(tx: Transaction) -> list[Plan]:
 
 
 def upsert_dataset(tx: Transaction, dataset: Dataset) -> int:
-    """Registers a dataset or changes its fields; runs of its jobs will see the change."""
+    """Registers a dataset or changes its fields; runs of its jobs will see the change.
+
+    Where it is cannot change while a run may be writing it: its readers would be sent to the other place.
+    """
+    before = find_dataset(tx, dataset.name)
+    if before is not None and _place_of(before[1]) != _place_of(dataset):
+        producer = tx.find("publish.producer", dataset_id=before[0])
+        if producer is not None:
+            _refuse_beside_runs(tx, producer[0], f"The place of dataset {dataset.name} cannot change now")
     row = tx.find(
         "registration.upsert_dataset",
         name=dataset.name,
@@ -88,6 +96,12 @@ def upsert_dataset(tx: Transaction, dataset: Dataset) -> int:
     assert row is not None
     tx.run("registration.bump_revisions", dataset_id=row[0])
     return int(row[0])
+
+
+def _place_of(dataset: Dataset) -> tuple[str, ...]:
+    """What says where a dataset's chunks are, and which of them share a place."""
+    table = (dataset.hostname, dataset.database, dataset.schemaname, dataset.tablename)
+    return (*table, dataset.location, dataset.mode)
 
 
 def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> None:

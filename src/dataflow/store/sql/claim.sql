@@ -174,6 +174,30 @@ JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = :dataid
 WHERE o.job_id = :job_id AND c.version > 0
 ORDER BY d.dataset_id
 
+-- name: in_place
+-- Of a dataset whose dataids are all written to one place, what is in that place now: the run that has begun to
+-- overwrite it and has not finished well is marked there, whatever its dataid.
+SELECT chunk_id, dataid, sort_key, version, dirty_run_id FROM chunk
+WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn
+ORDER BY sort_key DESC LIMIT 1
+
+-- name: place_readers
+-- Runs that read any chunk of a dataset and may be at work; from the few such runs, like `readers`.
+SELECT r.run_id FROM job j
+CROSS JOIN run r
+CROSS JOIN run_input i
+CROSS JOIN chunk c
+WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
+  AND i.run_id = r.run_id AND c.chunk_id = i.chunk_id AND c.dataset_id = :dataset_id AND r.run_id <> :run_id
+UNION
+SELECT r.run_id FROM job j
+CROSS JOIN run r
+CROSS JOIN run_input i
+CROSS JOIN chunk c
+WHERE r.job_id = j.job_id AND $ending
+  AND i.run_id = r.run_id AND c.chunk_id = i.chunk_id AND c.dataset_id = :dataset_id AND r.run_id <> :run_id
+ORDER BY 1
+
 -- name: readers
 -- Runs that read a chunk and may be at work. From the few such runs to their pins, an order that CROSS JOIN prescribes
 -- to SQLite: an index on the chunks of all pins ever made would cost every claim some pages.

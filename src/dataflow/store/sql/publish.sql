@@ -92,6 +92,12 @@ UPDATE chunk SET dirty_run_id = NULL, modified_at = $now_at
 WHERE dirty_run_id = :run_id
 RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
 
+-- name: clean_place
+-- The one place of a dataset was written anew, whole: what shared it is no longer half overwritten.
+UPDATE chunk SET dirty_run_id = NULL, modified_at = $now_at
+WHERE dataset_id = :dataset_id AND dirty_run_id IS NOT NULL
+RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
+
 -- name: insert_work
 -- Work that a chunk calls for; what exists already is left to the statements below.
 INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, called_at, modified_at)
