@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.store import test_interleavings as races
 from tests.store import test_snapshots as snapshots
+from tests.store import test_unread_inputs as unread
 from tests.store.mutants import EVERYTHING, Mutant
 
 ROW_LOCK = "FOR UPDATE"
@@ -62,7 +63,7 @@ LOCKS = [
     Mutant(
         "finish.lock_inputs",
         EVERYTHING,
-        races.test_a_new_version_that_comes_when_the_pins_were_just_compared_waits_for_the_finish,
+        races.test_a_new_version_that_comes_while_a_run_of_the_old_one_fails_is_tried,
     ),
     Mutant(
         "claim.lock_job",
@@ -82,6 +83,11 @@ LOCKS = [
         "AND (:force OR NOT j.hold)",
         races.test_a_claim_that_looked_before_a_hold_gives_nothing_after_it,
         "AND (:force OR TRUE)",
+    ),
+    Mutant(
+        "finish.lock_work",
+        EVERYTHING,
+        unread.test_a_forced_run_that_finishes_while_an_input_arrives_does_not_miss_it,
     ),
     Mutant(
         "operate.await_claims",

@@ -186,6 +186,17 @@ def test_a_new_version_that_comes_when_the_pins_were_just_compared_waits_for_the
     assert world.status("clean", "1") == "STALE"
 
 
+def test_a_new_version_that_comes_while_a_run_of_the_old_one_fails_is_tried(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    republish: Doing = lambda w: w.ready("raw", "1", again=True)  # noqa: E731
+    fail: Doing = lambda w: w.finish(run, RunOutcome.FAILED)  # noqa: E731
+    race(world, fail, republish, after="finish.count_newer_inputs")
+    assert world.state("to_clean", "1") == "CLAIMABLE"
+
+
 def test_an_output_finished_beside_a_withdrawal_of_its_input_counts_right(
     postgres_world: World, first: int
 ) -> None:

@@ -32,12 +32,12 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     if ending.outcome in TRIED:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
     if ending.outcome is RunOutcome.DONE:
+        # What has not been read yet arrives under this lock: it is seen below, or finds the work done.
+        tx.lock("finish.lock_work", work_id=run.work_id)
         ending = _unless_superseded(tx, plan, ending)
     _end_run(tx, ending)
     outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
     state = _settle(tx, plan, ending, outdated)
-    if state is WorkState.DONE and (again := _unread(tx, ending)):
-        state, outdated = again, True
     if ending.outcome is RunOutcome.DONE:
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
@@ -125,19 +125,6 @@ def _is_outdated(tx: Transaction, ending: Ending) -> bool:
     query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
     row = tx.find(query, run_id=ending.run.run_id)
     return bool(row and row[0])
-
-
-def _unread(tx: Transaction, ending: Ending) -> WorkState | None:
-    """Has work done again whose run did not read all that its inputs are by now, and gives its new state.
-
-    Only after the work is settled, and by that locked: an input that arrives later finds it done.
-    """
-    run = ending.run
-    row = tx.find("finish.count_unread", run_id=run.run_id)
-    if not row or not row[0]:
-        return None
-    states = publishing.do_again(tx, run.job_id, [(run.dataid, "")], "an input changed while it ran")
-    return WorkState(states[0])
 
 
 def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:

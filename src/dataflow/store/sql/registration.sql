@@ -137,12 +137,16 @@ SELECT dataid FROM work WHERE job_id = :job_id
 SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
 
 -- name: upsert_calendar
--- A changed schedule starts again from its cursor, so that nothing already given is given twice.
+-- A changed schedule starts again from its cursor; one that is to catch up with more from its start, where what was
+-- given already stays as it is.
 INSERT INTO calendar (dataset_id, expression, start_at, end_at, catchup, due_at)
 VALUES (:dataset_id, :expression, :start_at, :end_at, :catchup, 0)
 ON CONFLICT (dataset_id) DO UPDATE
 SET expression = excluded.expression, start_at = excluded.start_at, end_at = excluded.end_at,
-    catchup = excluded.catchup, due_at = 0
+    catchup = excluded.catchup, due_at = 0,
+    cursor_at = CASE WHEN excluded.catchup AND excluded.start_at <> ''
+                      AND (NOT calendar.catchup OR excluded.start_at <> calendar.start_at) THEN NULL
+                     ELSE calendar.cursor_at END
 
 -- name: due_calendars
 -- Calendars among a job's inputs whose next interval has ended, with the store's own time.
@@ -151,6 +155,10 @@ FROM job_input i
 JOIN calendar c ON c.dataset_id = i.dataset_id
 JOIN dataset d ON d.dataset_id = c.dataset_id
 WHERE i.job_id = :job_id AND c.due_at <= $now_seconds
+
+-- name: known_chunks
+-- Which chunks of a batch there are already.
+SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
 
 -- name: move_calendar
 -- Compare and set: of two processes that add the same intervals, one does.
