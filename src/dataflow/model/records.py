@@ -115,6 +115,11 @@ class Plan:
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """True when no two runs may be at work: the job is ordered, or writes all dataids to one place."""
+        return self.job.ordered or any(output.dataset.is_overwritten for output in self.outputs)
+
 
 @record
 class Claimant:

@@ -33,6 +33,8 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     if ending.outcome in TRIED:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
     if ending.outcome is RunOutcome.DONE:
+        # What has not been read yet arrives under this lock: it is seen below, or finds the work done.
+        tx.lock("finish.lock_work", work_id=run.work_id)
         ending = _unless_superseded(tx, plan, ending)
     _end_run(tx, ending)
     outdated = ending.outcome in TRIED and _is_outdated(tx, ending)

@@ -205,7 +205,7 @@ class Store:
         return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-        """Runs of a job that the next claim would free."""
+        """Runs of a job that the next claim would free, and revoked ones that a kill command is to end."""
         return self.database.write(lambda tx: leases.list_lapsed(tx, job_id, dead))
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
@@ -233,7 +233,11 @@ class Store:
     def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
         """Blocks or unblocks claims of a job (None) or of some of its work."""
         mover = Mover(self.actor, why)
-        return int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, mover)))
+        count = int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, mover)))
+        if on and pairs is None:
+            # In a transaction of its own: claims that looked before the hold are let finish, then it holds.
+            self.database.write(lambda tx: tx.lock("operate.await_claims", job_id=plan.job_id))
+        return count
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revokes a run."""
