@@ -255,7 +255,7 @@ def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ..
             if latest := covering.find_pin(tx, plan, source, dataid):
                 facts = {"chunk_id": latest.chunk_id, "version": latest.version}
                 tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
-                pins.append(latest)
+                pins.append(_with_place(tx, plan, latest))
             continue
         first = plan.job.start or None
         for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
