@@ -17,20 +17,30 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome
+from dataflow.runjob.checking import run_check
 from dataflow.runjob.endings import (
     answers_text,
     as_accepted,
+    handed_back,
     missing_outputs,
+    not_begun,
     not_started,
     publications_for,
     refused,
 )
-from dataflow.runjob.environment import describe, password_variables
+from dataflow.runjob.environment import (
+    Given,
+    child_environment,
+    describe,
+    inherited_environment,
+    own_secrets,
+)
 from dataflow.runjob.heartbeat import Heartbeat
 from dataflow.runjob.lock import ClaimantLock, is_dead
+from dataflow.runjob.output import RunLog
+from dataflow.runjob.predecessors import end_predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
-from dataflow.runjob.spawn import run_to_end
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
@@ -51,10 +61,12 @@ if TYPE_CHECKING:
 class ClaimedRun:
     """A run this process holds: what to read, where to write."""
 
-    def __init__(self, prepared: Prepared, passwords: dict[str, str], began_at: float) -> None:
+    def __init__(self, prepared: Prepared, given: Given, began_at: float, log: RunLog) -> None:
         self.renewed_at = began_at
         self._prepared = prepared
-        self._passwords = passwords
+        self._given = given
+        self._log = log
+        self._passwords = given.passwords
         self._heartbeat: Heartbeat | None = None
         self._lost = False
         self._rows: dict[str, int] = {}
@@ -149,8 +161,11 @@ class ClaimedRun:
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
         """Runs a dataset's check in the environment a script would have; says what is wrong, or nothing."""
-        told = describe(self._prepared) | password_variables(self._prepared.plan, self._passwords)
-        code = run_to_end(command, dict(os.environ) | told)
+        environment = child_environment(self._given, self._prepared, describe(self._prepared))
+        try:
+            code = run_check(command, environment, (self._log, self._given.redactor), lambda: self.lost)
+        except (errors.CannotExecute, errors.BadInput) as error:
+            return f"the check of {dataset} cannot run: {error}"
         return f"the check of {dataset} exited with {code}" if code else ""
 
     def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
@@ -167,11 +182,12 @@ class ClaimedRun:
 class Flow:
     """An open store: make data ready, claim work, ask why."""
 
-    def __init__(self, config: Config, store: Store) -> None:
+    def __init__(self, config: Config, store: Store, password: str | None = None) -> None:
         self._config = config
         self._store = store
         self._token = os.urandom(8).hex()
         self._lock: ClaimantLock | None = None
+        self._opened = [password] if password else []
 
     def __enter__(self) -> Flow:
         return self
@@ -217,10 +233,10 @@ class Flow:
         try:
             with self._kept(claimed):
                 yield claimed
+                ending = claimed.ending(self._config.checks)
         except BaseException as error:
-            self._finish(plan, _ending_of(error, claimed, Redactor(passwords.values())))
+            self._finish(plan, _ending_of(error, claimed, self._given(passwords).redactor))
             raise
-        ending = claimed.ending(self._config.checks)
         ending = as_accepted(ending, self._finish(plan, ending))
         if ending.outcome is not RunOutcome.DONE:
             reason = f"{job} {claimed.dataid} is {ending.outcome}: {ending.reason}. Nothing was published."
@@ -229,8 +245,7 @@ class Flow:
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
         """Renews the run's lease meanwhile; no renewal is under way afterwards."""
-        heartbeat = Heartbeat(self._store, self._token, claimed.run.lease_seconds)
-        heartbeat.keep([claimed])
+        heartbeat = Heartbeat(self._store, self._token, [claimed])
         claimed.kept_by(heartbeat)
         try:
             yield
@@ -246,19 +261,54 @@ class Flow:
             request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
             request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
             began_at = boottime()
+            before = plan
             _, result, plan = finish_and_claim(self._store, plan, (), request)
             if not result.runs:
                 return None, plan
+            if plan is not before:
+                self._open_again(plan, result.runs[0], passwords)
+            refusal = end_predecessors(self._store, result.runs[0], request.claimant)
+            if refusal is not None:
+                self._finish(plan, refusal)
+                continue
             prepared = prepare(
                 self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
             )
-            claimed = ClaimedRun(prepared, passwords, began_at)
-            refusal = refused(prepared) or claimed.refused_input(self._config.checks)
+            log = RunLog(self._config.log_dir, prepared.run.run_id)
+            claimed = ClaimedRun(prepared, self._given(passwords), began_at, log)
+            refusal = refused(prepared) or self._refused_input(plan, claimed)
             if refusal is None and (reason := make_folders(prepared)):
                 refusal = not_started(prepared, reason)
             if refusal is None:
                 return claimed, plan
             self._finish(plan, refusal)
+
+    def _open_again(self, plan: Plan, run: Run, passwords: dict[str, str]) -> None:
+        """The passwords of a plan that was changed; the run is handed back if one does not open."""
+        try:
+            found = open_passwords(plan, self._passphrase)
+        except errors.SecretError as error:
+            self._finish(plan, handed_back(run, str(error)))
+            raise
+        passwords.clear()
+        passwords.update(found)
+
+    def _refused_input(self, plan: Plan, claimed: ClaimedRun) -> Ending | None:
+        """What the checks of its inputs say, the lease being kept; handed back if they are broken off."""
+        if not self._config.checks:
+            return None
+        try:
+            with self._kept(claimed):
+                return claimed.refused_input(self._config.checks)
+        except BaseException as error:
+            self._finish(plan, not_begun(claimed.run, type(error).__name__))
+            raise
+
+    def _given(self, passwords: dict[str, str]) -> Given:
+        """What the run's checks are given, and what hides our own secrets and the run's in all it leaves."""
+        own = own_secrets(os.environ, self._config.store_url)
+        redactor = Redactor([*passwords.values(), *own.values(), *self._opened])
+        return Given(inherited_environment(os.environ, False, own), passwords, redactor)
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
         try:
@@ -282,7 +332,9 @@ class Flow:
         return is_dead(self._config.lock_dir, name)
 
     def _passphrase(self) -> str:
-        return get_passphrase(self._config.passkey, self._config.passkey_file, None)
+        passphrase = get_passphrase(self._config.passkey, self._config.passkey_file, None)
+        self._opened.append(passphrase)
+        return passphrase
 
 
 def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
@@ -301,4 +353,4 @@ def open(store: str | None = None) -> Flow:
     config = load_config(get_working_dir(), os.environ, store)
     refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
-    return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password))
+    return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password), password)

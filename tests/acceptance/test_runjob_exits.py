@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -245,3 +247,13 @@ def test_each_way_postgresql_refuses_has_its_own_code_and_message(postgres_flow:
     done = postgres_flow.runjob("loadbob.sh", code=76, env={"DATAFLOW_SCHEMA": "elsewhere"})
     assert "dataflow db upgrade" in done.stderr
     assert len(messages | {done.stderr}) == 4
+
+
+def test_a_folder_whose_name_no_store_can_keep_is_refused(sqlite_flow: Flow) -> None:
+    folder = os.fsencode(sqlite_flow.path) + b"/caf\xe9"
+    os.mkdir(folder)
+    command = sqlite_flow.project.command("RunJob", "loadbob.sh")
+    env = sqlite_flow.project.environment(sqlite_flow.env)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 78
+    assert "not UTF-8" in done.stderr and "Traceback" not in done.stderr

@@ -147,3 +147,24 @@ def test_processes_that_add_the_same_intervals_at_once_add_them_once(world: Worl
     assert sorted(added) == [0, 0, 0, 50]
     assert {chunk.version for chunk in world.chunks("load.calendar")} == {1}
     assert len(world.journal("ready")) == 1
+
+
+def test_a_schedule_that_is_to_catch_up_from_an_earlier_start_adds_what_is_before(world: World) -> None:
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 2), catchup=True))
+    add_due_intervals(world.store, world.plan("load"))
+    world.drain("load")
+    world.withdraw("load.calendar", days_ago(world, 2))
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 4), catchup=True))
+    assert add_due_intervals(world.store, world.plan("load")) == 2
+    assert add_due_intervals(world.store, world.plan("load")) == 0
+    assert world.drain("load") == [days_ago(world, days) for days in (4, 3)]
+    assert world.status("load.calendar", days_ago(world, 2)) == "PENDING"
+
+
+def test_a_schedule_that_is_told_later_to_catch_up_does(world: World) -> None:
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 3)))
+    add_due_intervals(world.store, world.plan("load"))
+    assert world.drain("load") == [days_ago(world, 1)]
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 3), catchup=True))
+    assert add_due_intervals(world.store, world.plan("load")) == 2
+    assert world.drain("load") == [days_ago(world, days) for days in (3, 2)]

@@ -173,8 +173,8 @@ def test_a_job_with_a_live_run_is_not_removed(world: World) -> None:
     add_datasets(world, "bobin")
     add_job(world.store, job("loadbob", "bobin"))
     world.ready("bobin", "1.0")
-    world.take("loadbob")
-    with pytest.raises(Conflict, match="has 1 running"):
+    run = world.take("loadbob")
+    with pytest.raises(Conflict, match=f"run {run.run_id} is at work"):
         remove_job(world.store, "loadbob")
 
 

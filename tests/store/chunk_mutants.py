@@ -10,8 +10,9 @@ from tests.store import test_operating as operating
 from tests.store import test_order as order
 from tests.store import test_publishing as publishing
 from tests.store import test_registration as registration
+from tests.store import test_snapshots as snapshots
 from tests.store import test_tokens as tokens
-from tests.store.mutants import R_BOOT, R_LEASE, Mutant, leased, operated, rerun
+from tests.store.mutants import Mutant, leased, operated, rerun
 
 PUBLISH = [
     Mutant("publish.make_ready", ":again OR", publishing.test_ready_twice_counts_once, "TRUE OR"),
@@ -134,16 +135,19 @@ PUBLISH = [
     ),
     Mutant(
         "publish.do_again",
-        "AND r.outcome = 'CANCELLED'",
+        "outcome = 'CANCELLED' AND",
         publishing.test_publishing_again_makes_finished_work_claimable_and_its_outputs_stale,
     ),
     Mutant(
         "publish.do_again",
-        R_LEASE,
+        "lease_until > $lease_now",
         operated(operating.test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for),
+        "TRUE",
     ),
     Mutant(
-        "publish.do_again", R_BOOT, leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for)
+        "publish.do_again",
+        "clock_id = $clock_id AND",
+        leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for),
     ),
     Mutant(
         "publish.do_again",
@@ -180,7 +184,7 @@ OPERATE = [
     ),
     Mutant(
         "operate.acknowledge",
-        "AND outcome = 'CANCELLED'",
+        "outcome = 'CANCELLED' AND",
         operated(operating.test_acknowledging_does_not_touch_a_later_run_or_a_live_one),
     ),
     Mutant("operate.acknowledge_work", "AND run_id = :run_id", lines.acknowledging_for_a_later_run),
@@ -254,7 +258,27 @@ REGISTRATION = [
         registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
     ),
     Mutant(
-        "registration.running",
+        "publish.clean_place",
+        "AND NOT withdrawn",
+        snapshots.test_a_withdrawn_snapshot_stays_withdrawn_when_its_place_is_whole_again,
+    ),
+    Mutant(
+        "publish.clean_place",
+        "AND NOT stale",
+        snapshots.test_a_stale_snapshot_stays_stale_when_its_place_is_whole_again,
+    ),
+    Mutant(
+        "registration.delete_uncalled_inputs",
+        "AND NOT w.hold",
+        registration.test_a_hold_outlasts_a_chunk_that_goes_and_comes,
+    ),
+    Mutant(
+        "registration.delete_uncalled",
+        "AND NOT hold",
+        registration.test_a_hold_outlasts_a_chunk_that_goes_and_comes,
+    ),
+    Mutant(
+        "registration.at_work",
         "AND ended_at IS NULL",
         registration.test_a_removed_job_takes_its_work_along_and_leaves_its_history,
     ),

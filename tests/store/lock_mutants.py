@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.store import test_interleavings as races
 from tests.store import test_snapshots as snapshots
+from tests.store import test_unread_inputs as unread
 from tests.store.mutants import EVERYTHING, Mutant
 
 ROW_LOCK = "FOR UPDATE"
@@ -54,7 +55,7 @@ LOCKS = [
     Mutant(
         "publish.publish",
         "WHERE :known",
-        races.test_a_first_output_made_ready_by_hand_in_the_middle_of_its_finish_counts_once,
+        races.test_a_first_output_made_ready_by_hand_while_its_run_comes_and_goes_counts_once,
         "WHERE :known OR TRUE",
     ),
     # Inputs that come at once also meet in insert_work, whose conflict waits; those that go meet only here.
@@ -62,7 +63,7 @@ LOCKS = [
     Mutant(
         "finish.lock_inputs",
         EVERYTHING,
-        races.test_a_new_version_that_comes_when_the_pins_were_just_compared_waits_for_the_finish,
+        races.test_a_new_version_that_comes_while_a_run_of_the_old_one_fails_is_tried,
     ),
     Mutant(
         "claim.lock_job",
@@ -77,14 +78,28 @@ LOCKS = [
         lambda w: races.test_a_claim_beside_a_change_of_its_job_reads_the_inputs_the_job_has(w, "claim.look"),
         "AND :revision > 0",
     ),
-    # In these three the unique index run_live refuses the second run: the second claim ends in an error.
+    Mutant(
+        "claim.insert_run",
+        "AND (:force OR NOT j.hold)",
+        races.test_a_claim_that_looked_before_a_hold_gives_nothing_after_it,
+        "AND (:force OR TRUE)",
+    ),
+    Mutant(
+        "finish.lock_work",
+        EVERYTHING,
+        unread.test_a_forced_run_that_finishes_while_an_input_arrives_does_not_miss_it,
+    ),
+    Mutant(
+        "operate.await_claims",
+        EVERYTHING,
+        races.test_a_hold_returns_when_the_claims_under_way_have_committed,
+    ),
+    # In the first and third the unique index run_live refuses the second run: its claim ends in an error.
     Mutant("claim.next_work", SKIPPING, races.test_two_claims_at_once_on_one_work_give_it_once),
     Mutant(
         "claim.next_ordered",
         ROW_LOCK,
-        lambda w: races.test_two_claims_at_once_of_a_job_that_gives_one_at_a_time_give_one(
-            w, {"ordered": True}
-        ),
+        races.test_work_of_an_ordered_job_that_is_being_held_is_not_claimed,
     ),
     Mutant("claim.named_work", ROW_LOCK, races.test_two_claims_at_once_of_the_same_named_work_give_it_once),
     Mutant(

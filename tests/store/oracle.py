@@ -53,6 +53,7 @@ class RunRule:
     claimant: str
     lease_until: float
     pins: dict[tuple[str, str], int]
+    needs: list[tuple[str, str] | None]
     outcome: str = "RUNNING"
 
 
@@ -157,7 +158,7 @@ class Oracle:
         for key in self.served(dataset, dataid):
             if chunk.ready:
                 self.works.setdefault(key, Work())
-            if chunk.version > 1:
+            if chunk.version > 1 or (chunk.ready and self.works[key].runs):
                 self._outdate(*key)
 
     def ready(self, dataset: str, dataid: str, again: bool) -> bool:
@@ -181,7 +182,7 @@ class Oracle:
             called = any(
                 self.is_ready(*self._input(name, dataid, lag)) for name, lag in inputs if lag is not None
             )
-            if not work.runs and not work.ended and not called:
+            if not work.runs and not work.ended and not work.hold and not called:
                 del self.works[job, dataid]
         for (dataset, dataid), chunk in self.chunks.items():
             for key in self.served(dataset, dataid):
@@ -191,7 +192,7 @@ class Oracle:
     def next_dataid(self, job: str) -> str | None:
         """The dataid a claim must give now."""
         rule = self.jobs[job]
-        if rule.hold:
+        if rule.hold or (rule.ordered and self._busy(job)):
             return None
         dataids = self.dataids_of(job)
         if rule.ordered:
@@ -226,9 +227,18 @@ class Oracle:
                 work.wait_until = None
 
     def may_force(self, job: str, dataid: str) -> bool:
-        """Nobody has the work, and nobody it was taken from may still be at it."""
+        """Nobody has the work, and nobody it was taken from may still be at it, nor at other ordered work."""
+        if self.jobs[job].ordered and self._busy(job):
+            return False
         work = self.works.get((job, dataid))
         return work is None or not (work.running or self._revoked_until(work))
+
+    def _busy(self, job: str) -> bool:
+        """A run of the job may be at work."""
+        return any(
+            run.job == job and run.outcome in ("RUNNING", "CANCELLED") and run.lease_until > self.now
+            for run in self.runs.values()
+        )
 
     def give(self, run_id: int, job: str, dataid: str, claimant: str) -> None:
         """A claim has given this work to a run."""
@@ -237,7 +247,8 @@ class Oracle:
             chunk = self.chunks.get(need, Chunk()) if need else Chunk()
             if need and chunk.version > 0 and not chunk.withdrawn:
                 pins[need] = chunk.version
-        run = RunRule(run_id, job, dataid, claimant, self.now + LEASE_SECONDS, pins)
+        needs = self.needs(job, dataid)
+        run = RunRule(run_id, job, dataid, claimant, self.now + LEASE_SECONDS, pins, needs)
         self.runs[run_id] = run
         work = self.works.setdefault((job, dataid), Work())
         work.runs.append(run)
@@ -298,15 +309,23 @@ class Oracle:
         if work is None:
             raise Refused
         found = self.state(job, dataid)
+        output = self.jobs[job].output
+        made_by = self.chunks.get((output, dataid), Chunk()).made_by
+        if state == "DONE":
+            last = work.runs[-1].run_id if work.runs else 0
+            unknown = found == "INVALID" and (made_by.run_id if made_by else None) != last
+            busy = work.running or self._revoked_until(work)
+            if busy or (unknown and output not in self.in_place):
+                raise Refused
         if work.running:
             work.runs[-1].outcome = "CANCELLED"
         else:
             work.reset()
         work.ended, work.resubmitted, work.wait_until = state, False, None
         if state == "DONE":
-            self.publish(self.jobs[job].output, dataid)
+            self.publish(output, dataid, run=made_by)
         elif state == "INVALID":
-            self.withdraw(self.jobs[job].output, dataid)
+            self.withdraw(output, dataid)
         return found
 
     def cancel(self, run_id: int) -> None:
@@ -330,6 +349,11 @@ class Oracle:
         stale = any(
             (chunk := self.chunks[key]).version != version or not chunk.ready
             for key, version in run.pins.items()
+        ) or any(
+            need is not None
+            and self.is_ready(*need)
+            and (need not in run.pins or need not in run.needs[at : at + 1])
+            for at, need in enumerate(self.needs(run.job, run.dataid))
         )
         work.ended, work.resubmitted = ("" if stale else "DONE"), False
         work.reset()

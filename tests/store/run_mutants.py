@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataflow.model.status import RunOutcome
 from tests.store import second_lines as lines
 from tests.store import test_claiming as claiming
+from tests.store import test_ending_runs as ending_runs
 from tests.store import test_finishing as finishing
 from tests.store import test_in_place as in_place
 from tests.store import test_leases as leases
@@ -25,9 +26,14 @@ CLAIM = [
         "r.lease_until <= $lease_now OR",
         leased(leases.test_a_lapsed_lease_is_freed_by_the_next_claim),
     ),
-    Mutant("claim.count_live", "AND ended_at IS NULL", claiming.test_no_more_runs_than_the_limit_are_live),
-    Mutant("claim.count_live", LEASE, claiming.test_a_lapsed_run_does_not_count_against_the_limit),
-    Mutant("claim.count_live", BOOT, leases.test_a_run_of_the_boot_before_neither_counts_nor_reads),
+    Mutant("claim.at_work", "AND ended_at IS NULL", claiming.test_no_more_runs_than_the_limit_are_live),
+    Mutant(
+        "claim.at_work",
+        "lease_until > $lease_now",
+        claiming.test_a_lapsed_run_does_not_count_against_the_limit,
+        "TRUE",
+    ),
+    Mutant("claim.at_work", BOOT, leases.test_a_run_of_the_boot_before_neither_counts_nor_reads),
     Mutant("claim.list_lapsed", "AND r.ended_at IS NULL", lines.listing_ended_runs_as_lapsed),
     Mutant("claim.list_lapsed", "r.lease_until <= $lease_now", lines.listing_live_runs_as_lapsed, "TRUE"),
     Mutant(
@@ -74,6 +80,16 @@ CLAIM = [
         "WHEN missing = 0 THEN",
         finishing.test_a_wait_that_is_over_does_not_replace_a_missing_input,
         "WHEN TRUE THEN",
+    ),
+    Mutant(
+        "claim.promote",
+        "AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND $ending)",
+        ending_runs.test_a_clock_that_is_set_does_not_end_the_wait_for_a_revoked_run,
+    ),
+    Mutant(
+        "claim.end_revoked",
+        "AND outcome = 'CANCELLED'",
+        ending_runs.test_only_a_revoked_run_is_ended_by_saying_that_it_was_killed,
     ),
     Mutant(
         "claim.next_work",
@@ -153,10 +169,15 @@ CLAIM = [
     ),
     Mutant(
         "claim.last_run",
-        LEASE,
+        "lease_until > $lease_now",
         claiming.test_work_is_not_forced_beside_a_revoked_run_that_may_still_live,
+        "TRUE",
     ),
-    Mutant("claim.last_run", BOOT, claiming.test_a_revoked_run_of_the_boot_before_hinders_no_force),
+    Mutant(
+        "claim.last_run",
+        "clock_id = $clock_id AND",
+        claiming.test_a_revoked_run_of_the_boot_before_hinders_no_force,
+    ),
     Mutant("claim.set_script_path", "AND script_path = ''", lines.remembering_another_script),
 ]
 

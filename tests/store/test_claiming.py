@@ -171,12 +171,12 @@ def test_forced_work_runs_whatever_its_state(world: World) -> None:
     run = world.force("to_clean", "7")
     assert run.pins == ()
     assert world.finish(run) is WorkState.DONE
+    world.hold("to_clean")
+    world.finish(world.force("to_clean", "7"))
+    assert world.journal("force")[-1]["from_state"] == "DONE"
     world.ready("raw", "7")
     assert world.present("to_clean", "7") == [(1, 1)]
-    world.hold("to_clean")
-    again = world.force("to_clean", "7")
-    assert [pin.version for pin in again.pins] == [1]
-    assert world.journal("force")[-1]["from_state"] == "DONE"
+    assert [pin.version for pin in world.force("to_clean", "7").pins] == [1]
 
 
 def test_running_work_is_not_forced_and_its_run_is_named(world: World) -> None:

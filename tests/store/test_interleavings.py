@@ -186,6 +186,17 @@ def test_a_new_version_that_comes_when_the_pins_were_just_compared_waits_for_the
     assert world.status("clean", "1") == "STALE"
 
 
+def test_a_new_version_that_comes_while_a_run_of_the_old_one_fails_is_tried(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    run = world.take("to_clean")
+    republish: Doing = lambda w: w.ready("raw", "1", again=True)  # noqa: E731
+    fail: Doing = lambda w: w.finish(run, RunOutcome.FAILED)  # noqa: E731
+    race(world, fail, republish, after="finish.count_newer_inputs")
+    assert world.state("to_clean", "1") == "CLAIMABLE"
+
+
 def test_an_output_finished_beside_a_withdrawal_of_its_input_counts_right(
     postgres_world: World, first: int
 ) -> None:
@@ -267,25 +278,24 @@ def test_ready_again_beside_a_withdrawal_counts_right(postgres_world: World, aft
 
 @pytest.mark.parametrize("again", [False, True])
 def test_an_output_made_ready_by_hand_beside_its_finish_counts_once(
-    postgres_world: World, first: int, again: bool
+    postgres_world: World, again: bool
 ) -> None:
     world = postgres_world
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     run = world.take("to_clean")
-    both_orders(world, lambda w: w.finish(run), lambda w: w.ready("clean", "1", again=again), first)
+    race(world, lambda w: w.finish(run), lambda w: w.ready("clean", "1", again=again))
     check(world)
     assert world.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_first_output_made_ready_by_hand_in_the_middle_of_its_finish_counts_once(
+def test_a_first_output_made_ready_by_hand_while_its_run_comes_and_goes_counts_once(
     postgres_world: World,
 ) -> None:
     world = postgres_world
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
-    run = world.take("to_clean")
-    race(world, lambda w: w.finish(run), lambda w: w.ready("clean", "1"), after="publish.find_chunk")
+    race(world, lambda w: w.ready("clean", "1"), lambda w: w.do("to_clean"))
     assert world.version("clean", "1") == 2
     check(world)
 
@@ -554,3 +564,26 @@ def test_outputs_that_change_beside_a_claim_are_those_of_the_run(postgres_world:
     assert isinstance(asked, ClaimResult)
     assert bool(asked.runs) == isinstance(changed, errors.Conflict)
     check(world)
+
+
+def test_work_of_an_ordered_job_that_is_being_held_is_not_claimed(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean", ordered=True)
+    world.ready("raw", "1")
+    assert race(world, lambda w: w.hold("to_clean", "1"), lambda w: w.claim("to_clean")) == (1, (), True)
+
+
+def test_a_claim_that_looked_before_a_hold_gives_nothing_after_it(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    raced = race(world, lambda w: w.ask("to_clean"), lambda w: w.hold("to_clean"), after="claim.look")
+    assert (raced.first.runs, raced.first.again) == ((), "plan")
+
+
+def test_a_hold_returns_when_the_claims_under_way_have_committed(postgres_world: World) -> None:
+    world = postgres_world
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    raced = race(world, lambda w: len(w.claim("to_clean")), lambda w: w.hold("to_clean"))
+    assert raced == (1, 1, True)

@@ -33,9 +33,9 @@ HARMLESS = {
     ("claim.promote", "state = 'WAITING'"): "a CHECK: only waiting work has a not_before",
     ("operate.acknowledge_work", "state = 'WAITING'"): "the same CHECK",
     ("operate.acknowledge_work", "not_before IS NOT NULL"): "without a wait the state does not change",
-    ("operate.acknowledge", "lease_until > $lease_now"): "a lapsed lease is over with or without it",
     ("registration.delete_uncalled", "x.present > 0"): "delete_uncalled_inputs has asked before",
     ("publish.do_again", "r.run_id = w.run_id"): "a join",
+    ("publish.clean_place", "dirty_run_id IS NOT NULL"): "names the index",
 }
 
 

@@ -145,7 +145,8 @@ def test_a_change_of_inputs_keeps_waits_holds_and_running_work(world: World) -> 
     world.job("to_clean", ["raw", "rates"], ["clean"], retries=1, retry_delay_seconds=60)
     assert not world.claim("to_clean")
     assert world.renew(running) == {running.run_id}
-    world.finish(running)
+    assert world.finish(running) is WorkState.CLAIMABLE, "it has not read the rates"
+    world.do("to_clean", "2")
     world.release("to_clean", "3")
     world.take("to_clean", "3")
     world.advance(60)
@@ -201,7 +202,10 @@ def test_a_job_with_running_work_is_not_removed(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean")
-    with pytest.raises(errors.Conflict, match=f"has 1 running.* dataflow cancel {run.run_id}$"):
+    with pytest.raises(
+        errors.Conflict,
+        match=f"cannot be removed now: run {run.run_id} is at work.* dataflow cancel {run.run_id}$",
+    ):
         world.remove_job("to_clean")
     assert world.state("to_clean", "1") == "RUNNING"
 
@@ -230,7 +234,9 @@ def test_outputs_do_not_change_under_a_live_run(world: World, outputs: list[str]
     world.dataset("other")
     world.ready("raw", "1")
     run = world.take("to_clean")
-    with pytest.raises(errors.Conflict, match=rf"Job to_clean has run {run.run_id} at work on its outputs"):
+    with pytest.raises(
+        errors.Conflict, match=rf"outputs of job to_clean cannot change now: run {run.run_id} is at work"
+    ):
         world.job("to_clean", ["raw"], outputs)
     world.job("to_clean", ["raw"], ["clean"], retries=3)
     world.finish(run)
@@ -249,3 +255,16 @@ def test_outputs_change_beside_a_run_whose_lease_has_lapsed(world: World) -> Non
     world.remove_dataset("clean")
     world.do("to_clean", "1")
     assert world.version("other", "1") == 1
+
+
+def test_a_hold_outlasts_a_chunk_that_goes_and_comes(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.hold("to_clean", "1")
+    world.withdraw("raw", "1")
+    world.job("to_clean", ["raw"], ["clean"], priority=5)
+    world.ready("raw", "1")
+    assert not world.claim("to_clean")
+    assert world.present("to_clean", "1") == [(1, 1)]
+    world.release("to_clean", "1")
+    world.take("to_clean", "1")

@@ -82,8 +82,8 @@ def test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer(world: W
     assert deaf.resubmit("to_clean", "1", "2") == 2
     assert deaf.hold("to_clean") == 1
     assert deaf.release("to_clean") == 1
-    assert deaf.mark("to_clean", "1", WorkState.DONE) == "WAITING"
-    assert world.version("clean", "1") == 1
+    assert deaf.mark("to_clean", "2", WorkState.DONE) == "CLAIMABLE"
+    assert world.version("clean", "2") == 1
     actions = [row["action"] for row in world.journal()]
     assert actions == ["ready", "claim", "cancel", "resubmit", "hold", "release", "mark"]
 

@@ -179,7 +179,7 @@ def test_what_a_shell_traces_is_masked() -> None:
 def test_each_long_line_of_a_secret_of_several_lines_is_masked_alone() -> None:
     secret = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nshort\n-----END KEY-----\n"
     redactor = Redactor([secret])
-    assert redactor.redact(secret.encode()) == b"***"
+    assert redactor.redact(secret.encode()) == b"***\n"
     assert redactor.redact(b"> MIIEvQIBADANBgkq\r\nshort\r\n") == b"> ***\r\nshort\r\n"
     assert redactor.redact_text(json.dumps({"key": secret})) == '{"key": "***"}'
     assert b"MIIEvQIBADANBgkq" not in redactor.redact(secret.replace("\n", "\r\n").encode())
@@ -280,3 +280,19 @@ def test_encoders_are_not_imported_as_long_as_there_is_nothing_to_hide() -> None
     command = [sys.executable, "-S", "-c", code]
     answer = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@given(SECRETS, st.integers(0, 80), st.integers(20, 80), st.lists(st.integers(0, 300), max_size=4))
+def test_base64_of_a_longer_text_is_hidden_wherever_its_lines_end(
+    line_end: bytes, secret: str, before: int, width: int, places: list[int]
+) -> None:
+    text = base64.b64encode(b"x" * before + secret.encode() + b"y" * 9)
+    lines = line_end.join(text[at : at + width] for at in range(0, len(text), width)) + line_end
+    shown = fed(Redactor([secret]), cut(lines, places)).translate(None, b"\r\n")
+    first, last = (before * 8 + 5) // 6, (before + len(secret.encode())) * 8 // 6
+    assert shown == text[:first] + b"***" + text[last:]
+
+
+def test_a_short_secret_is_not_looked_for_across_lines() -> None:
+    assert Redactor(["1234", "123"]).redact(b"1\n2\n3\n4\n123\n4") == b"1\n2\n3\n4\n***\n4"

@@ -36,7 +36,8 @@ def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Rea
         found.append(waiting)
     if ordered and (turn := _turn(case, key)):
         found.append(turn)
-    if max_running and (limit := _limit(case, max_running)):
+    most = 1 if case.plan.one_at_a_time else max_running
+    if most and (limit := _limit(case, most)):
         found.append(limit)
     return found + _readers(case) + _newer_snapshots(case)
 
@@ -58,6 +59,14 @@ def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
 
 
 def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
+    if work.wait_seconds is not None and run is not None and run.outcome is RunOutcome.CANCELLED:
+        row = case.store.find("explain.has_kill_command", run_id=run.run_id)
+        if row is not None and row[0]:
+            text = (
+                f"run {run.run_id} was cancelled, and what it started outside its process may still be at "
+                "work: the next RunJob with a --kill-command ends it"
+            )
+            return Reason(text, run_command(case.plan, kill=True), question=Question.SAFE)
     if work.wait_seconds is None or work.wait_seconds <= 0:
         return None  # the next claim promotes it
     wait, command = f"{work.wait_seconds:.0f} s", run_command(case.plan)
@@ -100,13 +109,14 @@ def _after(case: WorkCase, dataid: str, state: str, run_id: int) -> Reason:
     return Reason(f"job {job} is ordered, and {dataid}, which is {state}, comes first", command)
 
 
-def _limit(case: WorkCase, max_running: int) -> Reason | None:
-    live = [row[0] for row in case.store.rows("explain.live_runs", job_id=case.plan.job_id)]
-    if len(live) < max_running:
+def _limit(case: WorkCase, most: int) -> Reason | None:
+    where = {"job_id": case.plan.job_id, "outliving": case.plan.one_at_a_time}
+    found = [row[0] for row in case.store.rows("claim.at_work", **where)]
+    if len(found) < most:
         return None
-    shown = ", ".join(map(str, live[:SHOWN_RUNS])) + (" …" if len(live) > SHOWN_RUNS else "")
-    text = f"job {case.plan.job.name} may have {max_running} running, and run {shown} is"
-    return Reason(text, follow_command(live[0]))
+    shown = ", ".join(map(str, found[:SHOWN_RUNS])) + (" …" if len(found) > SHOWN_RUNS else "")
+    text = f"job {case.plan.job.name} may have {most} running, and run {shown} is, or is still ending"
+    return Reason(text, follow_command(found[0]))
 
 
 def _readers(case: WorkCase) -> list[Reason]:
@@ -118,7 +128,11 @@ def _readers(case: WorkCase) -> list[Reason]:
         chunk = case.find_chunk(output.dataset_id)
         if chunk is None or chunk.version == 0:
             continue
-        for (run_id,) in case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0):
+        if output.dataset.is_overwritten:
+            readers = case.store.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=0)
+        else:
+            readers = case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0)
+        for (run_id,) in readers:
             name = f"{output.dataset.name}/{case.dataid}"
             text = f"{name} is being consumed by run {run_id}"
             found.append(Reason(text, follow_command(run_id), question=Question.SAFE))

@@ -33,10 +33,10 @@ def add_due_intervals(store: Store, plan: Plan) -> int:
     )
 
 
-def preview_due_intervals(tx: Transaction, plan: Plan, actor: str) -> None:
-    """Makes all of them ready in a transaction that will be undone."""
-    while due := _known(plan, calendars.list_due(tx, plan.job_id)):
-        for calendar in due:
+def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int) -> None:
+    """Makes the first batches of them ready in a transaction that will be undone."""
+    for _ in range(batches):
+        for calendar in _known(plan, calendars.list_due(tx, plan.job_id)):
             _add(tx, calendar, plan, actor)
 
 

@@ -17,33 +17,52 @@ if TYPE_CHECKING:
 
     States = list[WorkState | errors.LeaseLost | None]
 
+MOST_PREVIEWED = 10
+"""Batches of due intervals after which a preview gives up: the store is closed to others meanwhile."""
+
 
 def finish_and_claim(
     store: Store, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None, repeat: bool = False
 ) -> tuple[States, ClaimResult, Plan]:
     """Finishes runs and claims the next in one transaction; gives the plan too, which may have been renewed.
 
-    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler.
+    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler. One batch
+    is, and more only while none of them can be given.
     `repeat` says that an earlier call with the same arguments got no answer.
     """
     states, result = store.finish_and_claim(plan, endings, request, repeat)
     while result.again:
         plan = prepare_again(store, plan, result.again)
         assert request is not None
+        added = result.again == "calendar"
+        request = replace(request, credentials=list_credentials(plan), intervals_added=added)
         result = store.claim(plan, request)
     return states, result, plan
 
 
+def list_credentials(plan: Plan) -> tuple[str, ...]:
+    """The job's own datasets whose passwords its runs are given."""
+    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
+    return tuple(sorted({dataset.name for dataset in datasets if dataset.encryptedpass}))
+
+
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
-    """What a claim would give now; nothing is claimed or changed."""
-    before = None
-    while (result := store.preview(plan, request, before)).again:
+    """What a claim would give now; nothing is claimed or changed.
+
+    Of due intervals only a few batches are tried, since others have to wait meanwhile; `again` says that a
+    claim would try more.
+    """
+    before, batches = None, 0
+    while (result := store.preview(plan, request, before)).again and batches < MOST_PREVIEWED:
         if result.again == "calendar":
             from dataflow.actions.calendar import preview_due_intervals
 
-            before = partial(preview_due_intervals, plan=plan, actor=store.actor)
+            batches = 3 * batches + 1
+            request = replace(request, intervals_added=True)
+            before = partial(preview_due_intervals, plan=plan, actor=store.actor, batches=batches)
         else:
-            plan, before = prepare_again(store, plan, result.again), None
+            plan, before, batches = prepare_again(store, plan, result.again), None, 0
+            request = replace(request, intervals_added=False)
     return result, plan
 
 

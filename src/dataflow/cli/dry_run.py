@@ -28,6 +28,11 @@ def show_claim(request: JobRequest, context: Context) -> int:
     lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
     asked = ClaimRequest(claimant, ("dry-run",), lease, grace, request.dataid)
     result, plan = preview(store, plan, asked)
+    if result.again:
+        print(
+            "would claim nothing of the first intervals that are due; RunJob itself tries the later ones too"
+        )
+        return request.waiting_exit_code
     if not result.runs:
         found = why(store, request.config, plan, request.dataid)
         print(f"would claim nothing: {found.verdict}")

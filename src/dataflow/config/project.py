@@ -14,13 +14,21 @@ STORE_FILE = "dataflow.db"
 
 
 def get_working_dir() -> str:
-    """The working directory; ConfigError if somebody has removed it."""
+    """The working directory; ConfigError if somebody has removed it, or if no store could keep its name."""
     try:
-        return os.getcwd()
+        found = os.getcwd()
     except FileNotFoundError as error:
         raise ConfigError(
             "The working directory does not exist any more. Go to the project's folder: cd FOLDER"
         ) from error
+    try:
+        found.encode()
+    except UnicodeEncodeError as error:
+        shown = found.encode("utf-8", "backslashreplace").decode()
+        raise ConfigError(
+            f"The name of the working directory is not UTF-8: {shown}. Rename it: mv OLD NEW"
+        ) from error
+    return found
 
 
 def find_project_dir(cwd: str) -> str | None:

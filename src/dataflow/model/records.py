@@ -115,6 +115,11 @@ class Plan:
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """True when no two runs may be at work: the job is ordered, or writes all dataids to one place."""
+        return self.job.ordered or any(output.dataset.is_overwritten for output in self.outputs)
+
 
 @record
 class Claimant:
@@ -155,7 +160,7 @@ class OutputChunk:
 
 @record
 class Run:
-    """One attempt at a piece of work, as its claim gave it."""
+    """One attempt at a piece of work, as its claim gave it; `is_first` if its work had none before."""
 
     run_id: int
     work_id: int
@@ -168,6 +173,7 @@ class Run:
     grace_seconds: float
     pins: tuple[Pin, ...] = ()
     replaces: tuple[OutputChunk, ...] = ()
+    is_first: bool = False
 
 
 @record
@@ -175,6 +181,7 @@ class ClaimRequest:
     """What a process asks for: as many runs as it gives tokens.
 
     Each run wanted has a new token; a repeat of the same token after a lost answer gets the same run.
+    `intervals_added`: a batch of due intervals was just added, and what is ready by now is given before more.
     `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command
     has run, and `credentials` the datasets whose passwords the runs will be given.
     """
@@ -189,6 +196,7 @@ class ClaimRequest:
     dead: tuple[str, ...] = ()
     killed: tuple[int, ...] = ()
     credentials: tuple[str, ...] = ()
+    intervals_added: bool = False
 
 
 @record

@@ -26,7 +26,7 @@ class RunOutcome(StrEnum):
     RETURNED = "RETURNED"  # one of the five answers was no, or it could not be executed; no attempt used
     INTERRUPTED = "INTERRUPTED"  # handed back on SIGTERM; no attempt used
     CANCELLED = "CANCELLED"  # revoked by an operator
-    LOST = "LOST"  # its lease lapsed or its process died
+    LOST = "LOST"  # its lease lapsed or could not be renewed in time, or its process died
 
 
 class Status(StrEnum):

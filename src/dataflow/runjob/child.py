@@ -6,6 +6,7 @@ import os
 import signal
 
 from dataflow.errors import BadInput, CannotExecute, LeaseLost
+from dataflow.runjob.orphans import has_orphans
 from dataflow.runjob.output import OutputPump, RunLog
 from dataflow.runjob.processes import TOKEN_VARIABLE, boottime, join_tokens, kill_escaped, signal_group
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 MARGIN_SECONDS = 2.0
 """Killing begins this long before it would have to be over."""
 TIMED_OUT = 124
+NOT_RENEWED = "its lease could not be renewed"
 
 
 class Child:
@@ -148,13 +150,16 @@ class Child:
         """Collects the ended command; nothing may be signalled any more once its pid is free again."""
         if not self.ending and boottime() >= self.kill_at:
             # The guard has told it to go: however it ended, it was not by itself.
-            self.ending = "its lease could not be renewed"
+            self.ending = NOT_RENEWED
         if self.ending:
             kill_escaped(self.token, self._pid)
             if self.kill_command is not None:
                 self.kill_command.run()
         else:
-            signal_group(self._pid, signal.SIGKILL)  # what the script left in the background ends with it
+            # What the script left in the background ends with it, also what it left in another session.
+            signal_group(self._pid, signal.SIGKILL)
+            if has_orphans(self._guard.list_pids()):
+                kill_escaped(self.token, self._pid)
         assert self._pump is not None
         self._pump.drain()
         self._guard.forget(self.token)

@@ -10,7 +10,7 @@ from dataflow.actions.locations import is_local, measure, published_place
 from dataflow.model.record import replace
 from dataflow.model.records import Ending, Publication
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.runjob.child import TIMED_OUT
+from dataflow.runjob.child import NOT_RENEWED, TIMED_OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ def not_begun(run: Run, why: str) -> Ending:
     return Ending(run, RunOutcome.INTERRUPTED, reason=f"interrupted: {why}", untouched=True)
 
 
+def handed_back(run: Run, reason: str) -> Ending:
+    """The ending of a run that must not begin yet: handed back for later, no attempt used."""
+    delay_seconds = RETURN_DELAY_SECONDS
+    return Ending(run, RunOutcome.RETURNED, reason=reason, delay_seconds=delay_seconds, untouched=True)
+
+
 def not_started(prepared: Prepared, reason: str) -> Ending:
     """The ending of a run that this machine cannot start now: handed back for later, no attempt used."""
     answers = answers_text(prepared.answers)
@@ -73,10 +79,11 @@ def not_started(prepared: Prepared, reason: str) -> Ending:
     )
 
 
-def too_late(prepared: Prepared, reason: str) -> Ending:
-    """The ending of a run whose lease ran out before its command was started."""
-    answers = answers_text(prepared.answers)
-    return Ending(prepared.run, RunOutcome.INTERRUPTED, reason=reason, answers=answers, untouched=True)
+def too_late(child: Child, reason: str) -> Ending:
+    """The ending of a run whose lease ran out before its next command, maybe a check, was started."""
+    answers = answers_text(child.prepared.answers)
+    untouched = child.script_code is None
+    return Ending(child.run, RunOutcome.LOST, reason=reason, answers=answers, untouched=untouched)
 
 
 def not_executed(prepared: Prepared, reason: str) -> Ending:
@@ -98,9 +105,12 @@ def ending_of(child: Child, code: int) -> Ending | None:
     answers = answers_text(child.prepared.answers)
     run, step = child.run, child.step
     if child.ending == "timeout":
-        return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers)
+        return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers, untouched=step.before)
+    if child.ending == NOT_RENEWED:
+        return Ending(run, RunOutcome.LOST, None, child.ending, answers, untouched=step.before)
     if child.ending:
-        return Ending(run, RunOutcome.INTERRUPTED, None, f"interrupted: {child.ending}", answers)
+        reason = f"interrupted: {child.ending}"
+        return Ending(run, RunOutcome.INTERRUPTED, None, reason, answers, untouched=step.before)
     if step.before and code:
         reason = f"valid? no: the check of input {step.dataset} exited with {code}"
         return Ending(

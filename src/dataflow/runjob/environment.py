@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dataflow.secrets.redaction import Redactor
 
 
+CONTEXT = "DATAFLOW_CONTEXT"
 SECRET_NAMES = "DATAFLOW_SECRET_NAMES"
 """Tells a RunJob inside a run which of its variables are secrets of that run."""
 
@@ -81,11 +82,15 @@ def describe(prepared: Prepared) -> dict[str, str]:
     return told
 
 
-def child_environment(given: Given, prepared: Prepared, told: dict[str, str], context: str) -> dict[str, str]:
-    """The whole environment of a child."""
+def child_environment(
+    given: Given, prepared: Prepared, told: dict[str, str], context: str = ""
+) -> dict[str, str]:
+    """The whole environment of a child; without a context file it is not told another run's."""
     passwords = password_variables(prepared.plan, given.passwords)
     environment = given.inherited | told | passwords
-    environment["DATAFLOW_CONTEXT"] = context
+    environment.pop(CONTEXT, None)
+    if context:
+        environment[CONTEXT] = context
     if passwords:
         environment[SECRET_NAMES] = ",".join(passwords)
     return environment

@@ -33,7 +33,7 @@ class Guard:
     children. Any thread may send, but none after `stop`.
     """
 
-    __slots__ = ("_name", "_pid", "_pipe", "_sending", "_serial", "_stuck", "_tokens")
+    __slots__ = ("_name", "_pid", "_pids", "_pipe", "_sending", "_serial", "_stuck")
 
     def __init__(self, name: str, pid: int, pipe: int) -> None:
         self._name = name
@@ -44,7 +44,7 @@ class Guard:
         self._sending = _thread.allocate_lock()
         self._serial = 0
         self._stuck = False
-        self._tokens: set[str] = set()
+        self._pids: dict[str, int] = {}
 
     @classmethod
     def start(cls, name: str, keep_fds: tuple[int, ...] = ()) -> Guard:
@@ -75,6 +75,10 @@ class Guard:
         """The guard is a child too: never reap it with waitpid(-1)."""
         return self._pid
 
+    def list_pids(self) -> set[int]:
+        """The children we have started and not reaped: the guard and what it watches."""
+        return {self._pid, *self._pids.values()}
+
     def fileno(self) -> int:
         """Becomes POLLERR, which needs no event mask to be reported, when the guard is gone."""
         return self._pipe
@@ -83,7 +87,7 @@ class Guard:
         """A token for the next child, to be joined into its environment (processes.join_tokens)."""
         self._serial += 1
         token = f"{self._name}-{self._serial}"
-        self._tokens.add(token)
+        self._pids[token] = 0
         return token
 
     def set_kill_command(self, token: str, command: KillCommand) -> bool:
@@ -92,6 +96,7 @@ class Guard:
 
     def watch(self, token: str, group: int, kill_at: float, grace_seconds: float) -> bool:
         """SIGTERM to the group at `kill_at` (boottime), SIGKILL after the grace; at once if RunJob dies."""
+        self._pids[token] = group
         return self._send(f"watch {token} {group} {kill_at!r} {grace_seconds!r}")
 
     def expect(self, token: str, kill_at: float, grace_seconds: float) -> bool:
@@ -104,7 +109,7 @@ class Guard:
 
     def forget(self, token: str) -> bool:
         """Leave that child alone from now on; to be called before reaping it."""
-        self._tokens.discard(token)
+        self._pids.pop(token, None)
         return self._send(f"forget {token}")
 
     def alive(self) -> bool:
@@ -116,7 +121,7 @@ class Guard:
         if self._pipe < 0:
             return
         # With nothing to watch the quickest end will do; otherwise it has to work, even if it was stopped.
-        os.kill(self._pid, signal.SIGCONT if self._tokens else signal.SIGKILL)
+        os.kill(self._pid, signal.SIGCONT if self._pids else signal.SIGKILL)
         os.close(self._pipe)
         self._pipe = -1
         os.waitpid(self._pid, 0)

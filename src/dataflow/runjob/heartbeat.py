@@ -39,14 +39,15 @@ LOOK_SECONDS = 3.0
 class Heartbeat:
     """Renews each third of the lease, looks for revoked runs in between, and tells the main loop."""
 
-    def __init__(self, store: Store, claimant: str, lease_seconds: float) -> None:
+    def __init__(self, store: Store, claimant: str, held: Iterable[Held]) -> None:
         self._store = store
         self._claimant = claimant
-        self._third_seconds = lease_seconds / 3
-        self._kept: dict[int, Held] = {}
+        self._kept = {child.run.run_id: child for child in held}
+        self._third_seconds = self._shortest_third()
         self._lost: set[int] = set()
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopped = False
+        self._woken = threading.Event()
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
@@ -60,6 +61,8 @@ class Heartbeat:
         """The runs to keep from now on; another that is renewed at this moment is not reported lost."""
         with self._lock:
             self._kept = {child.run.run_id: child for child in held}
+            if self._shortest_third() < self._third_seconds:
+                self._woken.set()  # the job's lease has become shorter than the pause under way allows for
 
     def take_lost(self) -> set[int]:
         """The runs that were lost since the last call."""
@@ -73,18 +76,25 @@ class Heartbeat:
 
     def stop(self) -> None:
         """Ends the thread; no renewal is under way afterwards."""
-        self._stop.set()
+        self._stopped = True
+        self._woken.set()
         self._thread.join()
         os.close(self._wake_read)
         os.close(self._wake_write)
 
     def _beat(self) -> None:
         store: Store | None = None
-        while not self._stop.wait(min(self._third_seconds / 2, LOOK_SECONDS)):
+        while not self._woken.wait(min(self._third_seconds / 2, LOOK_SECONDS)) or not self._stopped:
             with self._lock:
+                self._woken.clear()
                 kept = dict(self._kept)
+                third_seconds = self._shortest_third()
+            if third_seconds < self._third_seconds and store is not None:
+                store.close()  # it would wait longer for the database than there is time now
+                store = None
+            self._third_seconds = third_seconds
             try:
-                store = store or self._store.separate(self._third_seconds)
+                store = store or self._store.separate(third_seconds)
                 if kept:
                     self._look_after(store, kept)
             except DataFlowError:
@@ -94,7 +104,7 @@ class Heartbeat:
 
     def _look_after(self, store: Store, kept: dict[int, Held]) -> None:
         began_at = boottime()
-        due = any(began_at - child.renewed_at >= self._third_seconds / 2 for child in kept.values())
+        due = any(began_at - child.renewed_at >= child.run.lease_seconds / 6 for child in kept.values())
         ask = store.renew if due else store.list_held
         held = ask(self._claimant, list(kept))
         if due:
@@ -105,3 +115,8 @@ class Heartbeat:
             self._lost |= lost
         if lost:
             os.write(self._wake_write, b"x")
+
+    def _shortest_third(self) -> float:
+        """A third of the shortest lease that is kept; as before when there is none."""
+        leases = [child.run.lease_seconds for child in self._kept.values()]
+        return min(leases) / 3 if leases else self._third_seconds

@@ -17,6 +17,8 @@ from dataflow.runjob.steps import list_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dataflow.actions.prepare import Prepared
     from dataflow.model.records import Ending, Plan, Run
     from dataflow.runjob.environment import Given
@@ -27,22 +29,31 @@ if TYPE_CHECKING:
 
 
 class Launcher:
-    """Starts the commands of runs, all with the same inherited environment, passwords and redaction."""
+    """Starts the commands of runs with what the job's plan gives them: environment, passwords, redaction."""
 
     def __init__(
         self,
         request: JobRequest,
         guard: Guard,
         terminals: tuple[Terminal, Terminal],
-        given: Given,
+        plan: Plan,
+        give: Callable[[Plan], Given],
     ) -> None:
-        self.given = given
+        self.given = give(plan)
         self.guard = guard
+        self._plan = plan
+        self._give = give
         self._request = request
         self._terminals = terminals
         self._context_path = os.path.join(request.config.context_dir, guard.name)
         self._contexts: list[str] = []
         self._made = 0
+
+    def follow(self, plan: Plan) -> None:
+        """Has later runs given what a changed plan says; SecretError if a new password does not open."""
+        if plan is not self._plan:
+            self.given = self._give(plan)
+            self._plan = plan
 
     def launch(
         self, store: Store, plan: Plan, run: Run, began_at: float
@@ -68,7 +79,7 @@ class Launcher:
         try:
             child.start(self._terminals, self.given.redactor, self.given.inherited.get("PATH", os.defpath))
         except LeaseLost as error:
-            return endings.too_late(child.prepared, str(error))
+            return endings.too_late(child, str(error))
         except (CannotExecute, BadInput) as error:
             child.broken = error
             if child.script_code is not None:

@@ -93,12 +93,14 @@ def kill_orphans(name: str, limit_seconds: float = 5.0) -> bool:
     return end_processes([], lambda token: token.startswith(prefix), boottime() + limit_seconds)
 
 
-def kill_run(name: str, run_id: int, limit_seconds: float = 5.0) -> bool:
-    """Kill what is left of one run of another claimant, for the case that its guard was stopped in time."""
-    prefix, suffix = name + "-", f"@{run_id}"
-    return end_processes(
-        [], lambda token: token.startswith(prefix) and token.endswith(suffix), boottime() + limit_seconds
-    )
+def kill_runs(runs: Iterable[tuple[int, str]], limit_seconds: float = 5.0) -> bool:
+    """Kill what is left of runs of other claimants, for the case that their guards were stopped in time."""
+    ends = [(name + "-", f"@{run_id}") for run_id, name in runs]
+
+    def owns(token: str) -> bool:
+        return any(token.startswith(first) and token.endswith(last) for first, last in ends)
+
+    return end_processes([], owns, boottime() + limit_seconds)
 
 
 def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -> int | None:

@@ -14,6 +14,7 @@ from dataflow.runjob.environment import Given, inherited_environment, own_secret
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
+from dataflow.runjob.orphans import adopt_orphans
 from dataflow.runjob.report import Report
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
 from dataflow.runjob.terminal import Terminal
@@ -40,6 +41,7 @@ def run_job(request: JobRequest, face: Face) -> int:
     lock = ClaimantLock.take(request.config.lock_dir, os.urandom(8).hex())
     # The guard is forked before there is a thread or a database connection, so that it holds neither.
     guard = Guard.start(lock.name, (lock.fileno(),))
+    adopt_orphans()
     try:
         return _work(request, face, lock, guard)
     finally:
@@ -76,7 +78,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
     _warn_other_path(plan, claimant, report)
-    launcher = Launcher(request, guard, terminals, _given(request, plan, face))
+    launcher = Launcher(request, guard, terminals, plan, lambda plan: _given(request, plan, face))
     worker = Worker(request, face.store, plan, claimant, launcher)
     try:
         worker.run(terminals, report)

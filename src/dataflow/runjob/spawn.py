@@ -86,13 +86,6 @@ def spawn(argv: list[str], environment: dict[str, str], stdout_fd: int, stderr_f
         raise cannot_spawn(error, argv, environment) from error
 
 
-def run_to_end(argv: tuple[str, ...], environment: dict[str, str]) -> int:
-    """Run a command with our own output, wait for its end and return its exit code."""
-    path = find_command(argv[0], environment.get("PATH", os.defpath), os.getcwd())
-    pid = spawn([path, *argv[1:]], environment, 1, 2)
-    return exit_code_of(os.waitpid(pid, 0)[1])
-
-
 def exit_code_of(status: int) -> int:
     """The exit code a shell would show for this wait status: 128 + n for a signal."""
     code = os.waitstatus_to_exitcode(status)

@@ -6,7 +6,7 @@ from dataflow.model.status import RunOutcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.errors import BadInput, CannotExecute
+    from dataflow.errors import DataFlowError
     from dataflow.model.records import Ending
 
 
@@ -18,11 +18,13 @@ class Tally:
         self.last: Ending | None = None
         self.started = 0
         self.lost = 0
-        self.broken: CannotExecute | BadInput | None = None
+        self.broken: DataFlowError | None = None
 
     def count(self, ending: Ending) -> None:
         """Adds a run's outcome."""
         self.outcomes[ending.outcome] = self.outcomes.get(ending.outcome, 0) + 1
+        if ending.outcome is RunOutcome.LOST:
+            self.lost += 1
         if ending.outcome is not RunOutcome.RETURNED:
             self.last = ending
 

@@ -10,14 +10,16 @@ import select
 import signal
 
 from dataflow import errors, failpoints
-from dataflow.actions.claim import finish_and_claim, with_dead
+from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import as_accepted, ending_of, not_begun
+from dataflow.runjob.endings import as_accepted, ending_of, handed_back, not_begun
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
-from dataflow.runjob.processes import boottime, kill_orphans, kill_run
+from dataflow.runjob.orphans import has_orphans
+from dataflow.runjob.predecessors import end_predecessors
+from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.signals import Signals
 from dataflow.runjob.tally import Tally
 
@@ -40,6 +42,8 @@ CROWDED_BYTES = 1 << 20
 """No new work while the reader of our output is this far behind."""
 LONGEST_GATHER_SECONDS = 0.02
 """How long an ended run may wait for others to be recorded in the same transaction."""
+REAP_SECONDS = 10.0
+"""How long the dead that a running script has orphaned may lie about."""
 RETRY_SECONDS = 1.0
 """Between two tries to record an outcome while the store is away."""
 
@@ -63,6 +67,7 @@ class Worker:
         self._exhausted = False
         self._look_for_dead = True
         self._commit_seconds = 0.0
+        self._reap_at = boottime() + REAP_SECONDS
         self._terminals: tuple[Terminal, ...] = ()
         self._report: Report
 
@@ -116,8 +121,7 @@ class Worker:
             if self.signal:  # It came while the claim was under way.
                 self._ended.append((not_begun(run, signal.Signals(self.signal).name), None))
             else:
-                self._end_predecessor(run)
-                self._launched(*self._launcher.launch(self._store, self.plan, run, began_at))
+                self._launched(*self._launch(run, began_at))
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
         return True
@@ -157,7 +161,7 @@ class Worker:
             asked.dataid,
             asked.force,
             bool(asked.kill_command),
-            credentials=tuple(sorted(self._launcher.given.passwords)),
+            credentials=list_credentials(self.plan),
         )
 
     def _count_wanted(self) -> int:
@@ -195,14 +199,6 @@ class Worker:
         ]
         return replace(request, killed=tuple(killed))
 
-    def _end_predecessor(self, run: Run) -> None:
-        """Ends what is left here of the run before, if its guard was stopped when its lease lapsed."""
-        if run.attempt == 1:
-            return
-        lost = self._store.find("claim.lost_before", work_id=run.work_id, run_id=run.run_id)
-        if lost is not None and lost[2] == self._claimant.host:
-            kill_run(lost[1], lost[0])
-
     def _forget_dead(self, request: ClaimRequest | None) -> None:
         """Removes the locks of dead claimants that hold nothing any more, of this job or of another."""
         for name in request.dead if request is not None else ():
@@ -235,6 +231,18 @@ class Worker:
             self._launcher.release(child)
 
     # one run
+
+    def _launch(self, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
+        """The child under way, or the ending of a run that must not start."""
+        ending = end_predecessors(self._store, run, self._claimant)
+        if ending is not None:
+            return None, ending
+        try:
+            self._launcher.follow(self.plan)
+        except errors.SecretError as error:
+            self.tally.broken = error
+            return None, handed_back(run, str(error))
+        return self._launcher.launch(self._store, self.plan, run, began_at)
 
     def _launched(self, child: Child | None, ending: Ending | None) -> None:
         if ending is not None:
@@ -312,6 +320,8 @@ class Worker:
         deadlines = [at for child in self._children.values() if (at := child.next_deadline()) is not None]
         if self._heartbeat is None and self._children:
             deadlines.append(self._heartbeat_at())
+        if self._children:
+            deadlines.append(self._reap_at)
         if any(terminal.pending_bytes for terminal in self._terminals):
             deadlines.append(boottime() + 0.1)
         return max(0.0, (min(deadlines) - boottime()) * 1000 + 1) if deadlines else None
@@ -330,6 +340,9 @@ class Worker:
             child.look(now)
         for terminal in self._terminals:
             terminal.flush(0)
+        if now >= self._reap_at:
+            self._reap_at = now + REAP_SECONDS
+            has_orphans(self._launcher.guard.list_pids())
         if not self._launcher.guard.alive() and not self.signal:
             self._signals.first = signal.SIGTERM
             self._report.warn(
@@ -347,6 +360,4 @@ class Worker:
     def _start_heartbeat(self) -> None:
         from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
 
-        lease_seconds = min(child.run.lease_seconds for child in self._children.values())
-        self._heartbeat = Heartbeat(self._store, self._claimant.token, lease_seconds)
-        self._heartbeat.keep(self._children.values())
+        self._heartbeat = Heartbeat(self._store, self._claimant.token, self._children.values())

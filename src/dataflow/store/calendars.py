@@ -52,8 +52,13 @@ def add_intervals(tx: Transaction, calendar: DueCalendar, name: str, addition: A
         due_at=addition.due_at,
         was_due_at=calendar.due_at,
     )
-    pairs = addition.pairs
-    if not moved or not pairs:
+    if not moved or not addition.pairs:
+        return 0
+    # A calendar that was started anew comes by what it gave before, and by what was withdrawn since.
+    rows = tx.rows("registration.known_chunks", dataset_id=calendar.dataset_id, **tx.batch(addition.pairs))
+    known = {row[0] for row in rows}
+    pairs = [pair for pair in addition.pairs if pair[0] not in known]
+    if not pairs:
         return 0
     count = publishing.make_ready(tx, calendar.dataset_id, pairs, again=False)
     dataid = pairs[0][0] if len(pairs) == 1 else ""

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dataflow.model.records import ClaimRequest, Plan
+    from dataflow.model.records import ClaimRequest, Plan, PlanOutput
     from dataflow.store.database import Transaction
 
 
@@ -28,18 +28,19 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, waits_over = look
     if revision != plan.revision:
         return ClaimResult(again="plan")
-    if calendar_due and not request.force:
+    if calendar_due and not request.force and not request.intervals_added:
         return ClaimResult(again="calendar")
-    if max_running:
+    limit = 1 if plan.one_at_a_time else max_running
+    if limit:
         tx.lock("claim.lock_job", job_id=plan.job_id)
-    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead else ()
+    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
     if waits_over:
         tx.run("claim.promote", job_id=plan.job_id)
     if not script_path and request.claimant.script_path:
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
     if hold and not request.force:
         return ClaimResult(freed=freed)
-    room = _room(tx, plan, max_running, request)
+    room = _room(tx, plan, limit, request)
     runs = []
     for token in request.tokens[:room]:
         found = _find_work(tx, plan, request, bool(ordered))
@@ -49,9 +50,8 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         if run is None:
             return ClaimResult(freed=freed, again="plan")
         runs.append(run)
-        if ordered:
-            break
-    return ClaimResult(runs=tuple(runs), freed=freed)
+    again = "calendar" if calendar_due and room and not runs and not request.force else ""
+    return ClaimResult(runs=tuple(runs), freed=freed, again=again)
 
 
 def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
@@ -62,7 +62,8 @@ def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimRes
         known = known or row is not None
         if row is not None and not row[6]:
             run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, _ = row
-            pins = [_pin_from_row(pin) for pin in tx.rows("claim.pins_of", run_id=run_id)]
+            rows = tx.rows("claim.pins_of", run_id=run_id)
+            pins = [_with_place(tx, plan, _pin_from_row(pin)) for pin in rows]
             identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
             replaces = _replaced(tx, plan, dataid, run_id)
             runs.append(Run(*identity, lease_seconds, grace_seconds, tuple(pins), replaces))
@@ -75,26 +76,29 @@ def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
     A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
     both have committed, at least one of them sees the other here.
     """
-    pins = tuple(_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id))
+    found = [_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id)]
+    pins = tuple(_with_place(tx, plan, pin) for pin in found)
     replaces = []
-    for _, name, _, chunk_id, _, version in tx.rows(
+    for dataset_id, name, _, chunk_id, _, version in tx.rows(
         "claim.output_chunks", job_id=plan.job_id, dataid=run.dataid
     ):
-        readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
-        replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if not _is_overwritten(plan, dataset_id):
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
+            replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+    replaces += [_replaced_place(tx, output, run.run_id)[0] for output in _overwritten(plan)]
     return replace(run, pins=pins, replaces=tuple(replaces))
 
 
-def _room(tx: Transaction, plan: Plan, max_running: int, request: ClaimRequest) -> int:
+def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int:
     """How many of the runs asked for the job's limit allows; a forced one that it does not is refused."""
     wanted = len(request.tokens)
-    if not max_running:
+    if not limit:
         return wanted
-    row = tx.find("claim.count_live", job_id=plan.job_id)
-    room = max(0, min(wanted, max_running - (row[0] if row else 0)))
+    at_work = len(tx.rows("claim.at_work", job_id=plan.job_id, outliving=plan.one_at_a_time))
+    room = max(0, min(wanted, limit - at_work))
     if request.force and not room:
         raise errors.Conflict(
-            f"Job {plan.job.name} runs {max_running} at a time, and as many are running. "
+            f"Job {plan.job.name} runs {limit} at a time, and as many are running or still ending. "
             f"Wait for one: dataflow runs --job {plan.job.name}"
         )
     return room
@@ -136,10 +140,15 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
     row = tx.find("claim.last_run", run_id=run_id)
     if row is None:
         return
-    host, left_seconds = row
+    host, has_kill_command, left_seconds = row
     if state == WorkState.RUNNING:
         raise errors.Conflict(
             f"{work} is RUNNING under run {run_id} on {host}. Wait for it, or: dataflow cancel {run_id}"
+        )
+    if left_seconds is not None and has_kill_command:
+        raise errors.Conflict(
+            f"Run {run_id} of {work} was cancelled, and what it started outside its process may still be at "
+            "work. Have it ended first: RunJob --kill-command COMMAND SCRIPT"
         )
     if left_seconds is not None:
         raise errors.Conflict(
@@ -206,10 +215,11 @@ def _give(
         lease_seconds=request.lease_seconds,
         grace_seconds=request.grace_seconds,
         revision=plan.revision,
+        force=request.force,
     )
     if row is None:
         return None
-    run_id = row[0]
+    run_id, earlier_run_id = row
     if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
         raise errors.Conflict(
             f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
@@ -228,9 +238,8 @@ def _give(
     )
     write_journal(tx, entry)
     lease = (request.lease_seconds, request.grace_seconds)
-    return Run(
-        run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token, *lease, pins, replaces
-    )
+    identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
+    return Run(*identity, *lease, pins, replaces, is_first=not earlier_run_id)
 
 
 def _pin_from_row(row: tuple[Any, ...]) -> Pin:
@@ -246,7 +255,7 @@ def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ..
             if latest := covering.find_pin(tx, plan, source, dataid):
                 facts = {"chunk_id": latest.chunk_id, "version": latest.version}
                 tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
-                pins.append(latest)
+                pins.append(_with_place(tx, plan, latest))
             continue
         first = plan.job.start or None
         for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
@@ -255,7 +264,7 @@ def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ..
                 continue
             chunk_id, version, *rest = row
             tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
-            pins.append(Pin(source.position, chunk_id, needed, version, *rest))
+            pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
     return tuple(pins)
 
 
@@ -267,8 +276,43 @@ def _replaced(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[Ou
     found = []
     rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
     for dataset_id, name, location, chunk_id, key, version in rows:
-        readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
-        found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if not _is_overwritten(plan, dataset_id):
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
+            found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
         if "{run_id}" not in location:
             publishing.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id)
+    for output in _overwritten(plan):
+        replaced, newest = _replaced_place(tx, output, run_id)
+        found.append(replaced)
+        if newest is not None:
+            chunk_id, other, key = newest
+            publishing.make_dirty(tx, output.dataset_id, (other, key), chunk_id, run_id)
     return tuple(found)
+
+
+def _overwritten(plan: Plan) -> list[PlanOutput]:
+    return [output for output in plan.outputs if output.dataset.is_overwritten]
+
+
+def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
+    return any(output.dataset_id == dataset_id for output in _overwritten(plan))
+
+
+def _replaced_place(
+    tx: Transaction, output: PlanOutput, run_id: int
+) -> tuple[OutputChunk, tuple[int, str, str] | None]:
+    """What is in the one place of an output, with all who read from there, whatever dataid they call it."""
+    newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
+    readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
+    version = newest[3] if newest else 0
+    replaced = OutputChunk(output.dataset.name, version, tuple(row[0] for row in readers))
+    return replaced, (newest[0], newest[1], newest[2]) if newest else None
+
+
+def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
+    """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
+    source = next(item for item in plan.inputs if item.position == pin.position)
+    if pin.dirty_run_id is not None or not source.dataset.is_overwritten:
+        return pin
+    row = tx.find("claim.in_place", dataset_id=source.dataset_id)
+    return replace(pin, dirty_run_id=row[4]) if row else pin

@@ -8,7 +8,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store import publishing
+from dataflow.store import leases, publishing
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -27,11 +27,14 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     A snapshot that would be written over a newer one is not published: its run has FAILED for good.
     """
     run = ending.run
+    ending = replace(ending, reason=storable(ending.reason), answers=storable(ending.answers))
     if ending.outcome is RunOutcome.DONE or ending.untouched:
         _lock_outputs(tx, plan)
     if ending.outcome in TRIED:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
     if ending.outcome is RunOutcome.DONE:
+        # What has not been read yet arrives under this lock: it is seen below, or finds the work done.
+        tx.lock("finish.lock_work", work_id=run.work_id)
         ending = _unless_superseded(tx, plan, ending)
     _end_run(tx, ending)
     outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
@@ -52,6 +55,11 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     )
     write_journal(tx, entry)
     return state
+
+
+def storable(text: str) -> str:
+    """The text as both databases can keep it: without NUL, and without bytes of a name that are no text."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
 
 
 def find_finished(tx: Transaction, ending: Ending) -> bool:
@@ -140,6 +148,8 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
             retry_delay_seconds=plan.job.retry_delay_seconds,
             **where,
         )
+    elif outcome is RunOutcome.LOST:
+        row = leases.free_work(tx, reason=ending.reason, **where)
     elif outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
         row = tx.find("finish.work_ended", state=outcome.value, reason=ending.reason, **where)
     else:

@@ -21,6 +21,9 @@ LOSS_DELAY_SECONDS = 5.0
 
 def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[LapsedRun, ...]:
     """Takes work back from runs that are seen to be dead, and gives them."""
+    for run_id in request.killed:
+        if (revoked := tx.find("claim.end_revoked", run_id=run_id)) is not None:
+            tx.run("operate.acknowledge_work", work_id=revoked[0], run_id=run_id)
     names = tx.names(request.dead)
     rows = tx.rows("claim.list_lapsed", job_id=plan.job_id, any_kind=False, **tx.ids(request.killed), **names)
     freed = []
@@ -28,14 +31,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
         reason = f"run {lapsed.run_id} on {lapsed.host} died or lost its lease"
         if tx.find("claim.free_run", run_id=lapsed.run_id, reason=reason, **names) is None:
             continue
-        state = tx.find(
-            "claim.free_work",
-            work_id=lapsed.work_id,
-            run_id=lapsed.run_id,
-            reason=reason,
-            max_losses=MAX_LOSSES,
-            delay_seconds=LOSS_DELAY_SECONDS,
-        )
+        state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
         if state is None:
             continue
         entry = Entry(
@@ -53,9 +49,17 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
     return tuple(freed)
 
 
+def free_work(tx: Transaction, work_id: int, run_id: int, reason: str) -> tuple[Any, ...] | None:
+    """Gives the work of a lost run back, later and later when it is lost again; its new state, if any."""
+    limits = {"max_losses": MAX_LOSSES, "delay_seconds": LOSS_DELAY_SECONDS}
+    return tx.find("claim.free_work", work_id=work_id, run_id=run_id, reason=reason, **limits)
+
+
 def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-    """Runs of a job that the next claim would free."""
-    rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **tx.names(dead))
+    """Runs of a job that the next claim would free, and revoked ones whose work may have outlived them."""
+    names = tx.names(dead)
+    rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **names)
+    rows += tx.rows("claim.list_revoked", job_id=job_id, **names)
     return [_lapsed_from_row(row) for row in rows]
 
 

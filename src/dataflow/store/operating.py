@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from dataflow.model.records import Plan
+    from dataflow.model.records import Plan, PlanOutput
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
@@ -107,10 +107,13 @@ def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
 def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover) -> str:
     """Sets how a work stands by hand and gives the state it was in.
 
-    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. A run loses its work.
+    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. A run loses its work;
+    but nobody can say that outputs are good which a run may still be writing.
     """
     work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
     reason = mover.reason(f"marked {state}")
+    if state is WorkState.DONE:
+        publishing.refuse_beside_writer(tx, plan.job_id, plan.job.name, [dataid])
     if found == WorkState.RUNNING:
         _revoke(tx, run_id, state, reason)
     else:
@@ -118,15 +121,32 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
     for output in plan.outputs:
         if state is WorkState.DONE:
             tx.lock("publish.lock_datasets", dataset_ids=[output.dataset_id])
-            chunk = tx.find("publish.find_chunk", dataset_id=output.dataset_id, dataid=dataid)
-            # What a run staged stays where that run wrote it; only that it is good is said by hand.
-            publication = Publication(output.dataset.name, location=chunk[3] if chunk else "")
-            publishing.publish(tx, output, dataid, publishing.Version(publication))
+            publishing.publish(tx, output, dataid, _as_it_is(tx, plan, output, (dataid, found, run_id)))
         elif state is WorkState.INVALID:
             publishing.withdraw(tx, output.dataset_id, [pair])
     revoked = run_id if found == WorkState.RUNNING else None
     write_journal(tx, Entry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason))
     return str(found)
+
+
+def _as_it_is(
+    tx: Transaction, plan: Plan, output: PlanOutput, work: tuple[str, str, int]
+) -> publishing.Version:
+    """What is published of an output, to be published again; refused where that is not what is meant.
+
+    What a run staged stays where that run wrote it, and only publishing keeps the place: after a run whose
+    check said no, it would be the place of what an earlier run made.
+    """
+    dataid, state, run_id = work
+    chunk = tx.find("publish.find_chunk", dataset_id=output.dataset_id, dataid=dataid)
+    location, made_by = (chunk[3], chunk[4]) if chunk else ("", None)
+    if output.dataset.staged and state == WorkState.INVALID and made_by != run_id:
+        raise errors.Conflict(
+            f"{plan.job.name}/{dataid} is INVALID, and where run {run_id} wrote {output.dataset.name} is not "
+            "kept: only what is published has its place kept. Nothing was changed. Have it made again: "
+            f"dataflow resubmit {plan.job.name} {dataid}"
+        )
+    return publishing.Version(Publication(output.dataset.name, location=location), made_by)
 
 
 def purge_runs(tx: Transaction, before: str, after: int, most: int) -> tuple[int, int | None]:

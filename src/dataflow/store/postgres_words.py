@@ -15,6 +15,9 @@ WORDS = {
     "due_now": "extract(epoch from statement_timestamp())::double precision",
     "lease_now": "extract(epoch from clock_timestamp())::double precision",
     "clock_id": "'postgres'",
+    # A revoked run that may be at work: its process until its lease is over, what outlives that until killed.
+    "ending": "outcome = 'CANCELLED' AND (has_kill_command OR clock_id = 'postgres' AND "
+    "lease_until > extract(epoch from clock_timestamp())::double precision)",
     "least": "least",
     "random_id": "md5(random()::text || clock_timestamp()::text || pg_backend_pid())",
     "for_update": "FOR UPDATE",

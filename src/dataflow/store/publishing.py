@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataflow import errors
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, consumers_of, needed_dataids
@@ -16,6 +17,7 @@ from dataflow.store import covering
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from dataflow.model.records import PlanOutput
     from dataflow.store.database import Transaction
@@ -55,11 +57,13 @@ class Change:
     """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
 
     `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
+    `published`: what was gained is new, too, and not merely open again.
     """
 
     gained: Sequence[Pair] = ()
     lost: Sequence[Pair] = ()
     renewed: Sequence[Pair] = ()
+    published: bool = False
 
 
 def list_consumers(tx: Transaction, dataset_id: int) -> list[Consumer]:
@@ -79,11 +83,28 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
         tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     rows = tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch)
     changed: dict[str, int] = {row[0]: row[1] for row in rows}
+    # In a later statement than theirs: a run that was claimed meanwhile and closed a chunk is seen.
+    producer = tx.find("publish.producer", dataset_id=dataset_id)
+    if producer is not None:
+        refuse_beside_writer(tx, producer[0], producer[1], list(changed))
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
-    chunks_changed(tx, dataset_id, Change(gained=gained, renewed=renewed))
+    chunks_changed(tx, dataset_id, Change(gained=gained, renewed=renewed, published=True))
     return len(changed)
+
+
+def refuse_beside_writer(tx: Transaction, job_id: int, job: str, dataids: Sequence[str]) -> None:
+    """Nobody can say that a chunk is good while a run may be writing it."""
+    wanted = set(dataids)
+    for run_id, dataid, host, is_live in tx.rows("publish.writers", job_id=job_id):
+        if dataid in wanted:
+            found = "is RUNNING" if is_live else "was cancelled, but may still be ending,"
+            wait = "Wait until it has ended" + (f", or: dataflow cancel {run_id}" if is_live else ".")
+            raise errors.Conflict(
+                f"Run {run_id} of {job}/{dataid} {found} on {host} and may be writing it; "
+                f"nothing was changed. {wait}"
+            )
 
 
 @record
@@ -121,8 +142,11 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
         gained=[pair] if not was_ready and not version.stale else (),
         lost=[pair] if was_ready and version.stale else (),
         renewed=[pair] if before and before[1] > 0 else (),
+        published=True,
     )
     chunks_changed(tx, output.dataset_id, change)
+    if output.dataset.is_overwritten:
+        _opened(tx, tx.rows("publish.clean_place", dataset_id=output.dataset_id))
     return int(row[0])
 
 
@@ -145,7 +169,11 @@ def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_
 
 def make_clean(tx: Transaction, run_id: int) -> None:
     """Undoes make_dirty for a run whose command never started."""
-    for dataset_id, dataid, key, is_ready in tx.rows("publish.make_clean", run_id=run_id):
+    _opened(tx, tx.rows("publish.make_clean", run_id=run_id))
+
+
+def _opened(tx: Transaction, rows: Iterable[tuple[Any, ...]]) -> None:
+    for dataset_id, dataid, key, is_ready in rows:
         if is_ready:
             chunks_changed(tx, dataset_id, Change(gained=[(dataid, key)]))
 
@@ -159,18 +187,20 @@ def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
             _latest_changed(tx, consumer, dataset_id, change)
             continue
         if change.gained:
-            arrive(tx, consumer, change.gained)
+            known = arrive(tx, consumer, change.gained)
+            if change.published and known:
+                _renew(tx, consumer, _tried(tx, consumer, known))
         if change.lost:
             _depart(tx, consumer, _work_of(consumer, change.lost))
         if change.renewed:
             _renew(tx, consumer, _work_of(consumer, change.renewed))
 
 
-def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
-    """Makes or updates the work that these ready chunks serve."""
+def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
+    """Makes or updates the work that these ready chunks serve; gives what there was before."""
     pairs = _work_of(consumer, chunks)
     if not pairs:
-        return
+        return ()
     if consumer.covering:
         covering.lock(tx, consumer.job_id)
     new = tx.rows(
@@ -194,6 +224,7 @@ def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> None:
     if known:
         _count(tx, consumer, known, 1)
         tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(known))
+    return known
 
 
 def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]) -> None:
@@ -247,7 +278,15 @@ def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
     tx.run("publish.depart", job_id=consumer.job_id, **tx.batch(pairs))
 
 
+def _tried(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Those that a run has had, forced or before the input was one: none of them has read what came now."""
+    rows = tx.rows("publish.tried_among", job_id=consumer.job_id, **tx.batch(pairs))
+    return [(dataid, key) for dataid, key in rows]
+
+
 def _renew(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
+    if not pairs:
+        return
     tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
     batch = tx.batch(pairs)
     do_again(tx, consumer.job_id, pairs, "an input has a newer version")

@@ -69,7 +69,15 @@ def list_plans(tx: Transaction) -> list[Plan]:
 
 
 def upsert_dataset(tx: Transaction, dataset: Dataset) -> int:
-    """Registers a dataset or changes its fields; runs of its jobs will see the change."""
+    """Registers a dataset or changes its fields; runs of its jobs will see the change.
+
+    Where it is cannot change while a run may be writing it: its readers would be sent to the other place.
+    """
+    before = find_dataset(tx, dataset.name)
+    if before is not None and _place_of(before[1]) != _place_of(dataset):
+        producer = tx.find("publish.producer", dataset_id=before[0])
+        if producer is not None:
+            _refuse_beside_runs(tx, producer[0], f"The place of dataset {dataset.name} cannot change now")
     row = tx.find(
         "registration.upsert_dataset",
         name=dataset.name,
@@ -89,6 +97,12 @@ def upsert_dataset(tx: Transaction, dataset: Dataset) -> int:
     assert row is not None
     tx.run("registration.bump_revisions", dataset_id=row[0])
     return int(row[0])
+
+
+def _place_of(dataset: Dataset) -> tuple[str, ...]:
+    """What says where a dataset's chunks are, and which of them share a place."""
+    table = (dataset.hostname, dataset.database, dataset.schemaname, dataset.tablename)
+    return (*table, dataset.location, dataset.mode)
 
 
 def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> None:
@@ -148,21 +162,33 @@ def upsert_job(tx: Transaction, job: Job, inputs: Sequence[JobInput], grain: str
 def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
     """Takes from a job the outputs that it shall no longer have, so that another may be given them.
 
-    Refused while runs of it are live: they were claimed for the outputs it has had, and finish with these.
+    Refused while runs of it may be at work: they were claimed for the outputs it has had, and write these.
     """
     before = {output.dataset.name: output.dataset_id for output in plan.outputs}
     if set(before) == set(outputs):
         return
-    # Claims are kept out from here on; one that came before is seen by the next statement.
-    tx.lock("registration.lock_work", job_id=plan.job_id)
-    live = [str(row[0]) for row in tx.rows("explain.live_runs", job_id=plan.job_id)]
-    if live:
-        raise errors.Conflict(
-            f"Job {plan.job.name} has run {', '.join(live)} at work on its outputs, which cannot change now. "
-            f"Nothing was changed. Wait, or: dataflow cancel {live[0]}"
-        )
+    _refuse_beside_runs(tx, plan.job_id, f"The outputs of job {plan.job.name} cannot change now")
     for name in before.keys() - set(outputs):
         tx.run("registration.delete_job_output", dataset_id=before[name])
+
+
+def _refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool = False) -> None:
+    """Refuses a change while a run of the job may be at work, be it revoked and still ending."""
+    # Claims are kept out from here on; one that came before is seen by the next statement.
+    tx.lock("registration.lock_work", job_id=job_id)
+    row = tx.find("registration.at_work", job_id=job_id, lapsed=lapsed)
+    if row is None:
+        return
+    run_id, host, is_live, has_kill_command, left_seconds = row
+    if is_live:
+        why, command = f"run {run_id} is at work on {host}", f"Wait for it, or: dataflow cancel {run_id}"
+    elif has_kill_command:
+        why = f"run {run_id} was cancelled, and what it started outside its process may still be at work"
+        command = "Have it ended first: RunJob --kill-command COMMAND SCRIPT"
+    else:
+        why = f"run {run_id} was cancelled and may still be ending on {host}"
+        command = f"Wait {int(left_seconds) + 1} s and run the same command again."
+    raise errors.Conflict(f"{refusal}: {why}. Nothing was changed. {command}")
 
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
@@ -176,14 +202,7 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
     job_id = plan.job_id
     used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
-    tx.lock("registration.lock_work", job_id=job_id)
-    running = [row[0] for row in tx.rows("registration.running", job_id=job_id)]
-    if running:
-        raise errors.Conflict(
-            f"Job {plan.job.name} has {len(running)} running, the first as run {running[0]}. "
-            "Wait for it, or: "
-            f"dataflow cancel {running[0]}"
-        )
+    _refuse_beside_runs(tx, job_id, f"Job {plan.job.name} cannot be removed now", lapsed=True)
     tx.run("registration.delete_work_inputs", job_id=job_id)
     tx.run("registration.delete_work", job_id=job_id)
     _delete_parts(tx, job_id)

@@ -35,6 +35,9 @@ WORDS = {
     "due_now": "now_seconds()",
     "lease_now": "boot_seconds()",
     "clock_id": "boot_id()",
+    # A revoked run that may be at work: its process until its lease is over, what outlives that until killed.
+    "ending": "outcome = 'CANCELLED' AND (has_kill_command OR clock_id = boot_id() AND "
+    "lease_until > boot_seconds())",
     "least": "min",
     "random_id": "lower(hex(randomblob(16)))",
     "for_update": "",

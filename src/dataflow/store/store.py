@@ -175,6 +175,8 @@ class Store:
         try:
             return finishing.finish(tx, plan, ending, self.actor)
         except errors.LeaseLost as lost:
+            # Who finishes has no process left: if it was revoked meanwhile, its work need not wait for it.
+            operating.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost
 
     def preview(
@@ -224,7 +226,7 @@ class Store:
         return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-        """Runs of a job that the next claim would free."""
+        """Runs of a job that the next claim would free, and revoked ones that a kill command is to end."""
         return self.database.write(lambda tx: leases.list_lapsed(tx, job_id, dead))
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
@@ -252,7 +254,11 @@ class Store:
     def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
         """Blocks or unblocks claims of a job (None) or of some of its work."""
         mover = Mover(self.actor, why)
-        return int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, mover)))
+        count = int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, mover)))
+        if on and pairs is None:
+            # In a transaction of its own: claims that looked before the hold are let finish, then it holds.
+            self.database.write(lambda tx: tx.lock("operate.await_claims", job_id=plan.job_id))
+        return count
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revokes a run."""

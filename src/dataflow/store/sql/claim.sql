@@ -14,10 +14,17 @@ WHERE j.job_id = :job_id
 -- A limit on running work is computed under the job row's lock (PostgreSQL only).
 SELECT 1 FROM job WHERE job_id = :job_id FOR UPDATE
 
--- name: count_live
--- Live runs of a job.
-SELECT count(*) FROM run
-WHERE job_id = :job_id AND ended_at IS NULL AND lease_until > $lease_now AND clock_id = $clock_id
+-- name: at_work
+-- Runs of a job that may be at work: the live ones, and the revoked until they have ended. A run that lost its lease is
+-- dead; what may outlive it (:outliving) matters where two must never be at work at once.
+SELECT run_id FROM run
+WHERE job_id = :job_id AND ended_at IS NULL
+  AND (lease_until > $lease_now AND clock_id = $clock_id OR :outliving AND has_kill_command)
+UNION ALL
+SELECT run_id FROM run
+WHERE job_id = :job_id AND outcome = 'CANCELLED'
+  AND (lease_until > $lease_now AND clock_id = $clock_id OR :outliving AND has_kill_command)
+ORDER BY run_id
 
 -- name: list_lapsed
 -- Runs of a job that are seen to be dead: the lease has lapsed, the machine was started anew, or the claimant is gone.
@@ -28,6 +35,20 @@ WHERE r.job_id = :job_id AND r.ended_at IS NULL
   AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id OR r.claimant IN (SELECT ids.id FROM $names))
   AND (:any_kind OR NOT r.has_kill_command OR r.run_id IN (SELECT ids.id FROM $ids))
 ORDER BY r.work_id $skip_locked
+
+-- name: list_revoked
+-- Revoked runs of a job whose work may outlive them, and whose own process is seen to be dead.
+SELECT r.run_id, r.work_id, r.dataid, r.host, r.claimant, r.has_kill_command
+FROM run r
+WHERE r.job_id = :job_id AND r.has_kill_command AND $ending
+  AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id OR r.claimant IN (SELECT ids.id FROM $names))
+ORDER BY r.work_id
+
+-- name: end_revoked
+-- The kill command of a revoked run has run: nothing of it is left.
+UPDATE run SET lease_until = $lease_now, has_kill_command = FALSE
+WHERE run_id = :run_id AND outcome = 'CANCELLED'
+RETURNING work_id
 
 -- name: list_claimants
 -- The claimants of a job's live runs on one machine, to ask the kernel whether they still live.
@@ -54,11 +75,13 @@ WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
 
 -- name: promote
--- Work whose wait is over; bounded, so that a claim stays small.
+-- Work whose wait is over; bounded, so that a claim stays small. A wait is by the wall clock, which may be set; the run
+-- that was waited for tells by the clock of leases.
 UPDATE work
 SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, not_before = NULL, modified_at = $now_at
 WHERE work_id IN (SELECT work_id FROM work
                   WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before <= $due_now
+                    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND $ending)
                   ORDER BY not_before LIMIT 1000 $skip_locked)
   AND state = 'WAITING'
 
@@ -81,9 +104,7 @@ WHERE job_id = :job_id AND dataid = :dataid $for_update
 
 -- name: last_run
 -- The run that had a work last: where it is, and for how long it may still be at work although it was revoked.
-SELECT host, CASE WHEN outcome = 'CANCELLED' AND clock_id = $clock_id AND lease_until > $lease_now
-                  THEN lease_until - $lease_now END
-FROM run WHERE run_id = :run_id
+SELECT host, has_kill_command, CASE WHEN $ending THEN lease_until - $lease_now END FROM run WHERE run_id = :run_id
 
 -- name: earlier_work
 -- Whether a job has work before a given place in order.
@@ -94,8 +115,9 @@ SELECT 1 FROM work WHERE job_id = :job_id AND sort_key < :sort_key LIMIT 1
 SELECT state FROM work WHERE job_id = :job_id AND dataid = :dataid
 
 -- name: insert_run
--- A new run with its lease; none when the job was changed meanwhile. The work is locked by now, and a change of the
--- job waits for that lock before it commits: what this statement sees is what the run will be.
+-- A new run with its lease, and the run that had the work before; none when the job was changed or put on hold meanwhile.
+-- The work is locked by now, and a change of the job waits for that lock before it commits: what this sees is what the
+-- run will be.
 INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment,
                  script_path, script_hash, has_kill_command, started_at, lease_seconds, grace_seconds, lease_until,
                  clock_id)
@@ -103,14 +125,13 @@ SELECT :work_id, j.job_id, j.name, :dataid, :attempt, :token, :claimant, :host, 
        :script_path, :script_hash, :has_kill_command, $now_at, :lease_seconds, :grace_seconds,
        $lease_now + :lease_seconds, $clock_id
 FROM job j
-WHERE j.job_id = :job_id AND j.revision = :revision
-RETURNING run_id
+WHERE j.job_id = :job_id AND j.revision = :revision AND (:force OR NOT j.hold)
+RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id)
 
--- name: lost_before
--- The last run before this one on the same work that was taken for dead.
-SELECT run_id, claimant, host FROM run
-WHERE work_id = :work_id AND run_id < :run_id AND outcome = 'LOST'
-ORDER BY run_id DESC LIMIT 1
+-- name: taken_before
+-- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet.
+SELECT run_id, claimant FROM run
+WHERE work_id = :work_id AND run_id < :run_id AND outcome IN ('LOST', 'CANCELLED') AND host = :host AND boot_id = :boot_id
 
 -- name: take
 -- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work
@@ -153,15 +174,44 @@ JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = :dataid
 WHERE o.job_id = :job_id AND c.version > 0
 ORDER BY d.dataset_id
 
+-- name: in_place
+-- Of a dataset whose dataids are all written to one place, what is in that place now: the run that has begun to
+-- overwrite it and has not finished well is marked there, whatever its dataid.
+SELECT chunk_id, dataid, sort_key, version, dirty_run_id FROM chunk
+WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn
+ORDER BY sort_key DESC LIMIT 1
+
+-- name: place_readers
+-- Runs that read any chunk of a dataset and may be at work; from the few such runs, like `readers`.
+SELECT r.run_id FROM job j
+CROSS JOIN run r
+CROSS JOIN run_input i
+CROSS JOIN chunk c
+WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
+  AND i.run_id = r.run_id AND c.chunk_id = i.chunk_id AND c.dataset_id = :dataset_id AND r.run_id <> :run_id
+UNION
+SELECT r.run_id FROM job j
+CROSS JOIN run r
+CROSS JOIN run_input i
+CROSS JOIN chunk c
+WHERE r.job_id = j.job_id AND $ending
+  AND i.run_id = r.run_id AND c.chunk_id = i.chunk_id AND c.dataset_id = :dataset_id AND r.run_id <> :run_id
+ORDER BY 1
+
 -- name: readers
--- Live runs that read a chunk. From the few live runs to their pins, an order that CROSS JOIN prescribes to SQLite:
--- an index on the chunks of all pins ever made would cost every claim some pages.
-SELECT DISTINCT r.run_id FROM job j
+-- Runs that read a chunk and may be at work. From the few such runs to their pins, an order that CROSS JOIN prescribes
+-- to SQLite: an index on the chunks of all pins ever made would cost every claim some pages.
+SELECT r.run_id FROM job j
 CROSS JOIN run r
 CROSS JOIN run_input i
 WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
   AND i.run_id = r.run_id AND i.chunk_id = :chunk_id AND r.run_id <> :run_id
-ORDER BY r.run_id
+UNION
+SELECT r.run_id FROM job j
+CROSS JOIN run r
+CROSS JOIN run_input i
+WHERE r.job_id = j.job_id AND $ending AND i.run_id = r.run_id AND i.chunk_id = :chunk_id AND r.run_id <> :run_id
+ORDER BY 1
 
 -- name: find_by_token
 -- The run an earlier call with this token made, so that a repeat after a lost answer is the same claim. One that has

@@ -16,12 +16,6 @@ ORDER BY priority DESC, sort_key LIMIT 1
 -- The only work that an ordered job may do next; it locks nothing.
 SELECT dataid, state, run_id FROM work WHERE job_id = :job_id AND ordered AND state <> 'DONE' ORDER BY sort_key LIMIT 1
 
--- name: live_runs
--- The runs that count against a job's limit.
-SELECT run_id FROM run
-WHERE job_id = :job_id AND ended_at IS NULL AND lease_until > $lease_now AND clock_id = $clock_id
-ORDER BY run_id
-
 -- name: last_done
 -- The dataid of the newest run that went well. By run, as work that is done has no order of its own to look it up by.
 SELECT dataid FROM run WHERE job_id = :job_id AND outcome = 'DONE' ORDER BY run_id DESC LIMIT 1

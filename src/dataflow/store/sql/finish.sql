@@ -15,11 +15,24 @@ RETURNING work_id
 -- How a run stands, to tell why it may not finish.
 SELECT claimant, outcome, reason, lease_until > $lease_now AND clock_id = $clock_id FROM run WHERE run_id = :run_id
 
+-- name: lock_work
+-- Keeps an input that arrives out until the work is settled (PostgreSQL only).
+SELECT 1 FROM work WHERE work_id = :work_id FOR UPDATE
+
 -- name: count_moved_pins
--- Inputs that are no longer what the run read.
-SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
-WHERE i.run_id = :run_id
-  AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL)
+-- Inputs that are no longer what the run read, and such as are there by now but were not read: the run was forced
+-- without them, or the job has got other inputs since its claim.
+SELECT (SELECT count(*) FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+        WHERE i.run_id = :run_id
+          AND (c.version <> i.version OR c.withdrawn OR c.stale OR c.dirty_run_id IS NOT NULL))
+     + (SELECT count(*) FROM run r
+        JOIN work_input x ON x.work_id = r.work_id AND x.needed > 0 AND x.present >= x.needed
+        JOIN job_input j ON j.job_id = r.job_id AND j.position = x.position
+        WHERE r.run_id = :run_id AND NOT EXISTS (
+            SELECT 1 FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+            WHERE i.run_id = r.run_id AND i.position = x.position AND c.dataset_id = j.dataset_id
+              AND CASE j.mapping WHEN 'same' THEN c.dataid = r.dataid
+                                 WHEN 'previous' THEN c.dataid <> r.dataid ELSE TRUE END))
 
 -- name: count_newer_inputs
 -- Inputs that have a newer version than the run read.

@@ -31,6 +31,12 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND hold 
 -- name: hold_job
 UPDATE job SET hold = :hold, modified_at = $now_at WHERE job_id = :job_id AND hold <> :hold
 
+-- name: await_claims
+-- Claims under way hold the first works in order; once these locks are to be had, each has committed (PostgreSQL only).
+SELECT 1 FROM work
+WHERE job_id = :job_id AND state = 'CLAIMABLE' AND hold = FALSE AND state <> 'DONE' AND state <> 'RUNNING'
+ORDER BY priority DESC, sort_key LIMIT 200 FOR UPDATE
+
 -- name: revoke_run
 -- An operator takes a run's work away: it can no longer renew, finish or publish.
 UPDATE run SET ended_at = $now_at, outcome = 'CANCELLED', reason = :reason
@@ -44,8 +50,8 @@ RETURNING state
 
 -- name: acknowledge
 -- The revoked run's children are dead: its work need not wait for the lease.
-UPDATE run SET lease_until = $lease_now
-WHERE run_id = :run_id AND claimant = :claimant AND outcome = 'CANCELLED' AND lease_until > $lease_now
+UPDATE run SET lease_until = $lease_now, has_kill_command = FALSE
+WHERE run_id = :run_id AND claimant = :claimant AND $ending
 RETURNING work_id
 
 -- name: acknowledge_work

@@ -42,9 +42,19 @@ SET version = chunk.version + 1, run_id = NULL, location = '', row_count = NULL,
 WHERE :again OR chunk.version = 0 OR chunk.withdrawn OR chunk.stale OR chunk.dirty_run_id IS NOT NULL
 RETURNING dataid, version
 
+-- name: producer
+-- The job that produces a dataset.
+SELECT j.job_id, j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
+
+-- name: writers
+-- The runs of a job that may be writing its outputs.
+SELECT run_id, dataid, host, TRUE FROM run WHERE job_id = :job_id AND ended_at IS NULL
+UNION ALL
+SELECT run_id, dataid, host, FALSE FROM run WHERE job_id = :job_id AND $ending
+
 -- name: find_chunk
 -- One chunk's facts before it is published again; locked, so that two publishers cannot both see the old version.
-SELECT chunk_id, version, version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL, location
+SELECT chunk_id, version, version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL, location, run_id
 FROM chunk
 WHERE dataset_id = :dataset_id AND dataid = :dataid $for_update
 
@@ -90,6 +100,12 @@ RETURNING version > 0 AND NOT withdrawn AND NOT stale
 -- The run that was to overwrite the chunk never started its command: the old version is as good as before.
 UPDATE chunk SET dirty_run_id = NULL, modified_at = $now_at
 WHERE dirty_run_id = :run_id
+RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
+
+-- name: clean_place
+-- The one place of a dataset was written anew, whole: what shared it is no longer half overwritten.
+UPDATE chunk SET dirty_run_id = NULL, modified_at = $now_at
+WHERE dataset_id = :dataset_id AND dirty_run_id IS NOT NULL
 RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
 
 -- name: insert_work
@@ -141,6 +157,11 @@ UPDATE work SET state = 'CLAIMABLE', reason = '', modified_at = $now_at
 WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
   AND state = 'WAITING' AND missing = 0 AND not_before IS NULL
 
+-- name: tried_among
+-- Which work of a batch a run has had.
+SELECT dataid, sort_key FROM work
+WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND run_id > 0
+
 -- name: depart
 -- An input went away before anybody took the work.
 UPDATE work SET state = 'WAITING', modified_at = $now_at
@@ -153,8 +174,7 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
 -- Materialized, so that the clock is read once and state and not_before agree.
 WITH revoked AS MATERIALIZED (
     SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
-                       WHERE r.run_id = w.run_id AND r.outcome = 'CANCELLED'
-                         AND r.clock_id = $clock_id AND r.lease_until > $lease_now) AS until
+                       WHERE r.run_id = w.run_id AND $ending) AS until
     FROM work w
     WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
 UPDATE work

@@ -140,12 +140,16 @@ SELECT dataid FROM work WHERE job_id = :job_id
 SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
 
 -- name: upsert_calendar
--- A changed schedule starts again from its cursor, so that nothing already given is given twice.
+-- A changed schedule starts again from its cursor; one that is to catch up with more from its start, where what was
+-- given already stays as it is.
 INSERT INTO calendar (dataset_id, expression, start_at, end_at, catchup, due_at)
 VALUES (:dataset_id, :expression, :start_at, :end_at, :catchup, 0)
 ON CONFLICT (dataset_id) DO UPDATE
 SET expression = excluded.expression, start_at = excluded.start_at, end_at = excluded.end_at,
-    catchup = excluded.catchup, due_at = 0
+    catchup = excluded.catchup, due_at = 0,
+    cursor_at = CASE WHEN excluded.catchup AND excluded.start_at <> ''
+                      AND (NOT calendar.catchup OR excluded.start_at <> calendar.start_at) THEN NULL
+                     ELSE calendar.cursor_at END
 
 -- name: due_calendars
 -- Calendars among a job's inputs whose next interval has ended, with the store's own time.
@@ -154,6 +158,10 @@ FROM job_input i
 JOIN calendar c ON c.dataset_id = i.dataset_id
 JOIN dataset d ON d.dataset_id = c.dataset_id
 WHERE i.job_id = :job_id AND c.due_at <= $now_seconds
+
+-- name: known_chunks
+-- Which chunks of a batch there are already.
+SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch)
 
 -- name: move_calendar
 -- Compare and set: of two processes that add the same intervals, one does.
@@ -193,19 +201,25 @@ ORDER BY sort_key LIMIT :most
 -- The latest chunk may be present, but it calls for no work.
 DELETE FROM work_input WHERE work_id IN (
     SELECT w.work_id FROM work w
-    WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0
+    WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.run_id = 0 AND NOT w.hold
       AND NOT EXISTS (SELECT 1 FROM work_input x
                       JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position
                       WHERE x.work_id = w.work_id AND x.present > 0 AND i.mapping <> 'latest'))
 
 -- name: delete_uncalled
--- Work that no present chunk calls for and nobody ever ran.
+-- Work that no present chunk calls for and nobody ever ran or holds: a hold outlasts a chunk that goes and comes.
 DELETE FROM work
-WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0
+WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0 AND NOT hold
   AND NOT EXISTS (SELECT 1 FROM work_input x WHERE x.work_id = work.work_id AND x.present > 0)
 
--- name: running
-SELECT run_id FROM run WHERE job_id = :job_id AND ended_at IS NULL ORDER BY run_id
+-- name: at_work
+-- A run of a job that is live, or was revoked and may still be ending; :lapsed ones only count if they are asked for.
+SELECT run_id, host, TRUE AS is_live, has_kill_command, 0.0 AS left_seconds FROM run
+WHERE job_id = :job_id AND ended_at IS NULL
+  AND (:lapsed OR has_kill_command OR lease_until > $lease_now AND clock_id = $clock_id)
+UNION ALL
+SELECT run_id, host, FALSE, has_kill_command, lease_until - $lease_now FROM run WHERE job_id = :job_id AND $ending
+ORDER BY is_live DESC, run_id LIMIT 1
 
 -- name: delete_work
 DELETE FROM work WHERE job_id = :job_id

@@ -1,0 +1,47 @@
+"""The heartbeat keeps the lease that each run has, and a lease that cannot be kept does not run for ever."""
+
+from __future__ import annotations
+
+import psycopg
+
+from tests.acceptance.flow import ONE_JOB, Flow, finish, wait_until
+
+SHORT = 'lease = "3.2s"\ngrace = "0.1s"\n'
+
+
+def test_a_lease_made_shorter_during_a_drain_is_kept(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("loadbob.sh", "test $dataid = 3 && exec sleep 4; until test -e go; do sleep 0.01; done")
+    draining = flow.start("--drain", "loadbob.sh")
+    # From now on it has a heartbeat, which looks whether the run was taken away.
+    wait_until(lambda: flow.runs() and (flow.runs()[0].lease_left_seconds or 300) < 298)
+    flow.declare(ONE_JOB + SHORT)
+    (flow.path / "go").touch()
+    assert finish(draining)[0] == 0
+    # The last of them, which ran under the new lease, lived longer than that.
+    assert flow.outcomes() == ["DONE", "DONE", "DONE"]
+    assert flow.select("SELECT lease_seconds FROM run WHERE run_id = 3") == [(3.2,)]
+
+
+def test_work_whose_lease_cannot_be_renewed_is_tried_later_and_later(postgres_flow: Flow) -> None:
+    flow = postgres_flow
+    flow.declare(ONE_JOB + SHORT)
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", "sleep 60")
+    with psycopg.connect(flow.url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS lonely")
+        connection.execute("CREATE ROLE lonely LOGIN CONNECTION LIMIT 1")
+        connection.execute("GRANT USAGE ON SCHEMA dataflow TO lonely")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA dataflow TO lonely")
+        connection.execute("GRANT ALL ON ALL SEQUENCES IN SCHEMA dataflow TO lonely")
+        connection.execute("ALTER ROLE lonely PASSWORD 'alone'")
+        host = f"{connection.info.host}:{connection.info.port}/{connection.info.dbname}"
+        try:
+            url = f"postgresql://lonely:alone@{host}"
+            flow.runjob("--drain", "loadbob.sh", env={"DATAFLOW_STORE": url}, code=125)
+        finally:
+            connection.execute("DROP OWNED BY lonely")
+            connection.execute("DROP ROLE lonely")
+    assert flow.outcomes() == ["LOST", "LOST"]
+    assert flow.select("SELECT state, losses, not_before IS NULL FROM work") == [("WAITING", 2, False)]
