@@ -8,7 +8,7 @@ STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test chaos check bench clean
+.PHONY: help setup java demo test chaos check bench clean
 MAKEFLAGS += --no-print-directory
 
 help: ## list these commands
@@ -28,12 +28,28 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) with $$($(PYTHON) -V) …"
 	@test -x $(BIN)/python && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	  || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark]' --constraint constraints.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark,connect]' --constraint constraints.txt
 	@$(BIN)/python -m compileall -q src  # some shells forbid writing these, and then every start would compile
+	@$(MAKE) java
 	@touch $@
 	@echo "Ready. Next: make demo, or: source $(BIN)/activate"
 
-demo: setup ## a hundred chunks, a kill -9, and nothing lost
+# Only pipelines need Java. It is installed where that takes neither a password nor a question.
+APT_GET := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=30
+java:
+	@found=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p'); \
+	test "$${found:-0}" -ge 17 && exit; \
+	echo "Pipelines run on Spark, which needs Java 17 or newer, and there is none here."; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  for package in openjdk-17-jre-headless openjdk-21-jre-headless; do \
+	    echo "Installing $$package …"; \
+	    { $(APT_GET) install -y --no-install-recommends $$package \
+	      || { $(APT_GET) update && $(APT_GET) install -y --no-install-recommends $$package; }; } >/dev/null 2>&1 && exit; \
+	  done; \
+	fi; \
+	echo "All else works without it. To install it (Debian, Ubuntu): apt-get install openjdk-17-jre-headless"
+
+demo: setup ## a hundred chunks, a kill -9, and nothing lost; then pipelines, where there is Java
 	@$(BIN)/python examples/demo.py
 
 test: setup ## the tests, without the chaos (WORKERS=0 runs them in one process, T=… chooses some)

@@ -29,7 +29,7 @@ def main() -> int:
     """The whole demo; every step says what it shows."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "demo-project")
     print(
-        "DataFlow demo: a hundred chunks through two jobs, a kill -9, and nothing lost. Then pipelines on Spark."
+        "DataFlow demo: a hundred chunks through two jobs, a kill -9, nothing lost; then pipelines on Spark."
     )
     demo = Demo(folder)
     make_project(demo)

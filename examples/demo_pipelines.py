@@ -97,7 +97,7 @@ def fetch_and_kill(demo: Demo) -> None:
 
 
 def wait_for_outage(demo: Demo, process: subprocess.Popen[str]) -> None:
-    """Waits until the pipeline asks again for the page that it does not get: all before it are kept by then."""
+    """Waits until the pipeline asks again for the page it does not get: those before it are kept by then."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     while sum(status == 503 for status, _, _ in list_answers(demo)) < 2:
         if process.poll() is not None or time.monotonic() > give_up_at:
@@ -128,7 +128,7 @@ def run_months(demo: Demo) -> None:
 
 def read_with_duckdb(demo: Demo) -> Months:
     """Any program that reads Parquet can read the result; gives each month's orders and pence."""
-    demo.step("What is published is Parquet. DuckDB reads it, with neither Spark nor DataFlow running.")
+    demo.step("What is published is Parquet. DuckDB reads it where it is, and no Spark is needed.")
     show(demo.run(READ_MONTHS), 30)
     import duckdb  # without it this part is skipped
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import psycopg
 import pytest
 
-from dataflow.cli.bench import WORDS
 from dataflow.cli.bench.measurement import Measurement
 from tests.project import Project
 
 FIELDS = ["name", "value", "unit", "compared_to", "ratio", "wanted", "met"]
 COUNTS = {"startup": 1, "drain": 1, "postgres": 3, "claim": 12, "ready": 8}
+INGEST = (
+    ", warm|, with the start of Spark|: memory of the driver|: memory of a task's Python|: memory of Java"
+)
 
 
 def measure(project: Project, url: str, *words: str) -> list[dict[str, Any]]:
@@ -32,7 +35,7 @@ def measure(project: Project, url: str, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", COUNTS)
 def test_each_measurement_is_one_json_object_on_a_line(
     word: str, project: Project, postgres_url: str
 ) -> None:
@@ -42,6 +45,29 @@ def test_each_measurement_is_one_json_object_on_a_line(
         assert list(line) == FIELDS
         assert line["value"] > 0 and line["ratio"] > 0 and line["unit"] and line["compared_to"]
         assert isinstance(line["met"], bool)
+
+
+@pytest.mark.timeout(400)
+def test_an_ingest_is_compared_with_a_loop_by_hand(project: Project) -> None:
+    pytest.importorskip("pyspark")
+    pytest.importorskip("httpx")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java here")
+    done = project.run("dataflow", "bench", "ingest", "--size", "10000", timeout=400)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    name = "ingest of 10,000 rows from an API into PostgreSQL"
+    # Spark's JDBC writer and dlt come after these, where they are installed.
+    assert [line["name"] for line in found[:5]] == [name + each for each in INGEST.split("|")]
+    for line in found:
+        assert list(line) == FIELDS and line["value"] > 0
+
+
+def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project) -> None:
+    pytest.importorskip("pyspark")
+    pytest.importorskip("httpx")
+    done = project.run("dataflow", "bench", "ingest", env={"JAVA_HOME": "/nowhere"})
+    assert done.stdout == ""
+    assert "skipped ingest: There is no Java at JAVA_HOME=/nowhere." in done.stderr
 
 
 def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -> None:

@@ -25,6 +25,8 @@ FAULTS = Path(__file__).parent / "faults"
 class Processes:
     """Java processes of one Spark, ended together; what they say is in `folder`."""
 
+    memory = "256m"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.port = find_free_port()
@@ -78,7 +80,7 @@ class Processes:
         return dict(os.environ) | {
             "SPARK_HOME": str(HOME),
             "SPARK_LOCAL_DIRS": str(place),
-            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_MEMORY": self.memory,
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(SOURCE),
         }
@@ -135,6 +137,8 @@ class Cluster(Processes):
 
 class ConnectServer(Processes):
     """A Spark Connect server on two threads."""
+
+    memory = "600m"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

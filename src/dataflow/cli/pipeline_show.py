@@ -26,16 +26,22 @@ CLAUSES = ("query", "join_clause", "where_clause")
 
 def add_words(words: Any) -> None:
     """Adds `show`, `plan` and `preview` under `pipeline`."""
-    show = words.add_parser("show", description="What a pipeline is defined as, with its file and line.")
+    show = words.add_parser(
+        "show",
+        help="how a pipeline is defined",
+        description="What a pipeline is defined as, with its file and line.",
+    )
     show.set_defaults(call=show_pipeline)
     text = (
         "Which intervals would run and why, and what one of them would do: its exact SQL, the DDL of its "
         "table, its first request. Changes nothing."
     )
-    plan = words.add_parser("plan", description=text)
+    plan = words.add_parser(
+        "plan", help="which intervals would run, why, and what they would do", description=text
+    )
     plan.set_defaults(call=plan_pipeline)
     text = "The first rows of one interval as they would be published, and what does not fit; nothing is."
-    preview = words.add_parser("preview", description=text)
+    preview = words.add_parser("preview", help="the first rows of one interval", description=text)
     preview.add_argument(
         "--rows", type=int, default=ROWS, metavar="N", help=f"so many rows ({ROWS} unless told)"
     )

@@ -16,7 +16,14 @@ from dataflow.model.record import replace
 from dataflow.pipelines.catalog import Catalog
 from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.probe import Asked, Executor, probe_executors
-from dataflow.pipelines.spark.session import SUPPORTED, SparkSettings, explained, find_versions, start_session
+from dataflow.pipelines.spark.session import (
+    SUPPORTED,
+    SparkSettings,
+    explained,
+    find_versions,
+    start_session,
+    stop_session,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +55,7 @@ def examine_spark(
                 spark, java = find_versions(session)
                 executors = probe_executors(session, asked, settings.spark.is_local)
             finally:
-                session.stop()
+                stop_session(session)
     except DataFlowError as error:
         yield Finding("spark", PROBLEM, str(error), AGAIN)
         return

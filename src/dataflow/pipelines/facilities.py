@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from dataflow.config.project import STATE_FOLDER
 from dataflow.model.url_text import percent_encode
-from dataflow.pipelines.spark.session import count_slots, end_session, find_ui, new_session, start_session
+from dataflow.pipelines.spark.session import (
+    count_slots,
+    end_session,
+    find_ui,
+    new_session,
+    start_session,
+    stop_session,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,7 +145,7 @@ class Facilities:
         with self._lock:
             self._end_child()
             if self._session is not None:
-                self._session.stop()
+                stop_session(self._session)
                 self._session = None
 
     def _announce(self, session: SparkSession) -> None:

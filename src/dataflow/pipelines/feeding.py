@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import accumulate
 from typing import Generic, TypeVar
 
 from dataflow.pipelines.records import Part
@@ -13,7 +14,9 @@ from dataflow.pipelines.records import Part
 Result = TypeVar("Result")
 
 PARTS_AT_ONCE = 16
-"""A task gets so many parts, or fewer when no more will come: a Spark job costs more than a page."""
+BYTES_AT_ONCE = 64 << 20
+"""A task waits for so many parts or bytes, since a Spark job costs more than a page; it takes all that has
+arrived by then, but no more bytes than these: what one task does again when it fails."""
 
 
 class Feeder(Generic[Result]):
@@ -55,10 +58,11 @@ class Feeder(Generic[Result]):
             while not is_over or waiting or running:
                 if not is_over:
                     is_over = self._take(waiting)
-                while waiting and len(running) < self._streams and (is_over or len(waiting) >= PARTS_AT_ONCE):
-                    share = self._share(waiting, self._streams - len(running)) if is_over else PARTS_AT_ONCE
-                    running.add(pool.submit(self._work, tuple(waiting[:share])))
-                    del waiting[:share]
+                while waiting and len(running) < self._streams and (is_over or _is_worth_a_task(waiting)):
+                    share = -(-len(waiting) // (self._streams - len(running))) if is_over else len(waiting)
+                    parts = _fitting(waiting[:share])
+                    running.add(pool.submit(self._work, parts))
+                    del waiting[: len(parts)]
                 ended, running = wait(running, 0 if not is_over else None, FIRST_COMPLETED)
                 results += [future.result() for future in ended]
         except BaseException:
@@ -79,7 +83,12 @@ class Feeder(Generic[Result]):
         except queue.Empty:
             return False
 
-    @staticmethod
-    def _share(waiting: list[Part], streams: int) -> int:
-        """What is left, evenly among the streams that are free, but never more than usual."""
-        return max(1, min(PARTS_AT_ONCE, -(-len(waiting) // max(streams, 1))))
+
+def _is_worth_a_task(waiting: list[Part]) -> bool:
+    return len(waiting) >= PARTS_AT_ONCE or sum(part.size for part in waiting) >= BYTES_AT_ONCE
+
+
+def _fitting(parts: list[Part]) -> tuple[Part, ...]:
+    """As many of the first parts as a task may take, at least one."""
+    sizes = accumulate(part.size for part in parts)
+    return tuple(parts[: max(1, sum(size <= BYTES_AT_ONCE for size in sizes))])

@@ -20,7 +20,7 @@ from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.sources import Files, Http, Table
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
-from dataflow.pipelines.spark.session import explained
+from dataflow.pipelines.spark.session import explained, new_session
 from dataflow.pipelines.statements import first_position, is_native, view_steps
 from dataflow.pipelines.view_sql import view_select
 
@@ -93,7 +93,7 @@ def preview_view(
         return Preview(outlook.dataid, read, columns, tuple(found))
     steps = view_steps(definition, span, outlook.inputs, catalog)
     with explained(facilities.spark_log):
-        rows = run_sql(facilities.session().newSession(), steps.translated, steps.frames)
+        rows = run_sql(new_session(facilities.session()), steps.translated, steps.frames)
         columns = steps.translated.columns or column_types(rows)
         names = [name for name, _ in columns]
         found = [

@@ -66,7 +66,7 @@ class PythonRun:
         """Nothing is left beside what is published."""
 
     def session(self) -> SparkSession:
-        """A child of the worker's session, of this run alone."""
+        """The session of this run alone."""
         return self._facilities.session()
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.json_rows import list_column
-from dataflow.pipelines.shape.json_text import keeps_digits, parse_exactly
+from dataflow.pipelines.shape.json_text import keeps_digits, keeps_texts, parse_exactly, to_json
 from dataflow.pipelines.shape.shaped import Shaped
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.values import Unfit, convert
@@ -114,6 +114,20 @@ def test_a_number_is_never_changed_by_the_way_it_is_read(numbers: list[str], kin
     assert [Decimal(one) for one in shaped.batch.column("a").to_pylist()] == kept
 
 
+SHORT_FRACTIONS = st.decimals(-(10**6), 10**6, places=3).map(lambda one: f"{one:f}".rstrip("0"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(number_texts | SHORT_FRACTIONS.filter(lambda one: one[-1] != "."), min_size=1, max_size=4))
+def test_a_number_within_json_keeps_its_text_by_the_way_it_is_read(numbers: list[str]) -> None:
+    rows = ",".join(f'{{"a":{{"n": {number} ,"l":[{number},{number}]}},"b":{number}}}' for number in numbers)
+    body = f'{{"results":[{rows}]}}'.encode()
+    shaped = shape_one(body, [("a", "jsonb"), ("b", "json")])
+    exactly = [(to_json(row["a"]), to_json(row["b"])) for row in parse_exactly(body)["results"]]
+    made = [(row["a"].encode(), row["b"].encode()) for row in shaped.batch.to_pylist()]
+    assert made == exactly
+
+
 def test_a_numeric_with_many_digits_is_kept_whole() -> None:
     number = "-12345678901234567890.12345678901234567"
     shaped = shape_one(f'{{"results":[{{"a":{number}}},{{"a":"{number}"}}]}}'.encode(), [("a", "numeric")])
@@ -161,3 +175,14 @@ def test_digits_are_kept_up_to_fifteen_and_not_proven_beyond() -> None:
     assert not keeps_digits(b'{"a": 1234567890123.456}', "a")
     assert keeps_digits(b'{"a": 123456789012.345}', "a")
     assert keeps_digits(b'{"a": 1.5, "c": "\\u00e9"}', "a")
+
+
+@pytest.mark.parametrize("number", ["1.5", "-0.25", "10.0", "0.001", "12345678901234.5", "7", "-0.0", "100"])
+def test_the_text_of_a_short_fraction_is_kept(number: str) -> None:
+    assert keeps_texts(f'{{"a": [{number}], "b":{number}}}'.encode())
+
+
+@pytest.mark.parametrize("number", ["1.50", "1e5", "1.5E-3", "0.00001", "123456789012345.6", "1.00"])
+def test_the_text_of_other_numbers_is_not_proven_to_be_kept(number: str) -> None:
+    for body in (f'{{"a": {number} }}', f'{{"a":[1,{number}]}}', f'{{"a":\n-{number}}}'):
+        assert not keeps_texts(body.encode())

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from time import monotonic
 
-EVERY_SECONDS = 0.2
+EVERY_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,13 @@ from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
 from dataflow.pipelines.shape.columns import Column, ColumnForm, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
-from dataflow.pipelines.shape.json_text import NotJson, keeps_digits, parse_exactly, parse_quickly
+from dataflow.pipelines.shape.json_text import (
+    NotJson,
+    keeps_digits,
+    keeps_texts,
+    parse_exactly,
+    parse_quickly,
+)
 from dataflow.pipelines.shape.shaped import BadRow
 
 _MISSING: Any = object()
@@ -84,7 +90,9 @@ class JsonChunk:
         return kept
 
     def _prover(self, field: Field) -> Callable[[], bool]:
-        """Whether floats read for a numeric field are proven to be the source's numbers."""
+        """Whether floats read for a numeric field, or within JSON, are proven to be the source's numbers."""
+        if field.type.name in ("json", "jsonb"):
+            return lambda: keeps_texts(self._text())
         if field.type.name != "numeric" or field.path[-1].isdigit():
             return lambda: False
         keys = {field.source, field.path[-1]}

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 _BOM = b"\xef\xbb\xbf"
 _INT64_DIGITS = 18  # any number of this many digits fits 64 bits
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:@-]+")
+# A number that may come back from a float in other letters: long, small, ending in 0, with an exponent.
+_CHANGING = r"[:,\[]\s*-?(?:[0-9.]{17}|0[.]0000|[0-9]+[.][0-9]+0[\s,\]}]|[0-9]+(?:[.][0-9]+)?[eE])"
 
 
 class Number(str):
@@ -77,6 +79,14 @@ def keeps_digits(text: bytes, key: str) -> bool:
     return not any(
         pc.match_substring_regex(page, pattern)[0].as_py() for pattern in (long_number, r"\\u00[2-7]")
     )
+
+
+def keeps_texts(text: bytes) -> bool:
+    """Whether all fractions anywhere in the JSON text are written again, by to_json, as they stand there.
+
+    False means not proven, such as when a text only looks like a list of numbers.
+    """
+    return not pc.match_substring_regex(pa.array([text], pa.binary()), _CHANGING)[0].as_py()
 
 
 def _integer(text: str) -> int | Number:

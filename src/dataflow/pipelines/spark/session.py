@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ class SparkFailed(DataFlowError):
     """Spark failed; the message is its cause in one sentence, the log has the rest."""
 
     code = "spark"
+    exit_code = 1
 
 
 @record
@@ -127,6 +129,15 @@ def end_session(session: SparkSession) -> None:
         session.stop()  # a classic session would end all others with it
 
 
+def stop_session(session: SparkSession) -> None:
+    """Ends a worker's session; one whose Java is gone has ended already."""
+    try:
+        session.stop()
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+
+
 def is_connect(session: SparkSession) -> bool:
     """True for a session of Spark Connect, which has no Java of its own."""
     return not hasattr(session, "newSession")
@@ -149,7 +160,8 @@ def count_slots(session: SparkSession) -> int:
     """How many tasks Spark runs side by side: into so many partitions it splits what is not split."""
     from pyspark.sql import functions as F
 
-    [row] = session.range(0, 10_000).select(F.max(F.spark_partition_id()).alias("last")).collect()
+    numbers = session.range(0, 10_000).select(F.spark_partition_id().alias("number"))
+    [row] = numbers.agg(F.max("number").alias("last")).collect()
     return int(row.last) + 1
 
 
@@ -201,15 +213,26 @@ def explained(log_path: str) -> Iterator[None]:
 
 
 def is_spark_error(error: BaseException) -> bool:
-    """True for what Spark or its Java raised."""
+    """True for what Spark or its Java raised, and for the end of that Java."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return isinstance(error, (PySparkException, Py4JError))
+    return isinstance(error, (PySparkException, Py4JError)) or _is_java_gone(error)
+
+
+def _is_java_gone(error: BaseException) -> bool:
+    """True for an error of the socket to Java."""
+    from py4j.protocol import Py4JNetworkError
+
+    if isinstance(error, OSError):
+        return any("py4j" in frame.filename for frame in traceback.extract_tb(error.__traceback__))
+    return isinstance(error, Py4JNetworkError)
 
 
 def cause_of(error: BaseException) -> str:
     """The cause of a Spark failure in one sentence."""
+    if _is_java_gone(error):
+        return "its Java process is gone, killed perhaps for want of memory (spark.driver.memory)."
     text = str(error)
     inner = re.findall(
         r"^(?:\w+\.)*(\w+(?:Error|Exception|Failed|Refused|Rejected)): (.+)$", text, re.MULTILINE
@@ -218,4 +241,5 @@ def cause_of(error: BaseException) -> str:
         kind, words = inner[-1]
         return f"{kind}: {words.strip()[:500]}"
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    return first[:500]
+    words = re.sub(r"\s*SQLSTATE: \w{5};?", "", first)[:500].rstrip()
+    return words if words.endswith(".") else f"{words}."

@@ -1,0 +1,221 @@
+"""Spark around a run: what is refused before it starts, where its words go, what the doctor sees."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dataflow.errors import ConfigError
+from dataflow.pipelines.spark.java import check_java
+from dataflow.pipelines.spark.session import SparkSettings, cause_of, start_session
+from tests.pipelines.api_server import ApiServer
+from tests.pipelines.workshop import Workshop
+from tests.postgres import find_free_port
+from tests.project import Project
+
+PIPELINES = """
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source_url = constants.API + "/next"
+        target_db = constants.TARGET
+        field_mapping = [
+            ("id", "order_id", "uuid PRIMARY KEY"),
+            ("amount", "amount", "numeric(30,10)"),
+            ("tags", "tags", "text []"),
+            ("extra", "extra", "jsonb"),
+        ]
+
+    class NumbersViewPipeline:
+        view_name = "numbers"
+        dataset_pipeline = OrdersDatasetPipeline
+        start_date = datetime(2026, 10, 1)
+        end_date = datetime(2026, 10, 1)
+        catchup = True
+        schedule_interval = "@monthly"
+        fields = [("cast(tags[1] as integer)", "number")]
+"""
+DAY = "2026-11-14"
+NOISE = ("WARN", "Traceback", "at org.apache", "SQLSTATE", "py4j", "Setting default log level", "pyspark")
+ROWS = [
+    {
+        "id": f"00000000-0000-0000-0000-{number:012}",
+        "amount": f"{number}.0000000001",
+        "tags": ["x", None],
+        "extra": {"n": number},
+    }
+    for number in range(90)
+]
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with ApiServer(ROWS) as server:
+        yield server
+
+
+@pytest.fixture
+def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
+    workshop.environ |= {
+        "API": api.origin,
+        "DATAFLOW_CONN_DATASETS_DB": postgres_url,
+        "TARGET": "datasets_db",
+    }
+    workshop.environ.pop("HAWK_ID")
+    workshop.write("orders.py", PIPELINES)
+    return workshop
+
+
+def test_a_spark_on_other_machines_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
+    (orders.path / "dataflow.toml").write_text('[spark]\nmaster = "spark://elsewhere:7077"\n')
+    with pytest.raises(
+        ConfigError, match=r"spark://elsewhere:7077 run on other machines.*shared_files = true"
+    ):
+        orders.run("OrdersDatasetPipeline", DAY)
+    assert orders.store.list_runs() == []
+
+
+def test_where_tasks_do_not_reach_the_database_this_process_copies_what_they_staged(orders: Workshop) -> None:
+    (orders.path / "dataflow.toml").write_text("[spark]\ncopy_on_driver = true\n")
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"]) as database:
+        sql = "select order_id::text, amount::text, tags, extra from orders order by order_id"
+        found = [dict(zip(ROWS[0], row, strict=True)) for row in database.execute(sql)]
+    assert found == ROWS
+    assert list((orders.path / ".dataflow" / "staging").rglob("*.parquet")) == []
+
+
+@pytest.mark.parametrize("scheme", ["sc", "spark"])
+def test_a_spark_that_does_not_answer_is_told_at_once(tmp_path: Path, scheme: str) -> None:
+    place = f"{scheme}://127.0.0.1:{find_free_port()}"
+    settings = SparkSettings(remote=place) if scheme == "sc" else SparkSettings(master=place)
+    with pytest.raises(ConfigError, match=f"Nothing answers at {place}: Connection refused"):
+        start_session(SparkSettings(settings.master, settings.remote, {}, True), str(tmp_path / "spark.log"))
+
+
+@pytest.mark.parametrize(
+    ("java", "told"),
+    [
+        (None, "There is no Java at JAVA_HOME="),
+        ("echo 'openjdk version \"1.8.0_402\"' >&2", "is Java 8. Spark needs Java 17 or newer"),
+        ("echo 'openjdk version \"11.0.2\" 2019' >&2", "is Java 11. Spark needs Java 17 or newer"),
+        ("echo what", "does not tell its version"),
+    ],
+)
+def test_a_java_that_is_missing_or_too_old_is_told_with_what_to_install(
+    tmp_path: Path, java: str | None, told: str
+) -> None:
+    if java is not None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\n{java}\n")
+        (tmp_path / "bin" / "java").chmod(0o755)
+    with pytest.raises(ConfigError) as caught:
+        check_java({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+    assert told in str(caught.value)
+    assert "apt-get install openjdk-17-jre-headless" in str(caught.value)
+
+
+def test_a_new_enough_java_gives_its_version(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"21.0.8\" 2025-07-15' >&2\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    assert check_java({"JAVA_HOME": str(tmp_path)}) == "21.0.8"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\n== SQL ==\nx",
+            "[DIVIDE_BY_ZERO] Division by zero.",
+        ),
+        (
+            "Job aborted\nTraceback (most recent call last):\nValueError: no such thing as 42\n\tat org.x",
+            "ValueError: no such thing as 42",
+        ),
+    ],
+)
+def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:
+    assert cause_of(RuntimeError(text)) == cause
+
+
+@pytest.mark.timeout(300)
+def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(orders: Workshop) -> None:
+    (orders.path / "dataflow.toml").write_text('[spark.options]\n"spark.ui.enabled" = true\n')
+    project = Project(orders.path, orders.path)
+    env = orders.environ | {"TARGET": "lake"}
+    code, shown = run_on_a_terminal(project, "OrdersDatasetPipeline", env)
+    assert code == 0
+    assert "starting Spark" in shown and "OrdersDatasetPipeline" in shown
+    done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=200)
+    assert done.returncode == 1
+    failed, hint = done.stderr.splitlines()
+    assert failed.startswith("NumbersViewPipeline 2026-10: Spark failed: [CAST_INVALID_INPUT] ")
+    assert hint.startswith("log: dataflow logs 2")
+    assert [word for word in NOISE if word in shown + done.stdout + done.stderr] == []
+    logs = orders.path / ".dataflow" / "logs"
+    assert "at org.apache.spark" in (logs / "2.log").read_text()
+    assert "Spark UI: http://" in (logs / "1.log").read_text()
+    assert len(list((logs / "spark-events").iterdir())) == 2
+
+
+def run_on_a_terminal(project: Project, job: str, env: dict[str, str]) -> tuple[int, str]:
+    """Runs a pipeline on a terminal of its own; gives the exit code and all that was shown."""
+    master, slave = pty.openpty()
+    command = project.command("dataflow", "run", job, "--dataid", DAY)
+    process = subprocess.Popen(
+        command,
+        cwd=project.path,
+        env=project.environment(env),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(master, 4096)
+        except OSError:  # the last one has closed the terminal
+            break
+    os.close(master)
+    return process.wait(), shown.decode()
+
+
+@pytest.mark.timeout(300)
+def test_the_doctor_looks_at_every_executor_and_shows_no_password(
+    project: Project, postgres_url: str
+) -> None:
+    (project.path / "dataflow.toml").write_text(
+        textwrap.dedent(
+            f"""
+            [connection.away]
+            url = "postgresql://etl@127.0.0.1:{find_free_port()}/x"
+            password_variable = "AWAY_PASSWORD"
+            """
+        )
+    )
+    (project.path / "pipelines").mkdir()
+    (project.path / "pipelines" / "orders.py").write_text(textwrap.dedent(PIPELINES))
+    (project.path / "constants.py").write_text("API = 'http://127.0.0.1:9'\nTARGET = 'datasets_db'\n")
+    env = {"DATAFLOW_CONN_DATASETS_DB": postgres_url, "AWAY_PASSWORD": "hunter2hunter2"}
+    done = project.run("dataflow", "doctor", "--spark", "--json", env=env, check=False, timeout=250)
+    assert done.returncode == 1
+    assert "hunter2" not in done.stdout + done.stderr
+    found = {(row["check"], row["level"]): row for row in json.loads(done.stdout)}
+    assert found["spark", "ok"]["text"].startswith("Spark 4.2.")
+    assert "supported: Spark 4.2, Java 17 or newer" in found["spark", "ok"]["text"]
+    assert found["spark executors", "ok"]["text"].startswith("1 looked at: ")
+    assert ("spark python", "ok") in found
+    assert "dataflow, pyarrow" in found["spark packages", "ok"]["text"]
+    assert "datasets_db" in found["spark connections", "ok"]["text"]
+    assert "connection away is not reached from" in found["spark connections", "problem"]["text"]
+    assert "copy_on_driver = true" in found["spark connections", "problem"]["next"]
+    assert done.stderr == ""
