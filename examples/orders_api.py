@@ -2,8 +2,9 @@
 
     python orders_api.py [--port N]
 
-Only Python's own library is needed. Each answer is noted in orders_api.log: status, page, rows. While a file
-`outage` holds the number of a page, all pages after it are answered with 503.
+Only Python's own library is needed; it ends with the shell that started it. Each answer is noted in
+orders_api.log: status, page, rows. While a file `outage` holds the number of a page, all pages after it are
+answered with 503.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 import random
 import re
+import sys
 import threading
 import time
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -91,6 +94,12 @@ class OrdersApi(ThreadingHTTPServer):
         self.orders = list_orders()
         self._nonces: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
+        self._parent = os.getppid()
+
+    def service_actions(self) -> None:
+        """Ends when whoever started it has ended."""
+        if os.getppid() != self._parent:
+            sys.exit()
 
     def is_new(self, timestamp: str, nonce: str) -> bool:
         """True the first time that a request comes."""
@@ -137,9 +146,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _find_refusal(self) -> str:
         """Why this request is not let in; empty if it is."""
         given = self.hawk
-        if given.get("id") != HAWK_ID or not hmac.compare_digest(
-            self._mac("header", given.get("hash", "")), given.get("mac", "")
-        ):
+        mac = self._mac("header", given.get("hash", "")).encode()
+        if given.get("id") != HAWK_ID or not hmac.compare_digest(mac, given.get("mac", "").encode()):
             return "The request is not signed with a key that is known here."
         if abs(time.time() - int(given["ts"])) > ALLOWED_SKEW_SECONDS:
             return "The request is not of this minute."
