@@ -12,12 +12,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+PSYCOPG = "psycopg lives in the store's one file and in the PostgreSQL target"
+
 # One offence against each contract of pyproject.toml: the contract, the offending module, what it says.
 OFFENCES = [
     ("Floors import downward only", "model/offence.py", "import dataflow.store"),
     ("Floors import downward only", "on_no_floor.py", ""),
     ("apsw lives in one file", "model/offence.py", "import apsw"),
-    ("psycopg lives in the store's one file and in the PostgreSQL target", "store/offence.py", "def connect() -> None:\n    import psycopg"),
+    (PSYCOPG, "store/offence.py", "def connect() -> None:\n    import psycopg"),
     ("cryptography lives in one file", "store/offence.py", "import cryptography.hazmat"),
     ("croniter lives in one file", "store/offence.py", "from croniter import croniter"),
     ("rich is for the dataflow command", "store/offence.py", "from rich.console import Console"),

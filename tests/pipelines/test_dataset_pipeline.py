@@ -78,7 +78,7 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     orders: Workshop, api: ApiServer
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
-    api.rows[42]["amount"] = "twelve"  # type: ignore[index]
+    api.rows[42]["amount"] = "twelve"
     api._bodies.clear()
     outcome = orders.run("OrdersDatasetPipeline", "2026-11-13")
     assert isinstance(outcome.error, InvalidData)
@@ -103,7 +103,7 @@ def test_a_check_that_fails_leaves_the_published_version_untouched(
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
     before = orders.chunk("orders", DAY)
-    api.rows[94][field] = value  # type: ignore[index]
+    api.rows[94][field] = value
     api._bodies.clear()
     orders.resubmit("OrdersDatasetPipeline", DAY)
     outcome = orders.run("OrdersDatasetPipeline", DAY)
@@ -141,12 +141,12 @@ def test_rejects_up_to_a_limit_are_set_aside_and_the_rest_is_published(
 ) -> None:
     orders.write("orders.py", PIPELINE + '        rejects = {"quarantine": 2}\n')
     for number in (3, 42):
-        api.rows[number]["amount"] = "much"  # type: ignore[index]
+        api.rows[number]["amount"] = "much"
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     assert len(orders.rows("orders", DAY)) == 93
     [rejects] = (orders.path / "lake").rglob("_rejects.jsonl")
     assert [line.count("much") for line in rejects.read_text().splitlines()] == [1, 1]
-    api.rows[50]["amount"] = "much"  # type: ignore[index]
+    api.rows[50]["amount"] = "much"
     api._bodies.clear()
     outcome = orders.run("OrdersDatasetPipeline", "2026-11-13")
     assert "3 of 95 rows do not fit; up to 2 may" in str(outcome.error)

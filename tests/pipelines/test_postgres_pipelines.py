@@ -1,4 +1,4 @@
-"""Dataset and view pipelines into PostgreSQL: staged by COPY, published in one transaction, under the fence."""
+"""Dataset and view pipelines into PostgreSQL: staged by COPY, published in one transaction."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
 def ask(orders: Workshop, sql: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(orders.environ["AIRFLOW_CONN_DATASETS_DB"]) as connection:
         connection.execute("set timezone to 'UTC'")
-        return connection.execute(sql).fetchall()  # type: ignore[call-overload,no-any-return]
+        return connection.execute(sql).fetchall()
 
 
 def test_a_table_is_made_filled_and_indexed(orders: Workshop) -> None:
@@ -154,7 +154,7 @@ def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
         "orders.py",
         PIPELINES.replace('        comment = "All orders"', '        rejects = {"quarantine": 5}'),
     )
-    api.rows[3]["amount"] = "much"  # type: ignore[index]
+    api.rows[3]["amount"] = "much"
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     assert ask(orders, "select count(*) from orders") == [(59,)]
     rejects = "select dataid, part, row_number, field, value from orders_rejects"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataflow import errors
@@ -12,7 +14,7 @@ from tests.store.world import LEASE_SECONDS, World
 DAYS = ["2026-08-01", "2026-08-02"]
 
 
-def make_revoked(world: World, **fields: bool) -> Run:
+def make_revoked(world: World, **fields: Any) -> Run:
     """A cancelled run of to_clean/1 that has not said yet that it has ended."""
     world.chain("raw", "clean")
     world.ready("raw", "1")

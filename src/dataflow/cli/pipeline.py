@@ -83,7 +83,8 @@ def load(context: Context) -> Catalog:
         from dataflow.pipelines.catalog import Catalog
     except ImportError as error:
         raise ConfigError(
-            f"Pipelines need packages that are not installed ({error}). Install them: pip install 'dataflow-runjob[spark]'"
+            f"Pipelines need packages that are not installed ({error}). "
+            "Install them: pip install 'dataflow-runjob[spark]'"
         ) from error
     return Catalog(context.config.project_dir, context.environ)
 

@@ -20,7 +20,7 @@ from dataflow.pipelines.stage import StageFrame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ROUNDS = 3
+ROUNDS = 2
 COLUMNS = {
     "id": ("uuid", "uuid()"),
     "created_at": ("timestamp with time zone", "timestamp_seconds(1767225600 + id)"),
