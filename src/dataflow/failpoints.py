@@ -10,10 +10,8 @@ import os
 import signal
 import time
 
-PLACES = (
-    *("after_claim", "before_spawn", "after_spawn", "after_child_exit", "before_finish", "after_finish"),
-    *("after_page", "after_fetch", "after_stage", "after_publish"),  # of pipelines
-)
+PLACES = ("after_claim", "before_spawn", "after_spawn", "after_child_exit", "before_finish", "after_finish")
+PIPELINE_PLACES = ("after_page", "after_fetch", "after_stage", "after_publish")
 
 _armed: dict[str, str] = {}
 
@@ -22,7 +20,7 @@ def arm(text: str) -> None:
     """Arms the failpoints of a comma-separated list."""
     for item in filter(None, text.split(",")):
         place, _, action = item.partition(":")
-        if place in PLACES:
+        if place in PLACES + PIPELINE_PLACES:
             _armed[place] = action
 
 

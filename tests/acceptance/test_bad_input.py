@@ -108,7 +108,7 @@ def dataflow(
         (
             "job add x --in bobin --in days",
             BAD,
-            "share one grain. If days has no chunks yet: dataflow dataset add",
+            "share one grain, but for those mapped latest. If days has no chunks yet: dataflow dataset add",
         ),
         ("job add x --in bobin --lease 15s", BAD, "lease 15s is too short for grace 10s"),
         ("job add x --in bobin --lease 5mn", BAD, "--lease: span"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,3 +113,16 @@ def test_a_dataset_and_a_view_are_made_over_spark_connect(orders: Project, tmp_p
     assert {"Name": "ORDER 7", "Half": 3} in names
     # That a store was made, one line for each run, and not a word of Spark's.
     assert said.count("\n") == 3, said
+
+
+@pytest.mark.chaos
+def test_the_doctor_looks_at_both_executors_of_a_cluster(orders: Project, tmp_path: Path) -> None:
+    with Cluster(tmp_path / "cluster", "") as cluster:
+        (orders.path / "dataflow.toml").write_text(CLUSTER.format(url=cluster.url))
+        done = orders.run("dataflow", "doctor", "--spark", "--json", check=False, timeout=SECONDS)
+    found = {row["check"]: (row["level"], row["text"]) for row in json.loads(done.stdout)}
+    level, text = found["spark executors"]
+    assert (level, text.partition(" ")[0]) == ("ok", "2"), found
+    assert [found[check][0] for check in ("spark", "spark python", "spark packages", "spark files")] == [
+        "ok"
+    ] * 4

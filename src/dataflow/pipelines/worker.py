@@ -13,7 +13,7 @@ from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition
 from dataflow.pipelines.leases import watched
 from dataflow.pipelines.python_run import PythonRun
 from dataflow.pipelines.registering import call_for
-from dataflow.pipelines.spark.session import SparkFailed, explained
+from dataflow.pipelines.spark.session import SparkFailed, SparkGone, explained
 from dataflow.pipelines.view_run import ViewRun
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class PipelineWorker:
             if claimed is None:
                 raise
             self._failed(claimed, error)
+            return not isinstance(error, SparkGone)
         return True
 
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:

@@ -38,9 +38,7 @@ def list_columns(connection: Connection, schema: str, select: str) -> tuple[Colu
         )
 
 
-def stage_select(
-    target: PostgresTarget, select: str, reads: dict[str, str], wanted: Wanted
-) -> list[Report]:
+def stage_select(target: PostgresTarget, select: str, reads: dict[str, str], wanted: Wanted) -> list[Report]:
     """Stages the rows of a SELECT over tables as the pinned runs published them; Conflict if they moved.
 
     `reads` names for each table the location the store gave, in which the run stands.

@@ -82,16 +82,15 @@ def _make_probe(
             return f"{type(error).__name__}: {error}"
         return ""
 
-    def connecting(url: str) -> str:
+    def connecting(name: str, url: str) -> str:
         try:
-            import psycopg
+            from dataflow.pipelines.postgres.connecting import connect
+            from dataflow.pipelines.postgres.table import Connection
 
-            with psycopg.connect(url, connect_timeout=10) as connection:
-                connection.execute("select 1")
+            connect(Connection(name, url)).close()
         except Exception as error:
-            # The driver's words about a URL it cannot read may quote it.
             words = str(error).strip().splitlines()
-            return f"{type(error).__name__}: {words[0] if words and '://' not in str(error) else ''}"
+            return f"{type(error).__name__}: {words[0] if words else ''}"
         return ""
 
     def looking(folder: str) -> str:
@@ -117,7 +116,7 @@ def _make_probe(
             "process": os.getppid(),
             "python": platform.python_version(),
             "packages": {name: importing(name) for name in packages},
-            "databases": {name: connecting(url) for name, url in databases},
+            "databases": {name: connecting(name, url) for name, url in databases},
             "folders": {folder: looking(folder) for folder in folders},
         }
         yield pa.record_batch([pa.array([json.dumps(found)])], names=["found"])

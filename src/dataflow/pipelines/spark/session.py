@@ -52,6 +52,12 @@ class SparkFailed(DataFlowError):
     exit_code = 1
 
 
+class SparkGone(SparkFailed):
+    """The Java of the session has ended: nothing more can be done with Spark in this process."""
+
+    code = "spark-gone"
+
+
 @record
 class SparkSettings:
     """How to reach Spark, and what its tasks can reach, from dataflow.toml."""
@@ -209,7 +215,8 @@ def explained(log_path: str) -> Iterator[None]:
     except Exception as error:
         if not is_spark_error(error):
             raise
-        raise SparkFailed(f"Spark failed: {cause_of(error)} The rest: {log_path}") from error
+        kind = SparkGone if _is_java_gone(error) else SparkFailed
+        raise kind(f"Spark failed: {cause_of(error)} The rest: {log_path}") from error
 
 
 def is_spark_error(error: BaseException) -> bool:

@@ -65,5 +65,5 @@ ANALYZE chunk, work, work_input, run, run_input
 
 -- name: empty @postgres
 -- Takes the tables away again; what stays is an empty schema.
-DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, work, work_input, run,
+DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, chunk_version, work, work_input, run,
            run_input, journal, verb_token, migration CASCADE
