@@ -126,7 +126,7 @@ SELECT :work_id, j.job_id, j.name, :dataid, :attempt, :token, :claimant, :host, 
        $lease_now + :lease_seconds, $clock_id
 FROM job j
 WHERE j.job_id = :job_id AND j.revision = :revision AND (:force OR NOT j.hold)
-RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id)
+RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id) AS earlier_run_id
 
 -- name: taken_before
 -- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet.
