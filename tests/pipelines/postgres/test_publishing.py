@@ -33,7 +33,7 @@ STRATEGIES = ("replace", "swap")
 
 def test_the_first_load_makes_the_table_with_its_constraints(postgres_url: str) -> None:
     published = load(make_target(postgres_url), [(2, "b", Decimal("1.50")), (1, "a", None)])
-    assert published.location == "postgresql:warehouse/public.orders?run=1"
+    assert published.location == "postgresql://warehouse/public.orders?run=1"
     assert published.rows == 2
     assert query(postgres_url, "select * from orders order by id") == [
         (1, "a", None),
@@ -389,5 +389,5 @@ def test_publishing_again_as_the_same_run_changes_nothing(postgres_url: str) -> 
 def test_a_published_result_tells_the_run_and_no_password(postgres_url: str) -> None:
     published = load(make_target(postgres_url, 41), make_rows(3))
     assert isinstance(published, Published)
-    assert published.location == "postgresql:warehouse/public.orders?run=41"
+    assert published.location == "postgresql://warehouse/public.orders?run=41"
     assert published.size and published.size > 30

@@ -26,7 +26,7 @@ def publish(url: str, run_id: int, select: str) -> str:
 def test_a_view_is_made_and_replaced(postgres_url: str) -> None:
     load(make_target(postgres_url), make_rows(10))
     assert publish(postgres_url, 1, "select id from orders where id > 5;\n") == (
-        "postgresql:warehouse/public.big_orders?run=1"
+        "postgresql://warehouse/public.big_orders?run=1"
     )
     query(postgres_url, "grant select on big_orders to pg_monitor")
     publish(postgres_url, 2, "select id from orders where id % 2 = 0 or name like '50%s' -- even")
