@@ -22,13 +22,7 @@ from tests.pipelines.workshop import Workshop
 from tests.project import Project
 
 PIPELINES = """
-    import dataflow
-
     SLOW = "md5(a.name || b.name || c.name || d.name) <> ''"
-
-    @dataflow.job(outputs=["counts"], schedule="@daily", start_date=datetime(2026, 11, 1))
-    def count_slowly(run):
-        run.spark.range(10**12).write.format("noop").mode("overwrite").save()
 
     class OrdersDatasetPipeline:
         table_name = "orders"
@@ -112,22 +106,6 @@ def test_a_cancelled_view_run_ends_its_spark_jobs_and_publishes_nothing(
     assert isinstance(outcome.error, LeaseLost)
     wait_until(lambda: not list_jobs(spark))
     assert orders.chunk("pairs", "2026-10").status == "FAILED"
-    # What is left of it can reach only its own staging, so the work need not wait for the lease.
-    orders.resubmit("PairsViewPipeline", "2026-10")
-    plan = orders.store.find_plan("PairsViewPipeline")
-    work = orders.store.find_work(plan.job_id, "2026-10") if plan else None
-    assert work is not None and work.state == "CLAIMABLE"
-
-
-def test_after_a_cancelled_python_job_the_work_waits_for_the_lease(
-    orders: Workshop, spark: SparkSession
-) -> None:
-    outcome = run_and_cancel(orders, "count_slowly", DAY, lambda: list_jobs(spark))
-    assert isinstance(outcome.error, LeaseLost)
-    orders.resubmit("count_slowly", DAY)
-    plan = orders.store.find_plan("count_slowly")
-    work = orders.store.find_work(plan.job_id, DAY) if plan else None
-    assert work is not None and work.state == "WAITING"
 
 
 @pytest.mark.timeout(300)

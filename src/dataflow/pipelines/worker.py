@@ -87,10 +87,6 @@ class PipelineWorker:
             seconds = time.monotonic() - began_at
             self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
         except LeaseLost as error:
-            if claimed is not None and not isinstance(self._definition, JobDefinition):
-                # A task of a cancelled job may go on for a while, but it reaches only this run's own staging:
-                # whoever gets the work next need not wait. What a Python job's may reach, who knows.
-                self._facilities.store.acknowledge(claimed.run_id, claimed.run.claimant)
             self.outcome.error = error
             self._say(f"{job}: {error}")
             return False
