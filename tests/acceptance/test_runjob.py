@@ -245,7 +245,7 @@ def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
     flow.ready("bobin", "1")
     flow.script(
         "loadbob.sh",
-        "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done; yes | head -c 300000; echo end",
+        "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done; yes | head -c 3000000; echo end",
     )
     reader, writer = os.pipe()
     running = flow.start("--lease", "5s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
