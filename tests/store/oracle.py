@@ -268,6 +268,7 @@ class Oracle:
     def finish(self, run_id: int, outcome: str, delay: float, untouched: bool) -> str:
         run = self.runs[run_id]
         if not self._holds(run):
+            self.acknowledge(run_id, run.claimant)
             raise Refused
         work = self.works[run.job, run.dataid]
         run.outcome = outcome

@@ -6,10 +6,11 @@ Work goes in batches of one transaction each, so that nobody else waits long and
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from dataflow.actions.dataset_rules import refuse_automatic
 from dataflow.actions.names import get_dataset
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, StoreError
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 0.005
 """Between two batches, so that a claim which waits for the lock gets it."""
+MANY = 100_000
+"""Chunks at once that make a store another one to its planner."""
 
 
 @record
@@ -52,9 +55,13 @@ def make_ready(
     refuse_automatic(dataset_name, "needs no `ready`")
     _refuse_staged(dataset)
     batches = batches_of(dataset, dataids, "made ready")
-    return ReadyResult(
-        *in_batches(batches, lambda batch: store.make_ready(dataset_id, dataset_name, batch, again), progress)
+    changed, already = in_batches(
+        batches, lambda batch: store.make_ready(dataset_id, dataset_name, batch, again), progress
     )
+    if changed >= MANY:
+        with suppress(StoreError):  # all is published; a server too busy for this does it later by itself
+            store.count_rows()
+    return ReadyResult(changed, already)
 
 
 def in_batches(

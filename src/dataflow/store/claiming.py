@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataflow import errors
 from dataflow.model.dataid import previous_dataid, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, needed_dataids
-from dataflow.model.record import replace
-from dataflow.model.records import ClaimResult, OutputChunk, Pin, Run
+from dataflow.model.mapping import LATEST
+from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
-from dataflow.store import covering, leases, publishing
+from dataflow.store import covering, leases, pinning, publishing
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dataflow.model.records import ClaimRequest, Plan, PlanOutput
+    from dataflow.model.records import ClaimRequest, Plan
     from dataflow.store.database import Transaction
 
 
@@ -62,31 +61,11 @@ def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimRes
         known = known or row is not None
         if row is not None and not row[6]:
             run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, _ = row
-            rows = tx.rows("claim.pins_of", run_id=run_id)
-            pins = [_with_place(tx, plan, _pin_from_row(pin)) for pin in rows]
+            pins = pinning.list_pins(tx, plan, run_id)
             identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
-            replaces = _replaced(tx, plan, dataid, run_id)
-            runs.append(Run(*identity, lease_seconds, grace_seconds, tuple(pins), replaces))
+            replaces = pinning.close_outputs(tx, plan, dataid, run_id)
+            runs.append(Run(*identity, lease_seconds, grace_seconds, pins, replaces))
     return ClaimResult(runs=tuple(runs)) if known else None
-
-
-def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
-    """The run with its pins and what it replaces as they are now.
-
-    A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
-    both have committed, at least one of them sees the other here.
-    """
-    found = [_pin_from_row(row) for row in tx.rows("claim.pins_of", run_id=run.run_id)]
-    pins = tuple(_with_place(tx, plan, pin) for pin in found)
-    replaces = []
-    for dataset_id, name, _, chunk_id, _, version in tx.rows(
-        "claim.output_chunks", job_id=plan.job_id, dataid=run.dataid
-    ):
-        if not _is_overwritten(plan, dataset_id):
-            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
-            replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
-    replaces += [_replaced_place(tx, output, run.run_id)[0] for output in _overwritten(plan)]
-    return replace(run, pins=pins, replaces=tuple(replaces))
 
 
 def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int:
@@ -224,8 +203,8 @@ def _give(
         raise errors.Conflict(
             f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
         )
-    pins = _pin(tx, plan, run_id, dataid)
-    replaces = _replaced(tx, plan, dataid, run_id)
+    pins = pinning.pin_inputs(tx, plan, run_id, dataid)
+    replaces = pinning.close_outputs(tx, plan, dataid, run_id)
     entry = Entry(
         action="force" if request.force else "claim",
         actor=claimant.user + "@" + claimant.host,
@@ -240,79 +219,3 @@ def _give(
     lease = (request.lease_seconds, request.grace_seconds)
     identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
     return Run(*identity, *lease, pins, replaces, is_first=not earlier_run_id)
-
-
-def _pin_from_row(row: tuple[Any, ...]) -> Pin:
-    position, chunk_id, version, dataid, location, size, checked, dirty_run_id = row
-    return Pin(position, chunk_id, dataid, version, location, size, checked, dirty_run_id)
-
-
-def _pin(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
-    pins = []
-    grain = Grain(plan.grain)
-    for source in plan.inputs:
-        if source.mapping == LATEST:
-            if latest := covering.find_pin(tx, plan, source, dataid):
-                facts = {"chunk_id": latest.chunk_id, "version": latest.version}
-                tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
-                pins.append(_with_place(tx, plan, latest))
-            continue
-        first = plan.job.start or None
-        for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
-            row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
-            if row is None:
-                continue
-            chunk_id, version, *rest = row
-            tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
-            pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
-    return tuple(pins)
-
-
-def _replaced(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[OutputChunk, ...]:
-    """What is published where the run will write, with its live readers.
-
-    A chunk that the run overwrites in place is closed to new readers from now on.
-    """
-    found = []
-    rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
-    for dataset_id, name, location, chunk_id, key, version in rows:
-        if not _is_overwritten(plan, dataset_id):
-            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
-            found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
-        if "{run_id}" not in location:
-            publishing.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id)
-    for output in _overwritten(plan):
-        replaced, newest = _replaced_place(tx, output, run_id)
-        found.append(replaced)
-        if newest is not None:
-            chunk_id, other, key = newest
-            publishing.make_dirty(tx, output.dataset_id, (other, key), chunk_id, run_id)
-    return tuple(found)
-
-
-def _overwritten(plan: Plan) -> list[PlanOutput]:
-    return [output for output in plan.outputs if output.dataset.is_overwritten]
-
-
-def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
-    return any(output.dataset_id == dataset_id for output in _overwritten(plan))
-
-
-def _replaced_place(
-    tx: Transaction, output: PlanOutput, run_id: int
-) -> tuple[OutputChunk, tuple[int, str, str] | None]:
-    """What is in the one place of an output, with all who read from there, whatever dataid they call it."""
-    newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
-    readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
-    version = newest[3] if newest else 0
-    replaced = OutputChunk(output.dataset.name, version, tuple(row[0] for row in readers))
-    return replaced, (newest[0], newest[1], newest[2]) if newest else None
-
-
-def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
-    """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
-    source = next(item for item in plan.inputs if item.position == pin.position)
-    if pin.dirty_run_id is not None or not source.dataset.is_overwritten:
-        return pin
-    row = tx.find("claim.in_place", dataset_id=source.dataset_id)
-    return replace(pin, dirty_run_id=row[4]) if row else pin

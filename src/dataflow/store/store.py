@@ -7,7 +7,7 @@ import os
 from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult
-from dataflow.store import claiming, finishing, leases, operating, publishing, reading, registration
+from dataflow.store import claiming, finishing, leases, operating, pinning, publishing, reading, registration
 from dataflow.store.journal import Entry, write_journal
 from dataflow.store.operating import Mover
 
@@ -114,6 +114,10 @@ class Store:
 
         return int(self._once("ready", verb))
 
+    def count_rows(self) -> None:
+        """Tells the planner of a shared store how large its tables have become."""
+        self.database.write(lambda tx: tx.run("publish.count_rows"))
+
     def withdraw(self, dataset_id: int, name: str, pairs: Sequence[Pair], why: str) -> int:
         """Takes one batch of chunks out of use; gives how many were published."""
 
@@ -215,7 +219,7 @@ class Store:
 
     def refresh(self, plan: Plan, run: Run) -> Run:
         """A claimed run with its inputs and outputs as they are now."""
-        return self.database.read(lambda tx: claiming.refresh(tx, plan, run))
+        return self.database.read(lambda tx: pinning.refresh(tx, plan, run))
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """Renews leases; gives the runs that are still the claimant's."""

@@ -55,14 +55,6 @@ SELECT count(*) FROM work
 -- name: count_done
 SELECT count(*) FROM work WHERE state = 'DONE'
 
--- name: analyze
--- Nothing to do: SQLite chooses the claim's indexes without statistics.
-SELECT 1
-
--- name: analyze @postgres
--- What autovacuum does some minutes after so many rows.
-ANALYZE chunk, work, work_input, run, run_input
-
 -- name: empty @postgres
 -- Takes the tables away again; what stays is an empty schema.
 DROP TABLE meta, dataset, calendar, job, job_input, job_output, job_environment, chunk, chunk_version, work, work_input, run,

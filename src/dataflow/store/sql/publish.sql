@@ -190,3 +190,11 @@ RETURNING state
 -- One row for a work's move or for a bulk batch.
 INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
 VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state, :to_state, :items, :why)
+
+-- name: count_rows
+-- Nothing to do: SQLite chooses its indexes without statistics.
+SELECT 1
+
+-- name: count_rows @postgres
+-- What autovacuum does some minutes after so many rows; until then PostgreSQL plans for a few.
+ANALYZE chunk, work, work_input, run, run_input
