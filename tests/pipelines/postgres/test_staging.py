@@ -30,6 +30,7 @@ NINES = Decimal("9" * 38)
 TYPES: list[tuple[str, pa.DataType, list[Any], list[str | None]]] = [
     ("uuid", pa.binary(16), [ID.bytes, None], [str(ID), None]),
     ("uuid", pa.string(), [str(ID), None], [str(ID), None]),
+    ("uuid", pa.string(), [f"{{{ID}}}", ID.hex.upper(), None], [str(ID), str(ID), None]),
     ("uuid", pa.binary(), [ID.bytes, None], [str(ID), None]),
     ("numeric", pa.decimal128(38, 9), [DIGITS, None, MINUS], [str(DIGITS), None, str(MINUS)]),
     (
@@ -123,6 +124,9 @@ def test_every_type_comes_through_unchanged(
         ("numeric(3,0)", pa.array([Decimal("1234")], pa.decimal128(10, 0))),
         ("timestamptz", pa.array([1], pa.timestamp("ns", "UTC"))),
         ("uuid", pa.array(["not a uuid"])),
+        ("uuid", pa.array([str(ID), f" {ID.hex[1:]}"])),
+        ("uuid", pa.array([f"{ID.hex[:8]}_{ID.hex[9:]}"])),
+        ("uuid", pa.array([""])),
         ("integer", pa.array([["a"]])),
         ("varchar(2)", pa.array(["abc"])),
         ("text", pa.array(["a\0b"])),

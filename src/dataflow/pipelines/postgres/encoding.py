@@ -19,6 +19,8 @@ from dataflow.pipelines.postgres.table import ATTEMPT, Column
 
 MOST_DIGITS = 38  # of a decimal128
 NO_UUID = "0" * 32  # stands where there is NULL
+UUID_TEXT = re.compile(r"(?P<open>\{)?[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){7}(?(open)\})")
+"""As PostgreSQL takes it: a hyphen after any four digits, braces around."""
 
 ARROW_TYPES: dict[str, pa.DataType] = {
     **dict.fromkeys(("smallint", "int2"), pa.int16()),
@@ -123,8 +125,14 @@ def _uuids(array: pa.Array) -> pa.Array:
                 pa.binary(16), len(texts), [None, pa.py_buffer(made)]
             )
             return pc.if_else(texts.is_valid(), found, None) if texts.null_count else found
-    found = [None if text is None else uuid.UUID(text).bytes for text in texts.to_pylist()]
+    found = [None if text is None else _uuid(text) for text in texts.to_pylist()]
     return pa.array(found, pa.binary(16))
+
+
+def _uuid(text: str) -> bytes:
+    if not UUID_TEXT.fullmatch(text):  # Python's own reading minds neither spaces nor underscores
+        raise ValueError(f"{text!r} is no uuid")
+    return uuid.UUID(text).bytes
 
 
 def _parse(sql_type: str) -> tuple[str, list[int], bool]:
