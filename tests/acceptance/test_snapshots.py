@@ -36,3 +36,13 @@ def test_a_newer_snapshot_waits_until_the_older_one_is_in_its_place(flow: Flow) 
     flow.runjob("--job", "load", str(quick))
     assert flow.states("load") == {"2026-08-01": "DONE", "2026-08-02": "DONE"}
     assert (flow.path / "table.txt").read_text() == "2026-08-02\n"
+
+
+def test_a_snapshot_read_after_it_was_written_over_is_not_called_right(flow: Flow) -> None:
+    flow.declare(TABLE + '[dataset.report]\ngrain = "daily"\n[job.tell]\nin = ["table"]\nout = ["report"]\n')
+    flow.ready("days", "2026-08-01", "2026-08-02")
+    flow.script("load.sh", 'echo "$dataid" > table.txt')
+    flow.runjob("--drain", "./load.sh")
+    told = {answer["question"]: answer for answer in flow.json("why", "tell", "2026-08-01")["answers"]}
+    assert told["right"]["answer"] == "not checked"
+    assert "table/2026-08-01 has been written over by table/2026-08-02" in told["right"]["evidence"]

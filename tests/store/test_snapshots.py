@@ -46,7 +46,7 @@ def test_a_newer_snapshot_that_was_withdrawn_is_no_hindrance(world: World) -> No
     assert world.finish(older) is WorkState.DONE
 
 
-@pytest.mark.parametrize("location", [STAGED, "/data/table/{dataid}"])
+@pytest.mark.parametrize("location", [STAGED, "/data/table/{dataid}", "/data/day={encoded_dataid}"])
 def test_snapshots_with_a_place_of_their_own_are_published_in_any_order(world: World, location: str) -> None:
     older, newer = make_two_runs(world, location)
     assert (world.finish(newer), world.finish(older)) == (WorkState.DONE, WorkState.DONE)
@@ -159,3 +159,42 @@ def test_a_stale_snapshot_stays_stale_when_its_place_is_whole_again(world: World
     world.ready("raw", "9", again=True)
     world.finish(run)
     assert (world.status("table", "9"), world.present("to_report", "9")) == ("STALE", [(1, 0)])
+
+
+def test_nobody_calls_a_snapshot_good_while_a_run_may_be_writing_to_the_place(world: World) -> None:
+    make_table(world)
+    run = world.take("to_table", "10")
+    with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_table/10 is RUNNING"):
+        world.ready("table", "11")
+    with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_table/10 is RUNNING"):
+        world.mark("to_table", "9", WorkState.DONE)
+    assert (world.version("table", "11"), world.version("table", "9")) == (0, 1)
+    world.finish(run)
+    assert world.ready("table", "11") == 1
+
+
+def test_a_snapshot_made_ready_waits_for_a_claim_that_is_about_to_write_to_its_place(
+    postgres_world: World,
+) -> None:
+    make_table(postgres_world)
+    raced = race(postgres_world, lambda w: w.take("to_table", "10"), lambda w: w.ready("table", "11"))
+    assert raced.waited
+    assert isinstance(raced.second, errors.Conflict)
+    assert postgres_world.version("table", "11") == 0
+
+
+def test_a_half_overwritten_snapshot_that_is_withdrawn_opens_no_other(world: World) -> None:
+    make_table(world)
+    world.do("to_table", "10")
+    world.ready("raw", "11")
+    writer = world.take("to_table", "11")
+    world.finish(writer, RunOutcome.FAILED)
+    world.withdraw("table", "10")
+    assert world.take("to_report", "9").pins[0].dirty_run_id == writer.run_id
+
+
+def test_a_snapshot_that_was_written_over_says_by_which(world: World) -> None:
+    make_table(world)
+    world.do("to_table", "10")
+    found = {run.dataid: run.pins[0].written_over_by for run in world.claim("to_report", 2)}
+    assert found == {"9": "10", "10": ""}

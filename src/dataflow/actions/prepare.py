@@ -153,6 +153,10 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
         return Answer(Question.RIGHT, NO, str(error))
     parts = [(YES if canonical == dataid else NO, f"{dataid} is {_article(plan.grain)} {plan.grain} dataid")]
     for item in inputs:
+        if item.pin and (newer := item.pin.written_over_by):
+            parts.append(
+                (NOT_CHECKED, f"{item.name} has been written over by {item.source.dataset.name}/{newer}")
+            )
         if item.pin and item.pin.size is not None and is_local(item.location):
             found = measure(item.location)
             if found == item.pin.size:
@@ -211,8 +215,7 @@ def list_newer_snapshots(store: Store, plan: Plan, dataid: str) -> list[str]:
     found = []
     for item in plan.outputs:
         dataset = item.dataset
-        # With a place for each dataid or each run nothing is replaced, however old it is.
-        if dataset.mode != "snapshot" or dataset.staged or "{dataid}" in dataset.location:
+        if not dataset.is_overwritten:
             continue
         newest = store.find("reading.newest_chunk", dataset_id=item.dataset_id)
         if newest is not None and newest[1] > sort_key(dataid, Grain(dataset.grain)):

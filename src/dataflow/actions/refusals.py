@@ -10,6 +10,7 @@ from dataflow.actions.next_commands import move_command, ready_command, resubmit
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
 from dataflow.model.answers import Question, Verdict
 from dataflow.model.records import Pin, Run
+from dataflow.store.pinning import in_one_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def list_input_chunks(case: WorkCase) -> tuple[InputChunk, ...]:
             if row is not None:
                 chunk_id, version, *rest = row
                 pins.append(Pin(source.position, chunk_id, dataid, version, *rest))
+        if source.dataset.is_overwritten:
+            place = case.store.find("claim.in_place", dataset_id=source.dataset_id)
+            pins = [in_one_place(pin, place) if pin.position == source.position else pin for pin in pins]
     run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, tuple(pins))
     return list_inputs(plan, run, case.config.project_dir, _fields(case))
 

@@ -38,7 +38,7 @@ class Dataset:
     @property
     def is_overwritten(self) -> bool:
         """True when each snapshot is written over the one before: an older dataid must not come last."""
-        return self.mode == "snapshot" and not self.staged and "{dataid}" not in self.location
+        return self.mode == "snapshot" and not self.staged and "dataid}" not in self.location
 
 
 @record
@@ -147,6 +147,7 @@ class Pin:
     size: int | None
     checked: str
     dirty_run_id: int | None
+    written_over_by: str = ""  # the dataid that was written to its place since, if the two have one place
 
 
 @record

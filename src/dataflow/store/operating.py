@@ -113,7 +113,8 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
     work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
     reason = mover.reason(f"marked {state}")
     if state is WorkState.DONE:
-        publishing.refuse_beside_writer(tx, plan.job_id, plan.job.name, [dataid])
+        share_a_place = any(output.dataset.is_overwritten for output in plan.outputs)
+        publishing.refuse_beside_writer(tx, plan.job_id, plan.job.name, None if share_a_place else [dataid])
     if found == WorkState.RUNNING:
         _revoke(tx, run_id, state, reason)
     else:

@@ -10,6 +10,8 @@ from dataflow.store import covering, publishing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from dataflow.model.records import Plan, PlanOutput, Run
     from dataflow.store.database import Transaction
 
@@ -108,7 +110,14 @@ def _replaced_place(
 def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
     """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
     source = next(item for item in plan.inputs if item.position == pin.position)
-    if pin.dirty_run_id is not None or not source.dataset.is_overwritten:
+    if not source.dataset.is_overwritten:
         return pin
-    row = tx.find("claim.in_place", dataset_id=source.dataset_id)
-    return replace(pin, dirty_run_id=row[4]) if row else pin
+    return in_one_place(pin, tx.find("claim.in_place", dataset_id=source.dataset_id))
+
+
+def in_one_place(pin: Pin, found: tuple[Any, ...] | None) -> Pin:
+    """The pin of a chunk with what is in the place that it shares with all others of its dataset."""
+    if found is None:
+        return pin
+    newest, dirty_run_id = found[1], found[4]
+    return replace(pin, dirty_run_id=dirty_run_id, written_over_by="" if newest == pin.dataid else newest)

@@ -10,13 +10,13 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, consumers_of, needed_dataids
 from dataflow.model.record import record
-from dataflow.model.records import Publication
+from dataflow.model.records import Dataset, Publication
 from dataflow.model.status import WorkState
 from dataflow.store import covering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     from dataflow.model.records import PlanOutput
@@ -75,18 +75,24 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
     """Publishes chunks that come from outside and gives how many changed."""
     batch = tx.batch(pairs)
     ready: set[str] = set()
-    if again:
-        # What was ready must be known before it is published again, and nobody may change it in between.
+    producer = tx.find("publish.producer", dataset_id=dataset_id)
+    has_one_place = (
+        producer is not None and Dataset("", mode=producer[2], location=producer[3]).is_overwritten
+    )
+    if again or has_one_place:
+        # Nobody may begin to write to the one place meanwhile. And what was ready must be known before it is
+        # published again.
         tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
-        ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)}
     else:
         tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+    if again:
+        ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)}
     rows = tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch)
     changed: dict[str, int] = {row[0]: row[1] for row in rows}
     # In a later statement than theirs: a run that was claimed meanwhile and closed a chunk is seen.
     producer = tx.find("publish.producer", dataset_id=dataset_id)
-    if producer is not None:
-        refuse_beside_writer(tx, producer[0], producer[1], list(changed))
+    if producer is not None and changed:
+        refuse_beside_writer(tx, producer[0], producer[1], None if has_one_place else changed)
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
@@ -94,11 +100,10 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
     return len(changed)
 
 
-def refuse_beside_writer(tx: Transaction, job_id: int, job: str, dataids: Sequence[str]) -> None:
-    """Nobody can say that a chunk is good while a run may be writing it."""
-    wanted = set(dataids)
+def refuse_beside_writer(tx: Transaction, job_id: int, job: str, dataids: Collection[str] | None) -> None:
+    """Nobody can say that a chunk is good while a run may be writing it. None: all dataids have one place."""
     for run_id, dataid, host, is_live in tx.rows("publish.writers", job_id=job_id):
-        if dataid in wanted:
+        if dataids is None or dataid in dataids:
             found = "is RUNNING" if is_live else "was cancelled, but may still be ending,"
             wait = "Wait until it has ended" + (f", or: dataflow cancel {run_id}" if is_live else ".")
             raise errors.Conflict(

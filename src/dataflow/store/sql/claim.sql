@@ -175,9 +175,11 @@ WHERE o.job_id = :job_id AND c.version > 0
 ORDER BY d.dataset_id
 
 -- name: in_place
--- Of a dataset whose dataids are all written to one place, what is in that place now: the run that has begun to
--- overwrite it and has not finished well is marked there, whatever its dataid.
-SELECT chunk_id, dataid, sort_key, version, dirty_run_id FROM chunk
+-- Of a dataset whose dataids are all written to one place, what is in that place now, and the run that has begun to
+-- overwrite it and has not finished well: it is marked at what was there then, which may be withdrawn since.
+SELECT chunk_id, dataid, sort_key, version,
+       (SELECT max(d.dirty_run_id) FROM chunk d WHERE d.dataset_id = :dataset_id AND d.dirty_run_id IS NOT NULL)
+FROM chunk
 WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn
 ORDER BY sort_key DESC LIMIT 1
 

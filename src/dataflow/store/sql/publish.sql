@@ -43,8 +43,10 @@ WHERE :again OR chunk.version = 0 OR chunk.withdrawn OR chunk.stale OR chunk.dir
 RETURNING dataid, version
 
 -- name: producer
--- The job that produces a dataset.
-SELECT j.job_id, j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
+-- The job that produces a dataset, and what says whether all dataids have one place.
+SELECT j.job_id, j.name, d.mode, d.location
+FROM job_output o JOIN job j ON j.job_id = o.job_id JOIN dataset d ON d.dataset_id = o.dataset_id
+WHERE o.dataset_id = :dataset_id
 
 -- name: writers
 -- The runs of a job that may be writing its outputs.
