@@ -38,7 +38,7 @@ from dataflow.runjob.environment import (
 from dataflow.runjob.heartbeat import Heartbeat
 from dataflow.runjob.lock import ClaimantLock, is_dead
 from dataflow.runjob.output import RunLog
-from dataflow.runjob.predecessors import end_predecessors
+from dataflow.runjob.predecessors import Predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
 from dataflow.secrets.passphrase import get_passphrase
@@ -267,7 +267,7 @@ class Flow:
                 return None, plan
             if plan is not before:
                 self._open_again(plan, result.runs[0], passwords)
-            refusal = end_predecessors(self._store, result.runs[0], request.claimant)
+            refusal = Predecessors(self._store, request.claimant).end(plan, result.runs[0])
             if refusal is not None:
                 self._finish(plan, refusal)
                 continue

@@ -53,3 +53,24 @@ def test_one_that_does_not_open_ends_the_drain_and_the_work_waits(sqlite_flow: F
     code, _, error = finish(flow.started[0])
     assert code == 77, error
     assert flow.states() == {"1": "DONE", "2": "WAITING"}
+
+
+def test_the_check_of_a_run_that_began_before_hides_the_old_one(flow: Flow) -> None:
+    flow.declare()
+    (flow.path / "dataflow.toml").write_text('[dataset.bobout]\ncheck = ["./check.sh"]\n')
+    flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="old-password", env=KEY)
+    flow.ready("bobin", "1", "2", "3")
+    flow.script("check.sh", 'echo "checked with $bobin_password"')
+    flow.script("loadbob.sh", "echo > began-$dataid; until test -e go-$dataid; do sleep 0.01; done")
+    draining = flow.start("--drain", "-j", "2", "loadbob.sh", env=KEY)
+    flow.wait_for_file("began-1")
+    flow.wait_for_file("began-2")
+    flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="new-password", env=KEY)
+    (flow.path / "go-2").touch()
+    flow.wait_for_file("began-3")
+    (flow.path / "go-1").touch()
+    (flow.path / "go-3").touch()
+    code, shown, error = finish(draining)
+    assert code == 0, error
+    assert shown.count("checked with") == 3
+    assert "-password" not in shown

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.store.sqlite_file import file_system_of, is_network
-from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, wait_until
+from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
 from tests.project import Project
 
 NO_ROOM = "No room left"
@@ -83,6 +83,26 @@ def test_a_full_disk_under_the_store_that_stays_full_loses_nothing(project: Proj
         # The work whose outcome could not be written was done again: at least once run, once published.
         assert set(flow.lines()) == {"1", "2", "3"}
         assert Counter(run.dataid for run in flow.runs() if run.outcome == "DONE") == Counter("123")
+
+
+def test_signals_and_other_children_are_heard_while_an_outcome_cannot_be_written(
+    project: Project, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "small", "2m") as disk, on_disk(project, disk) as flow:
+        flow.script("loadbob.sh", WAITS + '; test "$dataid" = 1 || { echo $$ > pid; exec sleep 60; }')
+        running = flow.start("--drain", "-j", "2", "loadbob.sh", stderr=(flow.path / "said").open("w"))
+        wait_until((flow.path / "here.2").exists)
+        ballast = fill(disk)
+        (flow.path / "go").touch()
+        wait_until(lambda: NO_ROOM in (flow.path / "said").read_text())
+        child = flow.wait_for_pid("pid")
+        running.terminate()
+        wait_until(lambda: not is_running(child))
+        assert running.poll() is None
+        running.terminate()
+        finish(running)
+        assert (flow.path / "said").read_text().count("Trying again") == 1
+        ballast.unlink()
 
 
 @contextlib.contextmanager

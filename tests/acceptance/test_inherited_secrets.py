@@ -51,6 +51,23 @@ def test_pgpassword_is_the_users_own_where_the_store_is_a_file() -> None:
     assert own_secrets(environ, "postgresql://h/d") == environ
 
 
+@pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg2"])
+def test_the_password_of_a_pipelines_connection_is_kept_from_the_child(
+    sqlite_flow: Flow, scheme: str
+) -> None:
+    sqlite_flow.declare()
+    sqlite_flow.ready("bobin", "1")
+    sqlite_flow.script("loadbob.sh", "env; echo sup3rsecret")
+    connections = {
+        "DATAFLOW_CONN_WAREHOUSE": f"{scheme}://etl:sup3rsecret@nowhere/warehouse",
+        "DATAFLOW_CONN_OPEN": "postgresql://nowhere/open",
+    }
+    done = sqlite_flow.runjob("./loadbob.sh", env=connections)
+    assert "DATAFLOW_CONN_OPEN=postgresql://nowhere/open" in done.stdout
+    assert "DATAFLOW_CONN_WAREHOUSE" not in done.stdout
+    assert "sup3rsecret" not in done.stdout + log_text(sqlite_flow)
+
+
 def test_a_run_inside_a_run_does_not_get_the_outer_ones_passwords(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(

@@ -23,9 +23,9 @@ with dataflow.open() as flow, flow.claim("loadbob") as run:
 """
 
 
-def start_frozen(flow: Flow) -> tuple[int, list[int]]:
+def start_frozen(flow: Flow, declared: str = SHORT_JOB) -> tuple[int, list[int]]:
     """The script of run 1, which works on, and its stopped RunJob and guard."""
-    flow.declare(SHORT_JOB)
+    flow.declare(declared)
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh", SCRIPT)
     frozen = flow.start("--dataid", "1", "loadbob.sh")
@@ -61,5 +61,18 @@ def test_a_python_program_ends_it_too(flow: Flow) -> None:
     assert is_running(child)
     done = flow.project.run(sys.executable, "-c", CLIENT, env=flow.env)
     assert done.stdout.split() == ["2", "Z"]
+    signal_all(reversed(stopped), signal.SIGCONT)
+    assert finish(flow.started[0])[0] == 125
+
+
+def test_of_a_job_that_runs_one_at_a_time_the_next_run_of_any_work_ends_it(flow: Flow) -> None:
+    child, stopped = start_frozen(
+        flow, SHORT_JOB.replace("[dataset.bobout]", '[dataset.bobout]\nmode = "snapshot"')
+    )
+    wait_until(lambda: (flow.runs()[0].lease_left_seconds or 0) <= 0)
+    assert is_running(child)
+    flow.runjob("--dataid", "2", "loadbob.sh")
+    assert not is_running(child)
+    assert flow.outcomes() == ["LOST", "DONE"]
     signal_all(reversed(stopped), signal.SIGCONT)
     assert finish(flow.started[0])[0] == 125

@@ -193,6 +193,16 @@ def test_a_half_overwritten_snapshot_that_is_withdrawn_opens_no_other(world: Wor
     assert world.take("to_report", "9").pins[0].dirty_run_id == writer.run_id
 
 
+def test_a_snapshot_made_ready_by_hand_says_that_its_place_is_whole(world: World) -> None:
+    make_table(world)
+    world.do("to_table", "10", RunOutcome.FAILED)
+    world.ready("table", "11")
+    assert {run.dataid: run.pins[0].dirty_run_id for run in world.claim("to_report", 2)} == {
+        "9": None,
+        "11": None,
+    }
+
+
 def test_a_snapshot_that_was_written_over_says_by_which(world: World) -> None:
     make_table(world)
     world.do("to_table", "10")

@@ -201,7 +201,8 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
     parts = []
     for item in inputs:
         if item.pin and item.pin.dirty_run_id not in (None, run.run_id):
-            parts.append((NO, f"{item.name} is being overwritten by run {item.pin.dirty_run_id}"))
+            text = f"run {item.pin.dirty_run_id} has begun to overwrite {item.name} and has not finished well"
+            parts.append((NO, text))
     in_place = {item.dataset.name for item in plan.outputs if not item.dataset.staged}
     for chunk in run.replaces:
         if chunk.dataset in in_place and chunk.readers:

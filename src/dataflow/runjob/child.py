@@ -53,10 +53,12 @@ class Child:
         self._pidfd = -1
         self._kill_at: float | None = None
         self._outer_tokens = ""
+        self._redactor: Redactor
 
-    def give(self, environment: dict[str, str], context_path: str) -> None:
-        """What every command of the run is told."""
+    def give(self, environment: dict[str, str], redactor: Redactor, context_path: str) -> None:
+        """What every command of the run is told; `redactor` knows the secrets in it, whatever comes later."""
         self.environment = environment
+        self._redactor = redactor
         self.context_path = context_path
         self._outer_tokens = environment.get(TOKEN_VARIABLE, "")
 
@@ -75,7 +77,7 @@ class Child:
         """The command that is running."""
         return self.steps[0]
 
-    def start(self, terminals: tuple[Terminal, Terminal], redactor: Redactor, search_path: str) -> None:
+    def start(self, terminals: tuple[Terminal, Terminal], search_path: str) -> None:
         """Starts the next command; CannotExecute if there is none such, LeaseLost if it would be too late."""
         argv = [find_command(self.step.argv[0], search_path, os.getcwd()), *self.step.argv[1:]]
         # A token of its own for each command: the guard must find it even if we die before it is announced.
@@ -85,7 +87,9 @@ class Child:
             self._guard.set_kill_command(self.token, self.kill_command)
         if boottime() >= self.kill_at:
             raise LeaseLost(f"the lease of run {self.run.run_id} ran out before its command was started")
-        self._pump = OutputPump(self.log, terminals, (redactor.new_stream(), redactor.new_stream()))
+        self._pump = OutputPump(
+            self.log, terminals, (self._redactor.new_stream(), self._redactor.new_stream())
+        )
         self._guard.expect(self.token, self.kill_at, self.run.grace_seconds)
         try:
             self._pid = spawn(argv, self.environment, *self._pump.child_ends)

@@ -47,10 +47,12 @@ def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
     if not store_url.startswith("sqlite:"):
         names.append("PGPASSWORD")
     found = {name: environ[name] for name in names if environ.get(name)}
-    if "DATAFLOW_STORE" in environ:
-        password = find_password(environ["DATAFLOW_STORE"])
-        if password is not None:
-            found["DATAFLOW_STORE"] = password
+    for name in environ:
+        if name == "DATAFLOW_STORE" or name.startswith("DATAFLOW_CONN_"):
+            scheme, colon, rest = environ[name].partition("://")
+            password = find_password(scheme.partition("+")[0] + colon + rest)  # postgresql+psycopg2://
+            if password is not None:
+                found[name] = password
     return found
 
 

@@ -77,7 +77,7 @@ class Launcher:
         """Starts the next command of a run; its ending if that cannot be executed."""
         failpoints.reach("before_spawn")
         try:
-            child.start(self._terminals, self.given.redactor, self.given.inherited.get("PATH", os.defpath))
+            child.start(self._terminals, self.given.inherited.get("PATH", os.defpath))
         except LeaseLost as error:
             return endings.too_late(child, str(error))
         except (CannotExecute, BadInput) as error:
@@ -120,7 +120,7 @@ class Launcher:
         except OSError:
             self._contexts.append(context)
             raise
-        child.give(child_environment(self.given, prepared, told, context), context)
+        child.give(child_environment(self.given, prepared, told, context), self.given.redactor, context)
         if request.timeout_seconds:
             child.timeout_at = boottime() + request.timeout_seconds
         if request.kill_command:

@@ -27,13 +27,18 @@ def has_orphans(known: Collection[int]) -> bool:
 
     True as well where the kernel does not tell.
     """
-    try:
-        with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
-            children = file.read().split()
-    except OSError:
-        return True
-    orphans = [pid for pid in map(int, children) if pid not in known]
-    return len([pid for pid in orphans if not _is_reaped(pid)]) > 0
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
+                children = file.read().split()
+        except OSError:
+            return True
+        orphans = [pid for pid in map(int, children) if pid not in known]
+        if not all(list(map(_is_reaped, orphans))):
+            return True
+        if not orphans:
+            return False
+        # One that lived while they were listed has left its own children to us by dying: once more.
 
 
 def _is_reaped(pid: int) -> bool:

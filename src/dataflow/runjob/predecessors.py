@@ -7,19 +7,33 @@ from dataflow.runjob.processes import kill_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import Claimant, Ending, Run
+    from dataflow.model.records import Claimant, Ending, Plan, Run
     from dataflow.store.store import Store
 
 
-def end_predecessors(store: Store, run: Run, claimant: Claimant) -> Ending | None:
-    """Ends what runs that lost the work, or were revoked, still do here; the ending of this one if it cannot.
+class Predecessors:
+    """Ends, once for each, what runs that lost their work, or were revoked, still do on this machine.
 
     They should have gone by themselves. One whose guard was stopped, as in a frozen container, has not.
     """
-    if run.is_first:
+
+    def __init__(self, store: Store, claimant: Claimant) -> None:
+        self._store = store
+        self._machine = {"host": claimant.host, "boot_id": claimant.boot_id}
+        self._ended: set[int] = set()
+
+    def end(self, plan: Plan, run: Run) -> Ending | None:
+        """Ends those of the run's work, or of its whole job if that runs one at a time.
+
+        Gives the ending of this run if it cannot.
+        """
+        if run.is_first and not plan.one_at_a_time:
+            return None
+        where = {"job_id": run.job_id, "work_id": run.work_id, "run_id": run.run_id}
+        found = self._store.rows("claim.taken_before", alone=plan.one_at_a_time, **where, **self._machine)
+        taken = [row for row in found if row[0] not in self._ended]
+        if taken and not kill_runs(taken):
+            why = f"run {taken[-1][0]} of it lost its work, but its processes cannot be ended yet"
+            return handed_back(run, why)
+        self._ended.update(run_id for run_id, _ in taken)
         return None
-    where = {"work_id": run.work_id, "run_id": run.run_id}
-    taken = store.rows("claim.taken_before", host=claimant.host, boot_id=claimant.boot_id, **where)
-    if not taken or kill_runs(taken):
-        return None
-    return handed_back(run, f"run {taken[-1][0]} of it lost its work, but its processes cannot be ended yet")

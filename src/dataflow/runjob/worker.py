@@ -18,7 +18,7 @@ from dataflow.runjob.endings import as_accepted, ending_of, handed_back, not_beg
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
 from dataflow.runjob.orphans import has_orphans
-from dataflow.runjob.predecessors import end_predecessors
+from dataflow.runjob.predecessors import Predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.signals import Signals
 from dataflow.runjob.tally import Tally
@@ -60,6 +60,7 @@ class Worker:
         self._store = store
         self._claimant = claimant
         self._launcher = launcher
+        self._predecessors = Predecessors(store, claimant)
         self._signals = Signals()
         self._children: dict[int, Child] = {}
         self._ended: list[tuple[Ending, Child | None]] = []
@@ -141,11 +142,14 @@ class Worker:
             except errors.SchemaMismatch:
                 raise
             except errors.StoreError as error:
-                if boottime() + RETRY_SECONDS >= until:
+                if boottime() + RETRY_SECONDS >= until or self._signals.count > 1:
                     raise
+                if not repeat:
+                    self._report.warn(
+                        f"{error} Trying again to record what has ended; two signals give it up."
+                    )
                 repeat = True
-                self._report.warn(f"{error} Trying again to record what has ended.")
-                select.poll().poll(RETRY_SECONDS * 1000)
+                self._wait_until(boottime() + RETRY_SECONDS)
 
     def _claim_request(self) -> ClaimRequest | None:
         """What to ask for now; None when no new work is wanted."""
@@ -234,7 +238,7 @@ class Worker:
 
     def _launch(self, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
         """The child under way, or the ending of a run that must not start."""
-        ending = end_predecessors(self._store, run, self._claimant)
+        ending = self._predecessors.end(self.plan, run)
         if ending is not None:
             return None, ending
         try:
@@ -280,7 +284,13 @@ class Worker:
 
     # waiting
 
-    def _wait(self) -> None:
+    def _wait_until(self, until: float) -> None:
+        """Reacts to whatever happens until then, or until a signal."""
+        count = self._signals.count
+        while boottime() < until and self._signals.count == count:
+            self._wait(until)
+
+    def _wait(self, until: float | None = None) -> None:
         """Waits for the next event and reacts to all that have come."""
         poller = select.poll()
         owners: dict[int, Child] = {}
@@ -292,7 +302,7 @@ class Worker:
         poller.register(self._launcher.guard.fileno(), 0)
         if self._heartbeat is not None:
             poller.register(self._heartbeat.fileno(), select.POLLIN)
-        events = poller.poll(self._patience())
+        events = poller.poll(self._patience(until))
         gather_until = boottime() + min(self._commit_seconds, LONGEST_GATHER_SECONDS)
         while events:
             for fd, _ in events:
@@ -315,9 +325,10 @@ class Worker:
         if code is not None:
             self._step_ended(child, code)
 
-    def _patience(self) -> float | None:
+    def _patience(self, until: float | None) -> float | None:
         """How many milliseconds may pass without an event."""
-        deadlines = [at for child in self._children.values() if (at := child.next_deadline()) is not None]
+        deadlines = [] if until is None else [until]
+        deadlines += [at for child in self._children.values() if (at := child.next_deadline()) is not None]
         if self._heartbeat is None and self._children:
             deadlines.append(self._heartbeat_at())
         if self._children:

@@ -97,6 +97,8 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
     chunks_changed(tx, dataset_id, Change(gained=gained, renewed=renewed, published=True))
+    if has_one_place and changed:
+        _opened(tx, tx.rows("publish.clean_place", dataset_id=dataset_id))
     return len(changed)
 
 

@@ -129,9 +129,11 @@ WHERE j.job_id = :job_id AND j.revision = :revision AND (:force OR NOT j.hold)
 RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id) AS earlier_run_id
 
 -- name: taken_before
--- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet.
+-- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet. Of a
+-- job that runs one at a time (:alone) those of its other work, too.
 SELECT run_id, claimant FROM run
-WHERE work_id = :work_id AND run_id < :run_id AND outcome IN ('LOST', 'CANCELLED') AND host = :host AND boot_id = :boot_id
+WHERE job_id = :job_id AND (work_id = :work_id OR :alone) AND run_id < :run_id AND outcome IN ('LOST', 'CANCELLED')
+  AND host = :host AND boot_id = :boot_id
 
 -- name: take
 -- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work

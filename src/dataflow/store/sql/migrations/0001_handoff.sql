@@ -185,8 +185,8 @@ CREATE TABLE run (
 CREATE UNIQUE INDEX run_live ON run (job_id, work_id) WHERE ended_at IS NULL;
 -- Nor two live runs of one claim's token. Only the live: among all runs ever made each claim would read a cold page.
 CREATE UNIQUE INDEX run_token ON run (token) WHERE ended_at IS NULL;
--- Those whose work was taken from them: the next run of that work looks for what they may have left behind.
-CREATE INDEX run_taken ON run (work_id) WHERE outcome IN ('LOST', 'CANCELLED');
+-- Those whose work was taken from them: the next run of it, or of the job, looks for what they may have left behind.
+CREATE INDEX run_taken ON run (job_id, work_id) WHERE outcome IN ('LOST', 'CANCELLED');
 
 -- Runs that were taken away from their process and may still be ending.
 CREATE INDEX run_revoked ON run (job_id) WHERE outcome = 'CANCELLED';
