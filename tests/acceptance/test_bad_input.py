@@ -320,6 +320,7 @@ def test_each_way_a_server_refuses_has_its_own_words(
     wrong = {
         "refused the user or password": parts._replace(netloc=f"{user}:not-the-password@{host}"),
         "has no such database. Create it: createdb -h": parts._replace(path="/nowhere"),
+        "cannot be used: connection is bad: invalid sslmode value": parts._replace(query="sslmode=nonsense"),
     }
     for told, url in wrong.items():
         monkeypatch.setenv("DATAFLOW_STORE", urlunsplit(url))

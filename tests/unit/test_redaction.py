@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import shlex
@@ -12,6 +13,7 @@ import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import assume, example, given
@@ -61,6 +63,13 @@ def written(secret: str) -> dict[str, str]:
         "json with escaped slashes": in_json.replace("/", "\\/"),
         "json in utf-8": in_json_utf_8,
         "json in utf-8 with escaped slashes": in_json_utf_8.replace("/", "\\/"),
+        "json in json": json.dumps(in_json)[1:-1],
+        "repr": repr(secret)[1:-1],
+        "repr of a text with both quotes": repr(secret + "'\"")[1:-4],
+        "ascii": ascii(secret)[1:-1],
+        "html": html.escape(secret),
+        "html without quotes": html.escape(secret, quote=False),
+        "xml attribute": escape(secret, {'"': "&quot;"}),
         "shell": secret.replace("'", "'\\''"),
         "shlex": secret.replace("'", "'\"'\"'"),
     }

@@ -157,7 +157,7 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
             parts.append(
                 (NOT_CHECKED, f"{item.name} has been written over by {item.source.dataset.name}/{newer}")
             )
-        if item.pin and item.pin.size is not None and is_local(item.location):
+        elif item.pin and item.pin.size is not None and is_local(item.location):
             found = measure(item.location)
             if found == item.pin.size:
                 parts.append((YES, f"{item.name} has the {found} bytes recorded"))

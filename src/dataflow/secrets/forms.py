@@ -38,7 +38,10 @@ def _encoded(part: bytes) -> Iterator[bytes]:
     yield from _base64_forms(part)
     yield from _wrapped_base64_forms(part)
     yield from _url_forms(part)
-    yield from _json_forms(part.decode("utf-8", "surrogateescape"))
+    text = part.decode("utf-8", "surrogateescape")
+    yield from _json_forms(text)
+    yield from _markup_forms(text)
+    yield from _python_forms(text)
     yield part.replace(b"'", b"'\\''")
     yield part.replace(b"'", b"'\"'\"'")
 
@@ -82,6 +85,22 @@ def _json_forms(text: str) -> Iterator[bytes]:
     for form in slashed:
         yield form.encode("utf-8", "surrogateescape")
         yield _UNICODE_ESCAPE.sub(_upper_case, form).encode("utf-8", "surrogateescape")
+
+
+def _markup_forms(text: str) -> Iterator[bytes]:
+    """As HTML and XML write it, quotes escaped or not."""
+    for marks in ({}, {'"': "&quot;"}, {'"': "&quot;", "'": "&#x27;"}, {'"': "&#34;", "'": "&#39;"}):
+        table = {ord(mark): name for mark, name in ({"&": "&amp;", "<": "&lt;", ">": "&gt;"} | marks).items()}
+        yield text.translate(table).encode("utf-8", "surrogateescape")
+
+
+def _python_forms(text: str) -> Iterator[bytes]:
+    """As an exception of Python shows it, in either kind of quotes; and JSON inside JSON."""
+    for show in (repr, ascii):
+        shown = show(text + '"')[1:-2]  # the other kind of quotes is then around it, and escaped in it
+        yield shown.encode("utf-8", "surrogateescape")
+        yield shown.replace("\\'", "'").encode("utf-8", "surrogateescape")
+    yield dumps(dumps(text)[1:-1])[1:-1].encode()
 
 
 # An escaped backslash is taken first, so that the `u` after it is not read as an escape.

@@ -5,6 +5,8 @@ By code and text, so that the driver need not be imported here.
 
 from __future__ import annotations
 
+import re
+
 from dataflow import errors
 
 INVALID_PASSWORD = "28P01"
@@ -15,6 +17,9 @@ REFUSALS = (
     *("authentication", "does not exist", "no password", "permission denied", "no pg_hba"),
     "could not translate",
 )
+
+WRONG_OPTION = re.compile(r"invalid .*(value|option|number)")
+"""What the driver says of a URL that it does not even try."""
 
 
 def translate(error: Exception, shown: str, is_connection: bool) -> errors.StoreError:
@@ -48,6 +53,8 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
         )
     if code == LACKING_RIGHT:
         return errors.StoreDenied(f"The user of {shown} lacks a right: {text}. Ask the DBA to grant it.")
+    if is_connection and code is None and WRONG_OPTION.search(lower):
+        return errors.StoreDenied(f"The URL of the store {shown} cannot be used: {text}. Correct it.")
     if is_connection:
         return errors.StoreUnreachable(
             f"The store {shown} gives no answer: {text}. Is the server up? Then run the same command again."
