@@ -184,6 +184,13 @@ def test_the_same_job_from_another_path_warns_and_runs(flow: Flow) -> None:
     assert flow.lines() == ["1", "2", "3"]
 
 
+def test_what_cannot_be_run_is_no_path_to_remember(flow: Flow) -> None:
+    flow.declare()
+    flow.ready("bobin", "1")
+    flow.runjob("--job", "loadbob", "/", code=126)
+    assert flow.json("job", "show", "loadbob")["script_path"] is None
+
+
 def test_force_runs_whatever_the_state_is(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _split_number = re.compile(r"(.*?)([0-9]+)", re.DOTALL).fullmatch
 
+MOST = 100_000_000
+"""Dataids of one range; who gives more has mistyped it."""
+
 
 def digit_ranges(first: str, last: str) -> Iterator[str]:
     """Return every dataid from first to last, counting in the digits they end with.
@@ -31,6 +34,11 @@ def digit_ranges(first: str, last: str) -> Iterator[str]:
     low, high = int(start[2]), int(end[2])
     if high < low:
         raise refuse_backwards(first, last)
+    if high - low >= MOST:
+        raise BadInput(
+            f"From {quoted(first)} to {quoted(last)} are {high - low + 1:,} dataids, "
+            f"more than {MOST:,} at once. If that many are meant, name them in parts."
+        )
     prefix, width = start[1], len(start[2])
     return (f"{prefix}{number:0{width}d}" for number in range(low, high + 1))
 

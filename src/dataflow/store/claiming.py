@@ -35,7 +35,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
     if waits_over:
         tx.run("claim.promote", job_id=plan.job_id)
-    if not script_path and request.claimant.script_path:
+    if not script_path and request.claimant.script_hash:  # else it cannot even be read
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
     if hold and not request.force:
         return ClaimResult(freed=freed)
