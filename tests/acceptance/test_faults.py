@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from dataflow.runjob.worker import HEARTBEAT_AFTER_SECONDS
 from dataflow.store.sqlite_file import file_system_of, is_network
 from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
 from tests.project import Project
@@ -103,6 +104,27 @@ def test_signals_and_other_children_are_heard_while_an_outcome_cannot_be_written
         finish(running)
         assert (flow.path / "said").read_text().count("Trying again") == 1
         ballast.unlink()
+
+
+def test_a_run_taken_away_while_the_store_takes_no_writes_costs_the_others_nothing(
+    project: Project, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "small", "2m") as disk, on_disk(project, disk) as flow:
+        flow.script("loadbob.sh", 'test "$dataid" != 2 || { echo $$ > pid; exec sleep 60; }; ' + WAITS)
+        running = flow.start("--drain", "-j", "3", "--lease", "60s", "--grace", "0.5s", "loadbob.sh")
+        wait_until((flow.path / "here.3").exists)
+        child = flow.wait_for_pid("pid")
+        time.sleep(HEARTBEAT_AFTER_SECONDS + 0.2)
+        flow.dataflow("cancel", "2")
+        ballast = fill(disk)
+        (flow.path / "go").touch()
+        wait_until(lambda: not is_running(child))
+        time.sleep(0.5)  # until it has tried to tell the store so
+        assert running.poll() is None
+        ballast.unlink()
+        code, _, error = finish(running)
+        assert code == 125, error
+        assert flow.states() == {"1": "DONE", "2": "FAILED", "3": "DONE"}
 
 
 @contextlib.contextmanager

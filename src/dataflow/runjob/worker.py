@@ -274,7 +274,10 @@ class Worker:
         run = child.run
         del self._children[run.run_id]
         self.tally.lost += 1
-        self._store.acknowledge(run.run_id, run.claimant)
+        try:
+            self._store.acknowledge(run.run_id, run.claimant)
+        except errors.StoreError:
+            pass  # Its work then waits until the lease is over.
         self._launcher.release(child)
         self._report.warn(
             f"{run.job} {run.dataid}: run {run.run_id} was taken away or lost its lease, "
