@@ -340,6 +340,8 @@ class Flow:
 def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
     """How a run ends whose body raised."""
     words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, errors.InputMoved):
+        return not_started(claimed.prepared, redactor.redact_text(words))
     outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
     if isinstance(error, errors.InvalidData):
         outcome = RunOutcome.INVALID

@@ -34,7 +34,7 @@ def test_a_view_is_made_and_replaced(postgres_url: str) -> None:
     assert query(postgres_url, "select has_table_privilege('pg_monitor', 'big_orders', 'select')") == [
         (True,)
     ]
-    assert make_view(postgres_url, 3).find_published((2,)) is not None
+    assert make_view(postgres_url, 3).begin((2,)) is not None
 
 
 def test_an_older_run_does_not_replace_the_view_of_a_newer(postgres_url: str) -> None:

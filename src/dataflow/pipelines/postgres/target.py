@@ -11,7 +11,7 @@ from psycopg import sql
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.checking import count_bad_rows
 from dataflow.pipelines.postgres.connecting import Session, transaction
-from dataflow.pipelines.postgres.failures import InvalidRows, TargetLocked, TargetUnreachable
+from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked, TargetUnreachable
 from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
 from dataflow.pipelines.postgres.publishing import Load, publish_rows
 from dataflow.pipelines.postgres.rejects import replace_rejects
@@ -54,11 +54,19 @@ class PostgresTarget:
         self.staging = Staging(options.staging_schema, table, destination)
         self._ledger = Ledger(table, destination, whole=self.partition is None)
 
-    def begin(self) -> None:
-        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table."""
+    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
+        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
+
+        What one of these earlier runs published from the same inputs before it died is given out under this
+        run's id, all in one transaction; one that is still publishing is waited for.
+        """
         with self._transaction() as session:
-            self._ledger.raise_fence(session)
-            self.staging.create(session, self.table)
+            entry = self._ledger.raise_fence(session)
+            if entry.run_id not in earlier or entry.inputs != self.destination.inputs:
+                self.staging.create(session, self.table)
+                return None
+            self._ledger.write(session, entry.rows or 0)
+            return Published(self._location(self.destination.run_id), entry.rows or 0)
 
     def writer(self) -> CopyWriter:
         """What the tasks stage with."""
@@ -106,14 +114,6 @@ class PostgresTarget:
         )
         return self._give_out(lambda session, _: self._create_view(session, statement), rows=0)
 
-    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
-        """What one of these runs published from the same inputs before it died; waits for one still at it."""
-        with self._transaction() as session:
-            entry = self._ledger.find(session)
-        if entry is None or entry.run_id not in earlier or entry.inputs != self.destination.inputs:
-            return None
-        return Published(self._location(entry.run_id), entry.rows or 0)
-
     def discard(self) -> None:
         """Drops this run's staging table and those of this work's earlier runs, which can publish no more.
 
@@ -121,8 +121,7 @@ class PostgresTarget:
         """
         with self._transaction() as session:
             entry = self._ledger.find(session)
-            fence = entry.fence if entry else self.destination.run_id
-            dead = self.staging.list_dead(session, fence)
+            dead = self.staging.list_dead(session, entry.fence) if entry else []
         for name in {*dead, self.staging.name}:
             self._drop(sql.Identifier(self.staging.schema, name))
 
@@ -143,9 +142,11 @@ class PostgresTarget:
             raise TargetLocked(f"{self.table} was not published: {self._holders()} {error}") from error
         except TargetUnreachable:
             # The answer to the commit may be all that was lost.
-            if (published := self.find_published((self.destination.run_id,))) is None:
+            with self._transaction() as session:
+                found = self._ledger.find(session)
+            if found is None or found.run_id != self.destination.run_id:
                 raise
-            return published
+            return Published(self._location(found.run_id), found.rows or 0)
         self._drop(self.staging.identifier)
         return Published(self._location(self.destination.run_id), rows)
 
@@ -163,8 +164,8 @@ class PostgresTarget:
         try:
             with transaction(self.connection, SECONDS_FOR_DROP) as session:
                 session.execute(sql.SQL("drop table if exists {}").format(table))
-        except TargetLocked:
-            pass  # a straggler holds it; its work's next run drops it
+        except TargetError:
+            pass  # a straggler holds it, or the server is away; its work's next run drops it
 
     def _holders(self) -> str:
         names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
