@@ -59,9 +59,8 @@ class Staged:
 
 @record
 class Published:
-    """What a target gave out: the place to name in the store, and how much there is."""
+    """How much a target gave out."""
 
-    location: str
     rows: int
     size: int | None = None
 

@@ -156,7 +156,7 @@ def test_an_answer_to_the_commit_that_got_lost_is_looked_up(postgres_url: str) -
         target = make_target(proxy.url, 2, "2024-01-01", strategy="replace", inputs="2")
         published = target.publish([staged])
         assert proxy.cuts == 1
-    assert (published.location, published.rows) == ("postgresql://warehouse/public.orders?run=2", 3)
+    assert published.rows == 3
     assert len(read_orders(postgres_url)) == 3
 
 

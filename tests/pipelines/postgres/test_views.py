@@ -15,19 +15,16 @@ def make_view(url: str, run_id: int) -> PostgresTarget:
     return make_target(url, run_id, table=replace(ORDERS, name="big_orders"))
 
 
-def publish(url: str, run_id: int, select: str) -> str:
+def publish(url: str, run_id: int, select: str) -> None:
     target = make_view(url, run_id)
     target.begin()
-    location = target.publish_view(select).location
+    target.publish_view(select)
     target.discard()
-    return location
 
 
 def test_a_view_is_made_and_replaced(postgres_url: str) -> None:
     load(make_target(postgres_url), make_rows(10))
-    assert publish(postgres_url, 1, "select id from orders where id > 5;\n") == (
-        "postgresql://warehouse/public.big_orders?run=1"
-    )
+    publish(postgres_url, 1, "select id from orders where id > 5;\n")
     query(postgres_url, "grant select on big_orders to pg_monitor")
     publish(postgres_url, 2, "select id from orders where id % 2 = 0 or name like '50%s' -- even")
     assert query(postgres_url, "select count(*) from big_orders") == [(5,)]
@@ -46,10 +43,10 @@ def test_an_older_run_does_not_replace_the_view_of_a_newer(postgres_url: str) ->
 
 def test_a_view_whose_columns_change_is_told_with_what_to_do(postgres_url: str) -> None:
     publish(postgres_url, 1, "select 1 as n")
-    with pytest.raises(Conflict, match="Drop it, then run the same command again"):
+    with pytest.raises(Conflict, match="the same command again: drop view"):
         publish(postgres_url, 2, "select 1 as other")
     query(postgres_url, "drop view big_orders; create table big_orders (n integer)")
-    with pytest.raises(Conflict, match="cannot be replaced"):
+    with pytest.raises(Conflict, match=r'drop table "public"."big_orders"'):
         publish(postgres_url, 3, "select 1 as n")
 
 

@@ -69,7 +69,7 @@ class FolderTarget:
         else:
             os.rename(self._staging, self._folder)
         rows, size = sum(one.rows for one in accepted), sum(one.size for one in accepted)
-        return Published(self._folder, rows, size)
+        return Published(rows, size)
 
     def discard(self) -> None:
         """Removes what is still in staging."""

@@ -107,7 +107,7 @@ class LakeTarget:
         manifest = Manifest(where.dataset, where.dataid, where.run_id, self._columns, files)
         write_manifest(self._path, manifest)
         self._remove_others({file.path for file in files} | {MANIFEST, REJECTS})
-        return Published(self._path, manifest.rows, manifest.size)
+        return Published(manifest.rows, manifest.size)
 
     def discard(self) -> None:
         """Removes this run's folder when it holds no manifest."""

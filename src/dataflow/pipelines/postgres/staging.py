@@ -14,6 +14,7 @@ from dataflow.pipelines.postgres.failures import TargetDenied, TargetError
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
 from dataflow.pipelines.records import Destination, Staged
 
+SCHEMA = "dataflow_staging"
 HAS_DEFAULT_GRANTS = """
     select 1 from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace
     where d.defaclobjtype = 'r' and n.nspname = any(%s)
@@ -23,8 +24,8 @@ HAS_DEFAULT_GRANTS = """
 class Staging:
     """The staging table of one run, and those that earlier runs of the same work left."""
 
-    def __init__(self, schema: str, table: Table, destination: Destination) -> None:
-        self.schema = schema
+    def __init__(self, table: Table, destination: Destination) -> None:
+        self.schema = SCHEMA
         self.run_id = destination.run_id
         work = "\0".join((table.schema, table.name, destination.dataid))
         readable = re.sub(r"[^a-z0-9]+", "_", destination.dataset.lower())[:20]
@@ -99,8 +100,7 @@ class Staging:
             user = session.info.user
             raise TargetDenied(
                 f"The user {user} may not create the schema {self.schema}, where runs stage their rows. "
-                f'Ask the DBA: create schema "{self.schema}" authorization "{user}"; '
-                "or name another with staging_schema."
+                f'Ask the DBA: create schema "{self.schema}" authorization "{user}";'
             ) from error
 
     def _may_become_the_table(self, session: Session, table: Table) -> bool:
