@@ -1,13 +1,18 @@
-"""Plain database views, published under the same fence as tables."""
+"""Views that the database makes or computes, published under the same fence as tables."""
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
-from dataflow.errors import Conflict, Superseded
+from dataflow.errors import Conflict, InputMoved, Superseded
 from dataflow.model.record import replace
 from dataflow.pipelines.postgres.failures import TargetError
+from dataflow.pipelines.postgres.ledger import take_over
+from dataflow.pipelines.postgres.table import Column, Table
 from dataflow.pipelines.postgres.target import PostgresTarget
+from dataflow.pipelines.postgres.views import stage_select
+from dataflow.pipelines.shape.statistics import Wanted
 from tests.pipelines.postgres.orders import ORDERS, load, make_rows, make_target, query
 
 
@@ -58,3 +63,17 @@ def test_anything_but_one_select_is_refused(postgres_url: str, select: str) -> N
     with pytest.raises(TargetError):
         publish(postgres_url, 1, select)
     assert query(postgres_url, "select count(*) from victims") == [(1,)]
+
+
+def test_a_computed_view_reads_what_its_own_store_published_last(postgres_url: str) -> None:
+    load(make_target(postgres_url, 7, "d2", mode="partition", store_id="old"), make_rows(3))
+    with psycopg.connect(postgres_url) as session:
+        take_over(session, "public", "orders", "1a2b")
+    load(make_target(postgres_url, 1, "d1", mode="partition"), make_rows(2))
+    view = make_target(postgres_url, 2, table=Table("public", "ids", (Column("id", "integer"),)))
+    view.begin()
+    select, place = "select id from orders", "postgresql://warehouse/public.orders?run="
+    with pytest.raises(InputMoved, match=r"holds what run 1 published, not what run 7 did"):
+        stage_select(view, select, {"orders": f"{place}7"}, Wanted((), ()))
+    [report] = stage_select(view, select, {"orders": f"{place}1"}, Wanted((), ()))
+    assert report.staged.rows == 5

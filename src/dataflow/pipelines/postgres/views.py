@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ATTEMPT_NAME = "select"
 NEWEST = sql.SQL("""
-    select run_id from {} where table_name = %s and run_id is not null order by sort_key desc limit 1
+    select run_id from {} where table_name = %s and run_id > 0 order by sort_key desc limit 1
 """)
 
 
