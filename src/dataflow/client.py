@@ -219,8 +219,8 @@ class Flow:
         """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
 
         Outputs are published when the body ends well. When it raises, the work has FAILED, or is INVALID for
-        an InvalidData. The lease is renewed meanwhile; if it is lost, LeaseLost is raised at the end and
-        nothing is published.
+        an InvalidData; for an InputMoved it waits, and no attempt is used. The lease is renewed meanwhile; if
+        it is lost, LeaseLost is raised at the end and nothing is published.
         """
         plan = get_plan(self._store, job)
         if dataid is not None:
@@ -340,6 +340,8 @@ class Flow:
 def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
     """How a run ends whose body raised."""
     words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, errors.InputMoved):
+        return not_started(claimed.prepared, redactor.redact_text(words))
     outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
     if isinstance(error, errors.InvalidData):
         outcome = RunOutcome.INVALID

@@ -6,6 +6,7 @@ DataFlowError
 ├── UnknownName           no such dataset, job, run or chunk
 ├── Conflict              the thing is in a state that forbids the move
 │   ├── LeaseLost         this run no longer owns its work
+│   ├── InputMoved        an input is no longer what the run has pinned; the run is handed back
 │   └── Superseded        a newer run or a newer snapshot has been published in its place
 ├── InvalidData           what a run produced does not pass its checks
 ├── ConfigError           dataflow.toml, dataflow.properties or a variable is wrong
@@ -69,6 +70,12 @@ class LeaseLost(Conflict):
 
     code = "lease-lost"
     exit_code = 125
+
+
+class InputMoved(Conflict):
+    """An input is no longer what the run has pinned; the work waits and is done again by itself."""
+
+    code = "input-moved"
 
 
 class Superseded(Conflict):

@@ -11,6 +11,7 @@ import pytest
 
 from dataflow.pipelines.lake.manifest import read_frame
 from tests.pipelines.api_server import ApiServer
+from tests.pipelines.postgres.orders import list_staging, query
 from tests.project import Project
 
 PIPELINE = """
@@ -19,6 +20,12 @@ class OrdersDatasetPipeline:
     source_url = constants.API + "/next"
     target_db = constants.TARGET
     field_mapping = [("id", "order_id", "bigint PRIMARY KEY"), ("name", "name", "text")]
+"""
+VIEW = """
+class NamesViewPipeline:
+    view_name = "names"
+    dataset_pipeline = OrdersDatasetPipeline
+    fields = [("name", "name")]
 """
 DAY = "2026-11-14"
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(200)]
@@ -39,10 +46,10 @@ def orders(project: Project, api: ApiServer) -> Project:
     return project
 
 
-def run(orders: Project, failpoint: str = "") -> int:
+def run(orders: Project, failpoint: str = "", name: str = "OrdersDatasetPipeline") -> int:
     env = {"DATAFLOW_FAILPOINT": failpoint} if failpoint else {}
     return orders.run(
-        *("dataflow", "run", "OrdersDatasetPipeline", "--dataid", DAY), env=env, check=False, timeout=110
+        *("dataflow", "run", name, "--dataid", DAY), env=env, check=False, timeout=110
     ).returncode
 
 
@@ -66,3 +73,25 @@ def test_a_driver_killed_at_any_step_loses_nothing_and_does_nothing_twice(
     assert outcomes == ["DONE", "LOST"]
     # Whole pages that the dead driver had staged are not asked for again.
     assert len(api.seen) - asked <= len(ROWS) // 10 - (1 if step == "after_page" else 20)
+
+
+def test_a_table_whose_publisher_died_before_it_finished_is_finished_and_read_by_views(
+    orders: Project, api: ApiServer, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (orders.path / "pipelines" / "orders.py").write_text(PIPELINE + VIEW)
+    (orders.path / "constants.py").write_text(f"API = {api.origin!r}\nTARGET = 'warehouse'\n")
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", postgres_url)
+    assert run(orders, "after_publish:kill") == -signal.SIGKILL
+    asked = len(api.seen)
+    assert run(orders) == 0
+    assert len(api.seen) == asked
+    assert [found["outcome"] for found in orders.json("dataflow", "runs")] == ["DONE", "LOST"]
+    [chunk] = orders.json(
+        "dataflow", "sql", "select location, row_count, checked from chunk where location <> ''"
+    )
+    assert chunk["location"].endswith("?run=2")
+    assert (chunk["row_count"], chunk["checked"]) == (200, "checked by the run that published it, and died")
+    assert run(orders, name="NamesViewPipeline") == 0
+    found = query(postgres_url, "select count(distinct name) from names_2026_11_14")
+    assert found == [(200,)]
+    assert list_staging(postgres_url) == []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
+from pyspark.sql import SparkSession
 
 from dataflow.errors import InvalidData
+from dataflow.pipelines.taking_over import take_tables_over
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 
@@ -110,6 +114,54 @@ def test_a_key_that_is_there_twice_publishes_nothing(orders: Workshop, api: ApiS
     assert "(order_id)=(00000000-0000-0000-0000-000000000000)" in str(outcome.error)
     assert orders.chunk("orders", DAY).status == "INVALID"
     assert ask(orders, "select count(*) from orders") == [(60,)]
+
+
+def test_rows_that_the_table_refused_are_fetched_anew_once_the_source_is_mended(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.rows = [*make_rows(60), make_rows(1)[0]]
+    assert isinstance(orders.run("OrdersDatasetPipeline", DAY).error, InvalidData)
+    api.rows = make_rows(60)
+    api._bodies.clear()
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert ask(orders, "select count(*) from orders") == [(60,)]
+
+
+def test_a_store_that_was_made_anew_writes_the_table_only_once_it_has_taken_it_over(
+    orders: Workshop, api: ApiServer, tmp_path: Path, spark: SparkSession
+) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    anew = Workshop(tmp_path / "anew", spark)
+    anew.environ = orders.environ
+    anew.write("orders.py", PIPELINES)
+    assert "dataflow pipeline takeover OrdersDatasetPipeline" in str(
+        anew.run("OrdersDatasetPipeline", DAY).error
+    )
+    asked = len(api.seen)
+    definition = anew.catalog().get("OrdersDatasetPipeline")
+    assert take_tables_over(anew.store, definition, anew.settings()) == 1
+    assert take_tables_over(anew.store, definition, anew.settings()) == 0
+    anew.resubmit("OrdersDatasetPipeline", DAY)
+    assert anew.run("OrdersDatasetPipeline", DAY).done == 1, anew.said
+    assert len(api.seen) > asked
+    assert anew.run("CompletedOrdersViewPipeline", "2026-09").done == 1, anew.said
+    assert "takeover" in str(orders.run("OrdersDatasetPipeline", "2026-11-15").error)
+
+
+def test_a_view_of_a_table_that_is_published_but_not_finished_waits_for_it(orders: Workshop) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    published = ask(orders, "select run_id from dataflow_ledger")
+    ask(orders, "update dataflow_ledger set run_id = 99 returning 1")
+    outcome = orders.run("CompletedOrdersViewPipeline", "2026-09")
+    assert "orders holds what run 99 published" in str(outcome.error)
+    plan = orders.store.find_plan("CompletedOrdersViewPipeline")
+    assert plan is not None
+    work = orders.store.find_work(plan.job_id, "2026-09")
+    assert work is not None and (work.state, work.attempts) == ("WAITING", 0)
+    ask(orders, f"update dataflow_ledger set run_id = {published[0][0]} returning 1")
+    while not orders.run("CompletedOrdersViewPipeline", "2026-09").done:
+        time.sleep(0.5)  # its first wait is five seconds
 
 
 def test_checks_by_sql_and_of_uniqueness_are_made_by_the_database(orders: Workshop) -> None:

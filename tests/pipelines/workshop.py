@@ -49,6 +49,7 @@ class Workshop:
         self.spark = spark
         self.said: list[str] = []
         self.environ: dict[str, str] = dict(HAWK)
+        path.mkdir(exist_ok=True)
         (path / "dataflow.toml").touch()
         (path / "pipelines").mkdir(exist_ok=True)
         self._store: Store | None = None

@@ -7,6 +7,7 @@ import signal
 import sys
 
 from dataflow.cli.pipeline_show import add_words
+from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
 from dataflow.errors import ConfigError, UsageError
 
@@ -31,6 +32,7 @@ def add_parser(subparsers: Any) -> None:
     one.add_argument("--json", action="store_true", help="as JSON")
     one.set_defaults(call=list_pipelines)
     add_words(words)
+    add_word(words)
     run = words.add_parser("run", help="do the next interval of a pipeline (the same as dataflow run NAME)")
     run.add_argument("name", metavar="NAME", help="the name of the class")
     run.add_argument("--drain", action="store_true", help="go on until nothing is claimable")

@@ -58,13 +58,13 @@ class DatasetRun:
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = dataset_target(definition, fields, claimed, self._facilities)
-        published = target.find_published(self._facilities.list_earlier(claimed.run))
-        if published is None:
-            target.begin()
-            with discarding(target):
+        published = target.begin(self._facilities.list_earlier(claimed.run))
+        with discarding(target):
+            if published is None:
                 published = self._make(source, fields, target)
-        else:
-            self.log(f"an earlier run had published {published.rows} rows before it died")
+            else:
+                self.log(f"an earlier run had published {published.rows} rows before it died")
+                claimed.record_checked(definition.dataset, "checked by the run that published it, and died")
         claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
@@ -83,17 +83,17 @@ class DatasetRun:
 
     def _make(self, source: Reading, fields: tuple[Field, ...], target: Target) -> Published:
         judgement = Judgement(self._definition.checks, fields)
-        judgement.add(self._stage(source, fields, target, judgement.wanted))
-        failpoints.reach("after_stage")
         try:
+            judgement.add(self._stage(source, fields, target, judgement.wanted))
+            failpoints.reach("after_stage")
             self._judge(judgement, target)
+            self._facilities.progress.show("publishing", self._pages, judgement.rows)
+            refuse_lost(self._claimed)
+            published = target.publish(judgement.list_staged(), judgement.list_rejects())
         except InvalidData as error:
             self._keep_rejects(judgement)
             source.close(str(error))
             raise
-        self._facilities.progress.show("publishing", self._pages, judgement.rows)
-        refuse_lost(self._claimed)
-        published = target.publish(judgement.list_staged(), judgement.list_rejects())
         failpoints.reach("after_publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         self.log(f"published {published.rows} rows")

@@ -14,15 +14,22 @@ if TYPE_CHECKING:
 
 @contextmanager
 def discarding(target: Target) -> Iterator[None]:
-    """Staging is cleared when the body ends; what is INVALID stays there, to be looked at."""
+    """Staging is cleared when the body ends; what is INVALID stays there, to be looked at.
+
+    Whether it can be cleared changes nothing about how the body ended: the next run clears up, too.
+    """
     try:
         yield
     except InvalidData:
         raise
     except BaseException:
-        try:
-            target.discard()
-        except DataFlowError:
-            pass  # the body's error is the one to be told; the next run clears up
+        _discard(target)
         raise
-    target.discard()
+    _discard(target)
+
+
+def _discard(target: Target) -> None:
+    try:
+        target.discard()
+    except DataFlowError:
+        pass

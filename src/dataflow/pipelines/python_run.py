@@ -110,7 +110,7 @@ class PythonRun:
     def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
         return LakeTarget(
             self._claimed.location(dataset),
-            destination_of(self._claimed, dataset),
+            destination_of(self._claimed, dataset, self._facilities.store),
             columns,
             lambda check, frame: count_bad_rows(self.session(), check, frame),
         )

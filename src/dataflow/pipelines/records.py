@@ -34,6 +34,8 @@ class Destination:
     run_id: int
     mode: str  # partition or snapshot
     inputs: str = ""  # the pinned versions it was made from, as text: equal text, equal inputs
+    store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
+    job: str = ""
 
 
 @record
@@ -57,9 +59,8 @@ class Staged:
 
 @record
 class Published:
-    """What a target gave out: the place to name in the store, and how much there is."""
+    """How much a target gave out."""
 
-    location: str
     rows: int
     size: int | None = None
 
@@ -77,8 +78,12 @@ class Target(Protocol):
     wants_uuid_bytes: bool
     """Whether a uuid comes as its 16 bytes instead of its text."""
 
-    def begin(self) -> None:
-        """Raises the fence: from here on no older run can publish this chunk. Makes room for staging."""
+    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
+        """Raises the fence: from here on no older run can publish this chunk. Makes room for staging.
+
+        If one of these earlier runs of the same work had published before it died, that is this run's from
+        here on, and there is nothing left to do; None when none had.
+        """
 
     def writer(self) -> TaskWriter:
         """What the tasks stage with."""
@@ -88,9 +93,6 @@ class Target(Protocol):
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Gives out what was accepted, all or nothing; Superseded if a newer run was there."""
-
-    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
-        """What one of these earlier runs of the same work published before it died; None when none did."""
 
     def discard(self) -> None:
         """Removes this run's staging, and staging that dead runs left."""

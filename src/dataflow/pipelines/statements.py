@@ -200,7 +200,7 @@ def _list_ddl(target: Any) -> list[str]:
     ddl.create_table(recorder, target.table, target.partition)
     ddl.add_constraints(recorder, target.table, target.partition)
     ddl.add_indexes(recorder, target.table, target.partition)
-    ddl.add_comments(recorder, target.table)
+    ddl.add_comment(recorder, target.table)
     statements: list[str] = recorder.statements
     return statements
 

@@ -17,19 +17,30 @@ if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.pipelines.facilities import Facilities
     from dataflow.pipelines.postgres.target import PostgresTarget
+    from dataflow.store.store import Store
 
 
-def destination_of(claimed: ClaimedRun, dataset: str) -> Destination:
+def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destination:
     """Which chunk a run writes, and what may be replaced by it."""
     output = next(item.dataset for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
     key = sort_key(claimed.dataid, Grain(output.grain))
-    return Destination(dataset, claimed.dataid, key, claimed.run_id, output.mode, " ".join(pins))
+    inputs, job = " ".join(pins), claimed.run.job
+    return Destination(
+        dataset, claimed.dataid, key, claimed.run_id, output.mode, inputs, get_store_id(store), job
+    )
+
+
+def get_store_id(store: Store) -> str:
+    """The name a status store gave itself when it was made."""
+    row = store.find("versions.store_id")
+    assert row is not None
+    return str(row[0])
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, facilities: Facilities) -> int | None:
     """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
-    where = destination_of(claimed, dataset)
+    where = destination_of(claimed, dataset, facilities.store)
     outputs = claimed.prepared.plan.outputs
     row = facilities.store.find(
         "reading.last_rows",
@@ -60,7 +71,7 @@ def view_target(
     definition: ViewDefinition, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
 ) -> Target:
     """The target of a view pipeline's run that Spark computes."""
-    destination = destination_of(claimed, definition.dataset)
+    destination = destination_of(claimed, definition.dataset, facilities.store)
     connection = facilities.settings.get_connection(definition.target)
     if connection.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)
@@ -77,7 +88,7 @@ def dataset_target(
     definition: DatasetDefinition, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
 ) -> Target:
     """The target of a dataset pipeline's run."""
-    destination = destination_of(claimed, definition.dataset)
+    destination = destination_of(claimed, definition.dataset, facilities.store)
     connection = facilities.settings.get_connection(definition.target)
     if connection.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)

@@ -77,7 +77,7 @@ class ViewRun:
         from dataflow.pipelines.postgres.making import make_native_view  # only databases need its driver
         from dataflow.pipelines.postgres.views import stage_select
 
-        destination = destination_of(self._claimed, self._definition.dataset)
+        destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(connection, self._definition, select, destination)
         target.begin()
         if not self._definition.materialized:

@@ -42,6 +42,30 @@ def test_grants_indexes_comments_and_constraint_names_go_over(postgres_url: str)
     assert query(postgres_url, "select relname from pg_class where relname like 'dataflow_twin%'") == []
 
 
+def test_rights_that_were_revoked_stay_revoked_whatever_a_new_table_has_by_default(postgres_url: str) -> None:
+    query(postgres_url, "alter default privileges in schema public grant select on tables to public")
+    for granted in ("", "grant insert on orders to pg_monitor"):
+        query(postgres_url, "drop table if exists orders, dataflow_ledger")
+        swap(postgres_url, 1, "old")
+        query(postgres_url, f"revoke select on orders from public; {granted}")
+        swap(postgres_url, 2, "new")
+        rights = "select has_table_privilege('pg_monitor', 'orders', 'select'), "
+        found = query(postgres_url, f"{rights} has_table_privilege('pg_monitor', 'orders', 'insert')")
+        assert found == [(False, bool(granted))]
+        query(postgres_url, "insert into orders values (9, 'the owner may', null)")
+
+
+def test_storage_parameters_and_row_security_go_over(postgres_url: str) -> None:
+    swap(postgres_url, 1, "old")
+    query(postgres_url, "alter table orders set (fillfactor = 70, autovacuum_enabled = false)")
+    query(postgres_url, "alter table orders enable row level security, force row level security")
+    facts = "select reloptions, relrowsecurity, relforcerowsecurity from pg_class where relname = 'orders'"
+    before = query(postgres_url, facts)
+    swap(postgres_url, 2, "new")
+    assert query(postgres_url, facts) == before
+    assert before[0][1:] == (True, True)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -59,14 +83,14 @@ def test_grants_indexes_comments_and_constraint_names_go_over(postgres_url: str)
 def test_what_would_stay_with_the_old_table_is_named(postgres_url: str, statement: str) -> None:
     swap(postgres_url, 1, "old")
     query(postgres_url, statement)
-    with pytest.raises(Conflict, match=r"cannot be swapped: .*names.* Use the strategy replace"):
+    with pytest.raises(Conflict, match=r"cannot be swapped: .*names.* Use write = .replace"):
         swap(postgres_url, 2, "new")
     assert read_orders(postgres_url)[0] == (0, "old")
 
 
 def test_one_dataid_of_many_cannot_be_swapped(postgres_url: str) -> None:
     load(make_target(postgres_url, 1, mode="partition"), make_rows(3))
-    with pytest.raises(Conflict, match="in mode partition use replace"):
+    with pytest.raises(Conflict, match=r"in mode partition use write = .replace"):
         load(make_target(postgres_url, 2, mode="partition", strategy="swap"), make_rows(3))
 
 

@@ -82,8 +82,11 @@ class LakeTarget:
         self._columns = columns
         self._count = count
 
-    def begin(self) -> None:
-        """Makes the run's folder. The fence is the store's: it publishes only what the last run wrote."""
+    def begin(self, earlier: tuple[int, ...] = ()) -> None:
+        """Makes the run's folder. The fence is the store's: it publishes only what the last run wrote.
+
+        Nothing is taken over: a manifest the store does not name is not published, and its run is done again.
+        """
         os.makedirs(self._folder, exist_ok=True)
 
     def writer(self) -> LakeWriter:
@@ -104,11 +107,7 @@ class LakeTarget:
         manifest = Manifest(where.dataset, where.dataid, where.run_id, self._columns, files)
         write_manifest(self._path, manifest)
         self._remove_others({file.path for file in files} | {MANIFEST, REJECTS})
-        return Published(self._path, manifest.rows, manifest.size)
-
-    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
-        """None: a manifest the store does not name is not published, and its run is done again."""
-        return None
+        return Published(manifest.rows, manifest.size)
 
     def discard(self) -> None:
         """Removes this run's folder when it holds no manifest."""

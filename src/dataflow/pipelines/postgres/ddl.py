@@ -1,4 +1,4 @@
-"""The target table's definition: made if missing, compared if there, given its keys, indexes and comments."""
+"""The target table's definition: made if missing, compared if there, given its keys, indexes and comment."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from dataflow.pipelines.postgres.table import LONGEST_NAME, Column, Index, Table
 COLUMNS_OF = """
     select attname, format_type(atttypid, atttypmod), atthasdef or attidentity <> ''
     from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+"""
+# The columns of each index that lets no two rows be alike in them.
+KEYS_OF = """
+    select array_agg(attname::text) from pg_index
+    join pg_attribute on attrelid = indrelid and attnum = any((indkey::int2[])[0:indnkeyatts - 1])
+    where indrelid = to_regclass(%s) and indisunique and indisvalid and indpred is null and indexprs is null
+    group by indexrelid
 """
 TABLES = ("r", "p")
 
@@ -67,14 +74,34 @@ def check_table_fits(session: Session, table: Table, partition: str | None) -> N
         session.execute(statement.format(table.identifier, _definition(column)))
 
 
+def has_key(session: Session, table: Table, partition: str | None, columns: tuple[str, ...]) -> bool:
+    """Whether the table lets no two rows of a dataid be alike in these columns, now or once it is made."""
+    name = table.identifier.as_string(session)
+    if session.execute("select to_regclass(%s)", (name,)).fetchone() == (None,):
+        keys = [primary_key(table, partition), *_uniques(table, partition)]
+    else:
+        keys = [tuple(found) for (found,) in session.execute(KEYS_OF, (name,)).fetchall()]
+    return any(key and {*key} <= {*columns, partition} for key in keys)
+
+
+def check_keys(session: Session, table: Table, partition: str | None) -> None:
+    """Refuses a table that would not notice a key twice among its old rows and the new ones."""
+    for key in (primary_key(table, partition), *_uniques(table, partition)):
+        if key and not has_key(session, table, partition, key):
+            columns = names(key).as_string(session)
+            raise Conflict(
+                f"Table {table} has no key of {', '.join(key)}, which the mapping says is unique. Give it "
+                f"one: alter table {table.identifier.as_string(session)} add unique ({columns})"
+            )
+
+
 def add_indexes(session: Session, table: Table, partition: str | None) -> None:
     """Makes the declared indexes that are not there yet; readers go on meanwhile."""
     wanted = list(table.indexes)
     if partition and not primary_key(table, partition):
         wanted.append(Index((partition,)))  # or replacing one dataid would read the whole table
     for index in wanted:
-        statement = sql.SQL("create {} if not exists {} on {} ({})").format(
-            sql.SQL("unique index" if index.unique else "index"),
+        statement = sql.SQL("create index if not exists {} on {} ({})").format(
             sql.Identifier(_index_name(table, index)),
             table.identifier,
             names(index.columns),
@@ -82,16 +109,11 @@ def add_indexes(session: Session, table: Table, partition: str | None) -> None:
         session.execute(statement)
 
 
-def add_comments(session: Session, table: Table) -> None:
-    """Writes the declared comments; where none is declared, what stands there stays."""
+def add_comment(session: Session, table: Table) -> None:
+    """Writes the declared comment; where none is declared, what stands there stays."""
     if table.comment:
         statement = sql.SQL("comment on table {} is {}")
         session.execute(statement.format(table.identifier, sql.Literal(table.comment)))
-    for column in table.columns:
-        if column.comment:
-            place = sql.Identifier(table.schema, table.name, column.name)
-            statement = sql.SQL("comment on column {} is {}")
-            session.execute(statement.format(place, sql.Literal(column.comment)))
 
 
 def all_columns(table: Table, partition: str | None) -> tuple[Column, ...]:

@@ -64,7 +64,7 @@ def translate(error: psycopg.Error, name: str) -> errors.DataFlowError:
     if isinstance(error, pg_errors.ForeignKeyViolation):
         return errors.Conflict(
             f"Connection {name} answered: {_primary(error)}. {error.diag.message_detail or ''} "
-            "Make the foreign key deferrable, or use the strategy merge."
+            'Make the foreign key deferrable, or use write = "merge".'
         )
     if isinstance(error, INVALID):
         return invalid_rows(error, name)

@@ -1,14 +1,14 @@
 """The ledger beside the target table: which run may publish which dataid, and which one did.
 
-It lives in the table's own schema, not in the staging schema: an option must not lead around the fence.
-Run ids are those of one status store; two stores must not write the same table.
+It lives in the table's own schema, not in the staging schema. Run ids are those of one status store, whose id
+stands beside them: a table is one store's until `dataflow pipeline takeover` gives it to another.
 """
 
 from __future__ import annotations
 
 from psycopg import sql
 
-from dataflow.errors import Superseded
+from dataflow.errors import Conflict, Superseded
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.failures import TargetError
@@ -22,6 +22,7 @@ CREATE = sql.SQL("""
         table_name text not null,
         dataid text not null,
         dataset text not null,
+        store_id text not null,
         sort_key text collate "C" not null,
         fence bigint not null,
         run_id bigint,
@@ -32,25 +33,30 @@ CREATE = sql.SQL("""
     )
 """)
 RAISE = sql.SQL("""
-    insert into {ledger} as l (table_name, dataid, dataset, sort_key, fence)
-    values (%(table)s, %(dataid)s, %(dataset)s, %(sort_key)s, %(run_id)s)
+    insert into {ledger} as l (table_name, dataid, dataset, store_id, sort_key, fence)
+    values (%(table)s, %(dataid)s, %(dataset)s, %(store_id)s, %(sort_key)s, %(run_id)s)
     on conflict (table_name, dataid) do update
         set fence = excluded.fence, dataset = excluded.dataset, sort_key = excluded.sort_key
-        where l.fence <= excluded.fence
+        where l.fence <= excluded.fence and l.store_id = excluded.store_id
     returning 1
 """)
 # All rows of the table where it is replaced whole: whoever publishes another dataid of it has to wait.
 LOCK = sql.SQL("""
-    select dataid, sort_key, fence, run_id, rows, inputs from {ledger}
+    select dataid, store_id, sort_key, fence, run_id, rows, inputs from {ledger}
     where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
     order by dataid for update
 """)
 READ = sql.SQL("""
-    select dataid, sort_key, fence, run_id, rows, inputs from {ledger} where table_name = %(table)s
+    select dataid, store_id, sort_key, fence, run_id, rows, inputs from {ledger} where table_name = %(table)s
 """)
 WRITE = sql.SQL("""
     update {ledger} set run_id = %(run_id)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
     where table_name = %(table)s and dataid = %(dataid)s
+""")
+# The other store's run ids mean nothing here: 0 is older than any run, and says that somebody published.
+TAKE_OVER = sql.SQL("""
+    update {ledger} set store_id = %(store_id)s, fence = 0, run_id = case when run_id is not null then 0 end
+    where dataset = %(dataset)s and store_id <> %(store_id)s
 """)
 
 
@@ -59,6 +65,7 @@ class Entry:
     """A ledger row: `fence` is the newest run that began, `run_id` the one that published."""
 
     dataid: str
+    store_id: str
     sort_key: str
     fence: int
     run_id: int | None
@@ -77,20 +84,27 @@ class Ledger:
             "table": table.name,
             "dataid": destination.dataid,
             "dataset": destination.dataset,
+            "store_id": destination.store_id,
             "sort_key": destination.sort_key,
             "run_id": destination.run_id,
             "inputs": destination.inputs,
             "whole": whole,
         }
 
-    def raise_fence(self, session: Session) -> None:
-        """From here on no older run publishes this dataid; Superseded if a newer one began or published."""
+    def raise_fence(self, session: Session) -> Entry:
+        """From here on no older run publishes this dataid; Superseded if a newer one began or published.
+
+        Gives the dataid's row, locked until the transaction ends: a publish that was under way is in it.
+        """
         self._create(session)
         raised = session.execute(RAISE.format(**self._names), self._values).fetchone()
         entries = self._read(session, READ)
+        own = entries[self._destination.dataid]
+        self._refuse_foreign(entries)
         if raised is None:
-            raise self._superseded_by(entries[self._destination.dataid].fence)
+            raise self._superseded_by(own.fence)
         self._refuse_older(entries)
+        return own
 
     def lock(self, session: Session) -> Entry:
         """The dataid's row, locked until the transaction ends; Superseded if the fence is another run's."""
@@ -101,6 +115,7 @@ class Ledger:
                 f"{self._table} has no ledger row for dataid {self._destination.dataid}: "
                 "somebody removed it while the run was under way. Run the same command again."
             )
+        self._refuse_foreign(entries)
         if own.fence != self._destination.run_id:
             raise self._superseded_by(own.fence)
         self._refuse_older(entries)
@@ -111,10 +126,11 @@ class Ledger:
         session.execute(WRITE.format(**self._names), self._values | {"rows": rows})
 
     def find(self, session: Session) -> Entry | None:
-        """The dataid's row, once no publish of it is under way; None when no run has begun it here."""
+        """The dataid's row, once no publish of it is under way; None when no run of this store began it."""
         if not exists(session, self._table.schema, LEDGER):
             return None
-        return self._read(session, LOCK, whole=False).get(self._destination.dataid)
+        found = self._read(session, LOCK, whole=False).get(self._destination.dataid)
+        return found if found and found.store_id == self._destination.store_id else None
 
     def _create(self, session: Session) -> None:
         # IF NOT EXISTS alone fails when two come at once, and where the user may not create.
@@ -143,9 +159,25 @@ class Ledger:
                 "to keep every dataid's rows, use mode partition."
             )
 
+    def _refuse_foreign(self, entries: dict[str, Entry]) -> None:
+        for entry in entries.values():
+            if entry.store_id != self._destination.store_id:
+                raise Conflict(
+                    f"{self._table} is written by the runs of another status store, {entry.dataid} by its "
+                    f"run {entry.run_id or entry.fence}. If that store is gone, or is to write it no more: "
+                    f"dataflow pipeline takeover {self._destination.job}"
+                )
+
     def _superseded_by(self, fence: int) -> Superseded:
         return Superseded(
             f"Run {self._destination.run_id} may no longer publish {self._destination.dataid} "
-            f"of {self._table}: the newer run {fence} has taken it over. If the status store was made anew "
-            f"and counts its runs from 1 again, remove the table's rows in {self._table.schema}.{LEDGER}."
+            f"of {self._table}: the newer run {fence} has taken it over. Nothing is to be done."
         )
+
+
+def take_over(session: Session, schema: str, dataset: str, store_id: str) -> int:
+    """Makes the tables of a dataset this store's; no run of another can publish them then. How many rows."""
+    if not exists(session, schema, LEDGER):
+        return 0
+    statement = TAKE_OVER.format(ledger=sql.Identifier(schema, LEDGER))
+    return session.execute(statement, {"store_id": store_id, "dataset": dataset}).rowcount

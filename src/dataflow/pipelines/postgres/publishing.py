@@ -41,18 +41,20 @@ def publish_rows(session: Session, load: Load, entry: Entry) -> None:
     if load.strategy == "append" and entry.run_id is not None:
         raise Conflict(
             f"Dataid {load.dataid} was appended to {load.table} by run {entry.run_id} already, and append "
-            "replaces nothing. Delete its rows and its row in dataflow_ledger, or use another strategy."
+            'replaces nothing. To have its rows replaced use write = "merge", or "replace" in mode partition.'
         )
     if _is_missing(session, load.table):
         _load_first(session, load)
     else:
         ddl.check_table_fits(session, load.table, load.partition)
+        if load.strategy in ("append", "merge"):
+            ddl.check_keys(session, load.table, load.partition)
         load.staging.check(session, list(load.accepted))
         # The rows that a foreign key elsewhere points to go and come back in one transaction.
         session.execute("set constraints all deferred")
         _LOADS[load.strategy](session, load)
     ddl.add_indexes(session, load.table, load.partition)
-    ddl.add_comments(session, load.table)
+    ddl.add_comment(session, load.table)
 
 
 def _is_missing(session: Session, table: Table) -> bool:
@@ -125,7 +127,7 @@ def _merge(session: Session, load: Load) -> None:
 
 def _swap(session: Session, load: Load) -> None:
     if load.partition:
-        raise Conflict(f"{load.table}: strategy swap replaces whole tables; in mode partition use replace.")
+        raise Conflict(f'{load.table}: swap replaces whole tables; in mode partition use write = "replace".')
     check_can_swap(session, load.table)
     twin = make_twin(session, load.table, load.staging.run_id)
     _insert(session, load, twin)

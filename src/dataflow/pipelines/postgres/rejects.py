@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from psycopg import sql
 
+from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.table import LONGEST_NAME, Table
 from dataflow.pipelines.records import Destination
@@ -13,11 +14,15 @@ from dataflow.pipelines.shape.shaped import Reject
 
 SUFFIX = "_rejects"
 CREATE = sql.SQL("""
-    create table if not exists {} (
+    create table {} (
         dataid text not null, run_id bigint not null, part integer not null, row_number bigint not null,
         field text not null, value text not null, reason text not null
     )
 """)
+COLUMNS = {"dataid", "run_id", "part", "row_number", "field", "value", "reason"}
+COLUMNS_OF = """
+    select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+"""
 DELETE = sql.SQL("delete from {} where dataid = %s")
 COPY = sql.SQL("copy {} from stdin")
 
@@ -25,10 +30,20 @@ COPY = sql.SQL("copy {} from stdin")
 def replace_rejects(
     session: Session, table: Table, destination: Destination, rejects: Sequence[Reject]
 ) -> None:
-    """Puts a dataid's rejects in the place of those it had; the table is made when there are first any."""
+    """Puts a dataid's rejects in the place of those it had; the table is made when there are first any.
+
+    A table of that name that is somebody else's is left alone; Conflict if there are rejects to put into it.
+    """
     name = table.name.encode()[: LONGEST_NAME - len(SUFFIX)].decode(errors="ignore") + SUFFIX
     identifier = sql.Identifier(table.schema, name)
     if exists(session, table.schema, name):
+        if not _is_ours(session, identifier):
+            if rejects:
+                raise Conflict(
+                    f"{len(rejects)} rejects of {table} would go to {table.schema}.{name}, which is another "
+                    "table of that name. Rename one of them."
+                )
+            return
         session.execute(DELETE.format(identifier), (destination.dataid,))
     elif not rejects:
         return
@@ -38,3 +53,8 @@ def replace_rejects(
         for one in rejects:
             where = (destination.dataid, destination.run_id, one.part, one.row)
             copy.write_row((*where, one.field, one.value, one.reason))
+
+
+def _is_ours(session: Session, identifier: sql.Identifier) -> bool:
+    found = session.execute(COLUMNS_OF, (identifier.as_string(session),)).fetchall()
+    return {name for (name,) in found} == COLUMNS

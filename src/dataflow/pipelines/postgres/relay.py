@@ -26,10 +26,10 @@ class RelayTarget:
         self._folder = folder
         self._copied: dict[str, Staged] = {}
 
-    def begin(self) -> None:
+    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
         """Raises the fence, and makes the staging table and the folder."""
-        self._target.begin()
         os.makedirs(self._folder, exist_ok=True)
+        return self._target.begin(earlier)
 
     def writer(self) -> LakeWriter:
         """What the tasks stage with: files named after the attempt. The database's password stays here."""
@@ -42,10 +42,6 @@ class RelayTarget:
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Copies what the accepted attempts left, then gives it out as the target does."""
         return self._target.publish(self._copy(accepted), rejects)
-
-    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
-        """What one of these earlier runs published before it died."""
-        return self._target.find_published(earlier)
 
     def discard(self) -> None:
         """Removes the files and the staging tables."""

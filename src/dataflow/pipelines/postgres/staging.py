@@ -14,6 +14,7 @@ from dataflow.pipelines.postgres.failures import TargetDenied, TargetError
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
 from dataflow.pipelines.records import Destination, Staged
 
+SCHEMA = "dataflow_staging"
 HAS_DEFAULT_GRANTS = """
     select 1 from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace
     where d.defaclobjtype = 'r' and n.nspname = any(%s)
@@ -23,14 +24,15 @@ HAS_DEFAULT_GRANTS = """
 class Staging:
     """The staging table of one run, and those that earlier runs of the same work left."""
 
-    def __init__(self, schema: str, table: Table, destination: Destination) -> None:
-        self.schema = schema
+    def __init__(self, table: Table, destination: Destination) -> None:
+        self.schema = SCHEMA
         self.run_id = destination.run_id
         work = "\0".join((table.schema, table.name, destination.dataid))
-        readable = re.sub(r"[^a-z0-9]+", "_", destination.dataset.lower())[:28]
-        # 28 + 12 + 19 digits of a run id and two underscores stay under PostgreSQL's 63 bytes.
-        self.prefix = f"{readable}_{hashlib.sha256(work.encode()).hexdigest()[:12]}_"
-        self.name = f"{self.prefix}{self.run_id}"
+        readable = re.sub(r"[^a-z0-9]+", "_", destination.dataset.lower())[:20]
+        # 20 + 12 + 8 + 19 digits of a run id and three underscores stay under PostgreSQL's 63 bytes.
+        self.prefix = f"{readable}_{_digest(work)[:12]}_"
+        self._own = f"{self.prefix}{_digest(destination.store_id)[:8]}_"
+        self.name = f"{self._own}{self.run_id}"
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.name}"
@@ -75,13 +77,16 @@ class Staging:
                 )
 
     def list_dead(self, session: Session, fence: int) -> list[str]:
-        """The staging tables of this work's runs below the fence: none of them can publish any more."""
+        """The staging tables of this work's runs below the fence, and of all runs of other stores.
+
+        None of them can publish any more.
+        """
         rows = session.execute(
             "select tablename from pg_tables where schemaname = %s and starts_with(tablename, %s)",
             (self.schema, self.prefix),
         ).fetchall()
-        numbers = {name: name.removeprefix(self.prefix) for (name,) in rows}
-        return [name for name, number in numbers.items() if number.isdecimal() and int(number) < fence]
+        runs = {name: name.removeprefix(self._own) for (name,) in rows}
+        return [name for name, run_id in runs.items() if not run_id.isdecimal() or int(run_id) < fence]
 
     def _create_schema(self, session: Session) -> None:
         # IF NOT EXISTS alone would ask for the right to create even where the schema is there.
@@ -95,8 +100,7 @@ class Staging:
             user = session.info.user
             raise TargetDenied(
                 f"The user {user} may not create the schema {self.schema}, where runs stage their rows. "
-                f'Ask the DBA: create schema "{self.schema}" authorization "{user}"; '
-                "or name another with staging_schema."
+                f'Ask the DBA: create schema "{self.schema}" authorization "{user}";'
             ) from error
 
     def _may_become_the_table(self, session: Session, table: Table) -> bool:
@@ -115,6 +119,10 @@ def attempt_number(attempt: str) -> int:
 def attempt_numbers(accepted: list[Staged]) -> list[int]:
     """The numbers of the attempts that staged anything."""
     return [attempt_number(staged.attempt) for staged in accepted]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _staged(column: Column) -> Column:

@@ -1,7 +1,7 @@
-"""Strategy swap: a twin of the table is filled beside it and takes its place in a moment.
+"""How swap publishes: a twin of the table is filled beside it and takes its place in a moment.
 
-Columns, defaults, constraints, indexes, owner, grants and comments go over to the twin. What cannot go
-over (dependent views, foreign keys, triggers, policies, publications) makes swap refuse, by name.
+Columns, defaults, constraints, indexes, owner, grants, settings and comments go over to the twin. What cannot
+go over (dependent views, foreign keys, triggers, policies, publications) makes swap refuse, by name.
 """
 
 from __future__ import annotations
@@ -57,6 +57,20 @@ GRANTS = """
     where c.oid = to_regclass(%(table)s)
 """
 
+# Without an access list a table has the rights its owner has by default, and no others.
+RIGHTS = """
+    select pg_get_userbyid(t.relowner), o.relacl is not null, o.relacl is null and t.relacl is null
+    from pg_class o, pg_class t where o.oid = to_regclass(%(table)s) and t.oid = to_regclass(%(twin)s)
+"""
+GRANTEES = """
+    select distinct case when a.grantee = 0 then null else pg_get_userbyid(a.grantee) end
+    from pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+    where c.oid = to_regclass(%s)
+"""
+SETTINGS = """
+    select reloptions, relrowsecurity, relforcerowsecurity from pg_class where oid = to_regclass(%(table)s)
+"""
+
 
 def check_can_swap(session: Session, table: Table) -> None:
     """Refuses when something depends on the table that a twin would not have."""
@@ -64,7 +78,7 @@ def check_can_swap(session: Session, table: Table) -> None:
     if rows:
         raise Conflict(
             f"Table {table} cannot be swapped: {', '.join(name for (name,) in rows)} would stay "
-            "with the old one. Use the strategy replace, which keeps them."
+            'with the old one. Use write = "replace", which keeps them.'
         )
 
 
@@ -82,6 +96,7 @@ def take_place(session: Session, table: Table, twin: sql.Identifier) -> None:
     renames = _add_constraints(session, values, twin) + _add_indexes(session, table, values, twin)
     _copy_owner(session, values, twin)
     _copy_grants(session, values, twin)
+    _copy_settings(session, values, twin)
     _copy_comment(session, values, twin)
     session.execute(sql.SQL("drop table {}").format(table.identifier))
     session.execute(sql.SQL("alter table {} rename to {}").format(twin, sql.Identifier(table.name)))
@@ -114,6 +129,7 @@ def _add_indexes(
 
 
 def _copy_grants(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
+    _clear_grants(session, values, twin)
     for grantee, privilege, is_grantable, column in session.execute(GRANTS, values).fetchall():
         statement = sql.SQL("grant {}{} on {} to {}{}").format(
             sql.SQL(privilege),
@@ -123,6 +139,37 @@ def _copy_grants(session: Session, values: dict[str, str], twin: sql.Identifier)
             sql.SQL(" with grant option" if is_grantable else ""),
         )
         session.execute(statement)
+
+
+def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
+    """Takes away what the twin has by default: the table's rights may have been revoked since it was made."""
+    name = twin.as_string(session)
+    owner, has_own, is_plain = session.execute(RIGHTS, values | {"twin": name}).fetchone() or (
+        "",
+        False,
+        True,
+    )
+    if is_plain:
+        return
+    for (grantee,) in session.execute(GRANTEES, (name,)).fetchall():
+        who = sql.Identifier(grantee) if grantee else sql.SQL("public")
+        session.execute(sql.SQL("revoke all on {} from {}").format(twin, who))
+    if not has_own:
+        session.execute(sql.SQL("grant all on {} to {}").format(twin, sql.Identifier(owner)))
+
+
+def _copy_settings(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
+    """Storage parameters, and row security, which without a policy shows nobody but the owner a row."""
+    row = session.execute(SETTINGS, values).fetchone()
+    assert row is not None
+    options, is_secured, is_forced = row
+    changes: list[sql.Composable] = []
+    for name, _, value in (option.partition("=") for option in options or ()):
+        changes.append(sql.SQL("set ({} = {})").format(sql.Identifier(name), sql.Literal(value)))
+    changes += [sql.SQL("enable row level security")] if is_secured else []
+    changes += [sql.SQL("force row level security")] if is_forced else []
+    for change in changes:
+        session.execute(sql.SQL("alter table {} {}").format(twin, change))
 
 
 def _copy_owner(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:

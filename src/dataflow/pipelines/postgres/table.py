@@ -40,7 +40,6 @@ class Column:
     not_null: bool = False
     primary_key: bool = False
     unique: bool = False
-    comment: str = ""
 
 
 @record
@@ -48,7 +47,6 @@ class Index:
     """An index that the table shall have; its name is made from table and columns."""
 
     columns: tuple[str, ...]
-    unique: bool = False
 
 
 @record
@@ -76,7 +74,6 @@ class Options:
     strategy: str = "replace"
     whole_table: bool = False  # the table holds this one dataid and nothing else
     partition_column: str = "dataid"  # added to the table in mode partition
-    staging_schema: str = "dataflow_staging"
     lock_seconds: float = 30
     copy_tasks: int | None = None  # so many COPYs at once in the whole database; None: no limit
 
@@ -84,12 +81,14 @@ class Options:
 def check_table(table: Table, options: Options, partitioned: bool) -> None:
     """Refuses what cannot be a table: BadInput names the column or option and the reason."""
     if options.strategy not in STRATEGIES:
-        raise BadInput(f"{table}: no strategy {options.strategy!r}. Take one of {', '.join(STRATEGIES)}.")
+        raise BadInput(
+            f"{table}: write = {options.strategy!r} is unknown. Take one of {', '.join(STRATEGIES)}."
+        )
     names = [column.name for column in table.columns]
     own = [ATTEMPT, options.partition_column] if partitioned else [ATTEMPT]
-    for name in (table.schema, table.name, options.staging_schema, *own, *names):
+    for name in (table.schema, table.name, *own, *names):
         _check_name(table, name)
-    if "%" in table.schema + options.staging_schema:  # the driver would take it for a parameter
+    if "%" in table.schema:  # the driver would take it for a parameter
         raise BadInput(f"{table}: a schema's name with a percent sign cannot be used.")
     if not names or len(set(names)) < len(names):
         raise BadInput(f"{table}: a table needs columns, each with a name of its own, not {names}.")
@@ -106,7 +105,7 @@ def check_table(table: Table, options: Options, partitioned: bool) -> None:
     if unknown := {name for index in table.indexes for name in index.columns} - {*names, *own}:
         raise BadInput(f"{table}: an index names {', '.join(sorted(unknown))}, which is no column.")
     if options.strategy == "merge" and not any(column.primary_key for column in table.columns):
-        raise BadInput(f"{table}: strategy merge needs a PRIMARY KEY in the mapping.")
+        raise BadInput(f'{table}: write = "merge" needs a PRIMARY KEY in the mapping.')
 
 
 def type_sql(column: Column) -> sql.SQL:

@@ -9,9 +9,10 @@ from psycopg import errors as pg_errors
 from psycopg import sql
 
 from dataflow.errors import Conflict
+from dataflow.pipelines.postgres import ddl
 from dataflow.pipelines.postgres.checking import count_bad_rows
 from dataflow.pipelines.postgres.connecting import Session, transaction
-from dataflow.pipelines.postgres.failures import InvalidRows, TargetLocked, TargetUnreachable
+from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked, TargetUnreachable
 from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
 from dataflow.pipelines.postgres.publishing import Load, publish_rows
 from dataflow.pipelines.postgres.rejects import replace_rejects
@@ -51,14 +52,22 @@ class PostgresTarget:
         self.options = options
         # Merged rows belong to the table, whichever dataid brought them.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
-        self.staging = Staging(options.staging_schema, table, destination)
+        self.staging = Staging(table, destination)
         self._ledger = Ledger(table, destination, whole=self.partition is None)
 
-    def begin(self) -> None:
-        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table."""
+    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
+        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
+
+        What one of these earlier runs published from the same inputs before it died is given out under this
+        run's id, all in one transaction; one that is still publishing is waited for.
+        """
         with self._transaction() as session:
-            self._ledger.raise_fence(session)
-            self.staging.create(session, self.table)
+            entry = self._ledger.raise_fence(session)
+            if entry.run_id not in earlier or entry.inputs != self.destination.inputs:
+                self.staging.create(session, self.table)
+                return None
+            self._ledger.write(session, entry.rows or 0)
+            return Published(entry.rows or 0)
 
     def writer(self) -> CopyWriter:
         """What the tasks stage with."""
@@ -73,9 +82,9 @@ class PostgresTarget:
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
         """How many staged rows a check refuses; what a key of the table refuses anyway is left to it."""
-        if check.kind == "unique" and check.values in self._list_keys():
-            return 0, []
         with self._transaction() as session:
+            if check.kind == "unique" and ddl.has_key(session, self.table, self.partition, check.values):
+                return 0, []
             return count_bad_rows(session, check, self.staging, accepted)
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
@@ -95,8 +104,7 @@ class PostgresTarget:
             publish_rows(session, load, entry)
             replace_rejects(session, self.table, self.destination, rejects)
 
-        published = self._give_out(act, rows)
-        return Published(published.location, published.rows, sum(each.size for each in staged))
+        return Published(self._give_out(act, rows).rows, sum(each.size for each in staged))
 
     def publish_view(self, select: str) -> Published:
         """Makes or replaces the plain view of the table's name; several statements are refused."""
@@ -106,14 +114,6 @@ class PostgresTarget:
         )
         return self._give_out(lambda session, _: self._create_view(session, statement), rows=0)
 
-    def find_published(self, earlier: tuple[int, ...]) -> Published | None:
-        """What one of these runs published from the same inputs before it died; waits for one still at it."""
-        with self._transaction() as session:
-            entry = self._ledger.find(session)
-        if entry is None or entry.run_id not in earlier or entry.inputs != self.destination.inputs:
-            return None
-        return Published(self._location(entry.run_id), entry.rows or 0)
-
     def discard(self) -> None:
         """Drops this run's staging table and those of this work's earlier runs, which can publish no more.
 
@@ -121,20 +121,16 @@ class PostgresTarget:
         """
         with self._transaction() as session:
             entry = self._ledger.find(session)
-            fence = entry.fence if entry else self.destination.run_id
-            dead = self.staging.list_dead(session, fence)
+            dead = self.staging.list_dead(session, entry.fence) if entry else []
         for name in {*dead, self.staging.name}:
             self._drop(sql.Identifier(self.staging.schema, name))
-
-    def _list_keys(self) -> list[tuple[str, ...]]:
-        return [(column.name,) for column in self.table.columns if column.primary_key or column.unique]
 
     def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
         try:
             with self._transaction() as session:
                 entry = self._ledger.lock(session)
                 if entry.run_id == self.destination.run_id:
-                    return Published(self._location(entry.run_id), entry.rows or 0)
+                    return Published(entry.rows or 0)
                 act(session, entry)
                 self._ledger.write(session, rows)
         except InvalidRows as error:
@@ -143,28 +139,31 @@ class PostgresTarget:
             raise TargetLocked(f"{self.table} was not published: {self._holders()} {error}") from error
         except TargetUnreachable:
             # The answer to the commit may be all that was lost.
-            if (published := self.find_published((self.destination.run_id,))) is None:
+            with self._transaction() as session:
+                found = self._ledger.find(session)
+            if found is None or found.run_id != self.destination.run_id:
                 raise
-            return published
+            return Published(found.rows or 0)
         self._drop(self.staging.identifier)
-        return Published(self._location(self.destination.run_id), rows)
+        return Published(rows)
 
     def _create_view(self, session: Session, statement: sql.Composed) -> None:
         try:
             # Asked for binary answers, the driver uses the protocol that takes one statement only.
             session.execute(statement, binary=True)
         except (pg_errors.InvalidTableDefinition, pg_errors.WrongObjectType) as error:
+            kind = "table" if isinstance(error, pg_errors.WrongObjectType) else "view"
             raise Conflict(
-                f"View {self.table} cannot be replaced: {error.diag.message_primary}. "
-                f"Drop it, then run the same command again: drop view {self.table}"
+                f"View {self.table} cannot be made: {error.diag.message_primary}. Drop what is there, then "
+                f"run the same command again: drop {kind} {self.table.identifier.as_string(session)}"
             ) from error
 
     def _drop(self, table: sql.Identifier) -> None:
         try:
             with transaction(self.connection, SECONDS_FOR_DROP) as session:
                 session.execute(sql.SQL("drop table if exists {}").format(table))
-        except TargetLocked:
-            pass  # a straggler holds it; its work's next run drops it
+        except TargetError:
+            pass  # a straggler holds it, or the server is away; its work's next run drops it
 
     def _holders(self) -> str:
         names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
@@ -180,9 +179,6 @@ class PostgresTarget:
             for pid, user, application, state, mode, seconds in rows
         ]
         return f"it is held by {', '.join(shown)}." if shown else "whoever held it has let go since."
-
-    def _location(self, run_id: int | None) -> str:
-        return f"postgresql://{self.connection.name}/{self.table}?run={run_id}"
 
     def _transaction(self) -> AbstractContextManager[Session]:
         return transaction(self.connection, self.options.lock_seconds)

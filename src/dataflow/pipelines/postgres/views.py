@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import IsolationLevel, sql
 
-from dataflow.errors import BadInput, Conflict
+from dataflow.errors import BadInput, InputMoved
 from dataflow.pipelines.postgres.connecting import Session, connect, transaction
 from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.failures import translate
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ATTEMPT_NAME = "select"
 NEWEST = sql.SQL("""
-    select run_id from {} where table_name = %s and run_id is not null order by sort_key desc limit 1
+    select run_id from {} where table_name = %s and run_id > 0 order by sort_key desc limit 1
 """)
 
 
@@ -39,7 +39,7 @@ def list_columns(connection: Connection, schema: str, select: str) -> tuple[Colu
 
 
 def stage_select(target: PostgresTarget, select: str, reads: dict[str, str], wanted: Wanted) -> list[Report]:
-    """Stages the rows of a SELECT over tables as the pinned runs published them; Conflict if they moved.
+    """Stages the rows of a SELECT over tables as the pinned runs published them; InputMoved if not.
 
     `reads` names for each table the location the store gave, in which the run stands.
     """
@@ -96,8 +96,10 @@ def _check_pinned(session: Session, schema: str, table: str, location: str) -> N
         raise BadInput(f"{table} was published at {location}, which is not in this database.")
     found = session.execute(NEWEST.format(sql.Identifier(schema, LEDGER)), (table,)).fetchone()
     if found is None or found[0] != int(pinned[1]):
-        raise Conflict(
-            f"Table {schema}.{table} was published anew while this run began. Run the same command again."
+        holds = f"what run {found[0]} published" if found else "nothing that a run published"
+        raise InputMoved(
+            f"Table {schema}.{table} holds {holds}, not what run {pinned[1]} did, which this run has pinned. "
+            f"The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
         )
 
 

@@ -1,0 +1,61 @@
+"""`dataflow pipeline takeover`: tables that another status store wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dataflow.cli.main import main
+from tests.pipelines.postgres.orders import load, make_rows, make_target, query
+
+PIPELINES = """
+class OrdersDatasetPipeline:
+    table_name = "orders"
+    source_url = "http://localhost/orders"
+    target_db = "warehouse"
+    field_mapping = [("id", "id", "integer PRIMARY KEY")]
+
+class LakeDatasetPipeline:
+    table_name = "others"
+    source_url = "http://localhost/orders"
+    field_mapping = [("id", "id", "integer PRIMARY KEY")]
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATAFLOW_CONN_WAREHOUSE", postgres_url)
+    (tmp_path / "dataflow.toml").touch()
+    (tmp_path / "pipelines").mkdir()
+    (tmp_path / "pipelines" / "orders.py").write_text(PIPELINES)
+    assert main(["db", "upgrade"]) == 0
+    return postgres_url
+
+
+def test_a_pipelines_tables_become_this_stores_and_others_do_not(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for dataid in ("d1", "d2"):
+        load(make_target(url, 7, dataid, mode="partition", store_id="old"), make_rows(1))
+    query(url, "insert into dataflow_ledger select 'x', dataid, 'x', store_id, '', 1 from dataflow_ledger")
+    command = ["pipeline", "takeover", "OrdersDatasetPipeline"]
+    assert main([*command, "--yes"]) == 0
+    assert "orders: 2 dataids of another store are this one's now" in capsys.readouterr().err
+    found = query(url, "select dataset, store_id = 'old', run_id from dataflow_ledger order by 1, dataid")
+    assert found == [("orders", False, 0), ("orders", False, 0), ("x", True, None), ("x", True, None)]
+    assert main(command) == 0
+    assert "nothing in warehouse is another store's" in capsys.readouterr().err
+
+
+def test_a_database_that_no_run_has_written_to_has_nothing_to_take_over(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", "takeover", "OrdersDatasetPipeline"]) == 0
+    assert "nothing in warehouse is another store's" in capsys.readouterr().err
+
+
+def test_in_the_lake_there_is_nothing_to_take_over(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "takeover", "LakeDatasetPipeline"]) == 65
+    assert "each store has its own files" in capsys.readouterr().err
