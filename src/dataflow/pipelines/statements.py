@@ -17,7 +17,7 @@ from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Vie
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
 from dataflow.pipelines.intervals import Span, interval_of
-from dataflow.pipelines.lake.manifest import Frame, read_frame
+from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.records import Destination
 from dataflow.pipelines.registering import dataset_of, location_of
 from dataflow.pipelines.shape.fields import Field
@@ -42,12 +42,12 @@ class ViewSteps:
 
     select: str
     translated: Translated
-    frames: dict[str, Frame]
+    frames: dict[str, Frame | Whole]
 
 
 def view_steps(definition: ViewDefinition, span: Span, inputs: Inputs, catalog: Catalog) -> ViewSteps:
     """The view's SELECT in its own dialect and as Spark SQL; BadInput when what it reads is not known."""
-    frames = {item.dataset: read_frame(item.location) for item in inputs if item.location}
+    frames = {item.dataset: _open(item) for item in inputs if item.location}
     schema = {
         name: dict(frames[name].columns) if name in frames else _declared_columns(name, catalog)
         for name in definition.reads
@@ -55,6 +55,12 @@ def view_steps(definition: ViewDefinition, span: Span, inputs: Inputs, catalog: 
     select = view_select(definition, span, catalog.constants)
     translated = translate(select, definition.dialect, schema, f"{definition.place}: {definition.job}")
     return ViewSteps(select, translated, frames)
+
+
+def _open(item: PlannedInput) -> Frame | Whole:
+    if item.all_locations:
+        return put_together(map(read_frame, reversed(item.all_locations)))
+    return read_frame(item.location)
 
 
 def is_native(definition: ViewDefinition, catalog: Catalog, facilities: Facilities) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
-from dataflow.actions.locations import MANIFEST
+from dataflow.actions.locations import MANIFEST, absolute_place
 from dataflow.errors import BadInput
 from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.judgement import Judgement
-from dataflow.pipelines.lake.manifest import Frame, read_frame
+from dataflow.pipelines.lake.locating import is_read_whole
+from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.sql_types import parse_sql_type
@@ -25,7 +26,9 @@ from dataflow.pipelines.targets import destination_of, view_target
 from dataflow.pipelines.view_sql import view_select
 
 if TYPE_CHECKING:
+    from dataflow.actions.prepare import InputChunk
     from dataflow.client import ClaimedRun
+    from dataflow.model.records import PlanInput
     from dataflow.pipelines.definitions import ViewDefinition
     from dataflow.pipelines.facilities import Facilities
     from dataflow.pipelines.records import Published, Target
@@ -41,6 +44,7 @@ class ViewRun:
         self._facilities = facilities
         self._span = interval_of(definition.timing, claimed.dataid)
         self._tag = f"run-{claimed.run_id}"
+        self._all_places: dict[str, list[str]] = {}  # of datasets read whole, oldest first
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
@@ -48,7 +52,11 @@ class ViewRun:
         select = view_select(definition, self._span, self._facilities.constants)
         self._facilities.log(self._claimed.run, select)
         connection = self._facilities.settings.get_connection(definition.target)
-        places = self._list_places()
+        inputs = self._list_inputs()
+        places = {name: item.location for name, item in inputs.items()}
+        for name, item in inputs.items():
+            if is_read_whole(item.source):
+                self._pin_all(name, item.source)
         if all(place.startswith(f"postgresql://{connection.name}/") for place in places.values()):
             published = self._compute_there(connection, select, places)
         elif not definition.materialized:
@@ -57,7 +65,7 @@ class ViewRun:
                 f"they are at {', '.join(places.values())}."
             )
         else:
-            published = self._compute_on_spark(select, places)
+            published = self._compute_on_spark(select, inputs)
         self._claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
@@ -67,11 +75,10 @@ class ViewRun:
     def clean_up(self) -> None:
         """Nothing is left beside what is published."""
 
-    def _list_places(self) -> dict[str, str]:
-        """Where each dataset is, at the version this run has pinned."""
-        inputs = self._claimed.prepared.inputs
-        places = {item.source.dataset.name: item.location for item in inputs}
-        return {name: places[name] for name in self._definition.reads}
+    def _list_inputs(self) -> dict[str, InputChunk]:
+        """What it reads of each dataset, at the version this run has pinned."""
+        inputs = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
+        return {name: inputs[name] for name in self._definition.reads}
 
     def _compute_there(self, connection: Connection, select: str, places: dict[str, str]) -> Published:
         from dataflow.pipelines.postgres.making import make_native_view  # only databases need its driver
@@ -88,9 +95,9 @@ class ViewRun:
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
 
-    def _compute_on_spark(self, select: str, places: dict[str, str]) -> Published:
+    def _compute_on_spark(self, select: str, inputs: dict[str, InputChunk]) -> Published:
         definition = self._definition
-        frames = {name: self._open(name, place) for name, place in places.items()}
+        frames = {name: self._open(name, item) for name, item in inputs.items()}
         schema = {name: dict(frame.columns) for name, frame in frames.items()}
         translated = translate(select, definition.dialect, schema, f"{definition.place}: {definition.job}")
         session = self._facilities.session()
@@ -118,13 +125,27 @@ class ViewRun:
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         return published
 
-    def _open(self, name: str, place: str) -> Frame:
-        if place.endswith(MANIFEST):
-            return read_frame(place)
+    def _open(self, name: str, item: InputChunk) -> Frame | Whole:
+        if item.location.endswith(MANIFEST):
+            if name in self._all_places:
+                return put_together(map(read_frame, reversed(self._all_places[name])))
+            return read_frame(item.location)
         raise BadInput(
-            f"{self._definition.job} reads {name}, at {place}, and writes to {self._definition.target}. "
-            "A view of database tables goes to the same database: leave target_db out."
+            f"{self._definition.job} reads {name}, at {item.location}, and writes to "
+            f"{self._definition.target}. A view of database tables goes to the same database: "
+            "leave target_db out."
         )
+
+    def _pin_all(self, name: str, source: PlanInput) -> None:
+        """Pins all chunks that are ready now, as the claim has pinned the newest.
+
+        None is purged meanwhile, and one that is published anew makes the result stale.
+        """
+        prepared = self._claimed.prepared
+        pins = self._facilities.store.pin_ready(prepared.plan, prepared.run, source)
+        versions = " ".join(f"{pin.dataid}@{pin.version}" for pin in pins)
+        self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {versions}")
+        self._all_places[name] = [absolute_place(pin.location, prepared.project_dir) for pin in pins]
 
 
 def _fields(columns: tuple[tuple[str, str], ...]) -> tuple[Field, ...]:

@@ -10,11 +10,12 @@ from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:
-    from dataflow.model.records import Dataset
+    from dataflow.model.records import Dataset, PlanInput
     from dataflow.store.store import Store
 
 
@@ -47,6 +48,11 @@ class Located:
 def is_in_lake(dataset: Dataset) -> bool:
     """True for a dataset whose versions are given out by manifests."""
     return dataset.location.endswith(f"/{MANIFEST}")
+
+
+def is_read_whole(source: PlanInput) -> bool:
+    """True for an input of which a view reads all ready chunks, as they make the dataset together."""
+    return source.mapping == LATEST and source.dataset.mode == "partition"
 
 
 def locate(store: Store, name: str, project_dir: str) -> Located:

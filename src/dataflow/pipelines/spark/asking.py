@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.model.record import record
 from dataflow.pipelines.lake.locating import LakeChunk, is_in_lake, locate
-from dataflow.pipelines.lake.manifest import Frame
-from dataflow.pipelines.spark.frames import open_frame, quoted
+from dataflow.pipelines.lake.manifest import Frame, put_together
+from dataflow.pipelines.spark.frames import open_frame, open_whole, quoted
 from dataflow.pipelines.spark.session import new_session
 from dataflow.pipelines.sql.translation import translate
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from dataflow.store.store import Store
-
-DATAID = "dataid"
-"""The column that says which chunk a row is from."""
 
 
 @record
@@ -56,37 +53,13 @@ def ask(session: SparkSession, question: Question, most: int) -> Answer:
     """The first so many rows of the answer, in a session of their own."""
     child = new_session(session)
     for name, chunks in question.chunks.items():
-        rows = _open(child, chunks, name in question.partitioned)
+        frames = [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
+        if name in question.partitioned or not frames:
+            rows = open_whole(child, put_together(frames))
+        else:
+            rows = open_frame(child, frames[0])
         rows.createOrReplaceTempView(quoted(name))
     table = child.sql(question.sql).limit(most + 1).toArrow()
     columns = [column.to_pylist() for column in table.slice(0, most).columns]
     rows_shown = list(zip(*columns, strict=True)) if columns else []
     return Answer(tuple(table.column_names), rows_shown, table.num_rows <= most)
-
-
-def _open(session: SparkSession, chunks: tuple[LakeChunk, ...], is_partitioned: bool) -> DataFrame:
-    """All chunks as one table; a column that only newer ones have is NULL in the others."""
-    by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for chunk in reversed(chunks):  # the newest first: its columns come first
-        by_columns.setdefault(chunk.manifest.columns, []).extend(chunk.files)
-    if not by_columns:
-        return session.createDataFrame([], f"{DATAID} string")
-    whole: DataFrame | None = None
-    for columns, files in by_columns.items():
-        part = open_frame(session, Frame(tuple(files), columns))
-        if is_partitioned and DATAID not in [name.lower() for name, _ in columns]:
-            part = _with_dataid(part, bool(files))
-        whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
-    assert whole is not None
-    return whole
-
-
-def _with_dataid(rows: DataFrame, has_files: bool) -> DataFrame:
-    """The chunk of each row, from the folder its file is in."""
-    from pyspark.sql import functions as F
-
-    if not has_files:
-        return rows.withColumn(DATAID, F.lit("").cast("string"))
-    folder = F.regexp_extract(F.col("_metadata.file_path"), "/dataid=([^/]*)/[^/]*/[^/]*$", 1)
-    # Twice: Spark gives the path as a URL, and the folder's name is percent-encoded itself.
-    return rows.withColumn(DATAID, F.url_decode(F.url_decode(folder)))
