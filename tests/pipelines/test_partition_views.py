@@ -72,6 +72,16 @@ def test_a_view_is_stale_when_any_chunk_that_it_read_is_published_anew(orders: W
     assert (7, "2026-08-17", "2026-08-17") in read(orders)
 
 
+def test_a_view_that_shrinks_is_not_published_where_that_is_checked(orders: Workshop) -> None:
+    text = PIPELINES.replace("where_clause", "checks = [at_least(0.9)]\n        where_clause")
+    orders.write("orders.py", "    from dataflow.pipelines.shape.checks import at_least\n" + text)
+    assert orders.run(VIEW).done == 1, orders.said
+    write(orders, "2026-08-17", [])
+    orders.resubmit(DATASET, "2026-08-17")
+    orders.run(DATASET, "2026-08-17")
+    assert "2 rows, the last version has 3" in str(orders.run(VIEW).error)
+
+
 def test_a_column_that_only_newer_chunks_have_is_null_in_the_others(orders: Workshop) -> None:
     newer = PIPELINES.replace('("day", "day", "date")]', '("day", "day", "date"), ("note", "note", "text")]')
     newer = newer.replace('("dataid", "chunk")', '("dataid", "chunk"), ("coalesce(note, \'none\')", "note")')

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import dataflow
 from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.pipelines.lake.manifest import read_frame
-from dataflow.pipelines.shape.checks import minimum_rows, sql
+from dataflow.pipelines.shape.checks import at_least, minimum_rows, sql
 from dataflow.pipelines.spark.places import open_place
 from tests.project import Project
 
@@ -133,6 +133,13 @@ def test_an_output_that_is_wrong_or_missing_or_unknown_fails_the_script(
     with pytest.raises(UnknownName, match='Did you mean "orders"'), run_of(told, tmp_path, spark) as run:
         run.read("ordres")
     assert not (tmp_path / "7" / "_manifest.json").exists()
+
+
+def test_a_check_against_the_version_before_is_refused_in_a_script(
+    told: dict[str, Any], tmp_path: Path, spark: SparkSession
+) -> None:
+    with pytest.raises(BadInput, match="copies: at_least compares"), run_of(told, tmp_path, spark) as run:
+        run.write("copies", run.read("orders"), checks=[at_least(0.9)])
 
 
 def test_an_input_of_another_format_is_left_to_the_script(

@@ -144,6 +144,10 @@ def define_view(found: Found, datasets: Mapping[str, DatasetDefinition]) -> View
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
         raise get.wrong("query", "is a whole SELECT, so fields, join_clause and where_clause must go")
+    if get.checks() and not get("materialized"):
+        raise get.wrong(
+            "checks", "are of rows, and materialized = False keeps none. Leave one of the two out"
+        )
     return ViewDefinition(
         job=found.name,
         dataset=get.name("view_name"),

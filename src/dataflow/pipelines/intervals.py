@@ -41,6 +41,15 @@ def interval_of(timing: Timing, dataid: str) -> Span:
     return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
 
 
+def find_start_before(timing: Timing, span: Span) -> datetime | None:
+    """When the interval before one begins; None where a schedule has no other."""
+    if timing.schedule == ONCE:
+        return None
+    tz = clock.zone(timing.timezone)
+    begins_at, _ = next(interval_starts(timing.schedule, tz, span.start.timestamp() - 1))
+    return datetime.fromtimestamp(begins_at, tz)
+
+
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
     """The interval of a dataid that no schedule has made; None for a grain that is not of time."""
     tz = clock.zone(timezone)

@@ -22,7 +22,7 @@ from dataflow.pipelines.sources import Files, Http, Table
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.session import explained, new_session
 from dataflow.pipelines.statements import first_position, is_native, view_steps
-from dataflow.pipelines.view_sql import view_select
+from dataflow.pipelines.view_sql import native_select
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Catalog
@@ -88,7 +88,7 @@ def preview_view(
     span = interval_of(definition.timing, outlook.dataid)
     read = ", ".join(f"{item.dataset} {item.version}" for item in outlook.inputs)
     if is_native(definition, catalog, facilities):
-        select = view_select(definition, span, catalog.constants)
+        select = native_select(definition, span, catalog.constants)
         columns, found = _ask_there(definition, select, facilities, most)
         return Preview(outlook.dataid, read, columns, tuple(found))
     steps = view_steps(definition, span, outlook.inputs, catalog)

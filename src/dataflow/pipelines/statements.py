@@ -17,14 +17,14 @@ from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Vie
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
 from dataflow.pipelines.intervals import Span, interval_of
+from dataflow.pipelines.judgement import fields_of
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.records import Destination
 from dataflow.pipelines.registering import dataset_of, location_of
 from dataflow.pipelines.shape.fields import Field
-from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.sources import Files, Http
 from dataflow.pipelines.sql.translation import Translated, translate
-from dataflow.pipelines.view_sql import view_select
+from dataflow.pipelines.view_sql import native_select, view_select
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Catalog, Definition
@@ -86,7 +86,7 @@ def describe_interval(
         return found if place.is_lake else found | {"ddl": _table_ddl(definition, fields, dataid, facilities)}
     found["reads"] = reads
     if is_native(definition, catalog, facilities):
-        select = view_select(definition, span, catalog.constants)
+        select = native_select(definition, span, catalog.constants)
         ddl = _native_ddl(definition, select, dataid, inputs, facilities)
         return found | {"runs_on": definition.target, "select": select, "ddl": ddl}
     steps = view_steps(definition, span, inputs, catalog)
@@ -95,11 +95,6 @@ def describe_interval(
     found["spark_sql"] = steps.translated.sql
     fields = fields_of(columns) if columns else None
     return found if place.is_lake else found | {"ddl": _table_ddl(definition, fields, dataid, facilities)}
-
-
-def fields_of(columns: tuple[tuple[str, str], ...]) -> tuple[Field, ...]:
-    """Columns of a result as the fields a target takes."""
-    return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
 
 
 def first_position(source: Http) -> str | int:

@@ -12,18 +12,16 @@ from dataflow.actions.locations import MANIFEST, absolute_place
 from dataflow.errors import BadInput
 from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.intervals import interval_of
-from dataflow.pipelines.judgement import Judgement
+from dataflow.pipelines.judgement import Judgement, checked_fields, fields_of
 from dataflow.pipelines.lake.locating import is_read_whole
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.leases import refuse_lost
-from dataflow.pipelines.shape.fields import Field
-from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.stage import StageFrame
-from dataflow.pipelines.targets import destination_of, view_target
-from dataflow.pipelines.view_sql import view_select
+from dataflow.pipelines.targets import destination_of, find_last_rows, view_target
+from dataflow.pipelines.view_sql import native_select, view_select
 
 if TYPE_CHECKING:
     from dataflow.actions.prepare import InputChunk
@@ -49,8 +47,6 @@ class ViewRun:
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
         definition = self._definition
-        select = view_select(definition, self._span, self._facilities.constants)
-        self._facilities.log(self._claimed.run, select)
         connection = self._facilities.settings.get_connection(definition.target)
         inputs = self._list_inputs()
         places = {name: item.location for name, item in inputs.items()}
@@ -58,6 +54,7 @@ class ViewRun:
             if is_read_whole(item.source):
                 self._pin_all(name, item.source)
         if all(place.startswith(f"postgresql://{connection.name}/") for place in places.values()):
+            select = self._log(native_select(definition, self._span, self._facilities.constants))
             published = self._compute_there(connection, select, places)
         elif not definition.materialized:
             raise BadInput(
@@ -65,8 +62,10 @@ class ViewRun:
                 f"they are at {', '.join(places.values())}."
             )
         else:
+            select = self._log(view_select(definition, self._span, self._facilities.constants))
             published = self._compute_on_spark(select, inputs)
-        self._claimed.record_rows(definition.dataset, published.rows)
+        if definition.materialized:  # a plain view has as many rows as whoever reads it finds
+            self._claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
         """Ends the run's Spark jobs."""
@@ -74,6 +73,10 @@ class ViewRun:
 
     def clean_up(self) -> None:
         """Nothing is left beside what is published."""
+
+    def _log(self, select: str) -> str:
+        self._facilities.log(self._claimed.run, select)
+        return select
 
     def _list_inputs(self) -> dict[str, InputChunk]:
         """What it reads of each dataset, at the version this run has pinned."""
@@ -89,7 +92,7 @@ class ViewRun:
         target.begin()
         if not self._definition.materialized:
             return target.publish_view(select)
-        judgement = Judgement(self._definition.checks, _fields(target.list_columns()))
+        judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
         with discarding(target):
             judgement.add(stage_select(target, select, places, judgement.wanted))
             failpoints.reach("after_stage")
@@ -103,7 +106,7 @@ class ViewRun:
         session = self._facilities.session()
         rows = run_sql(session, translated, frames)
         columns = translated.columns or column_types(rows)
-        fields = _fields(columns)
+        fields = fields_of(columns)
         judgement = Judgement(definition.checks, fields)
         target = view_target(definition, fields, self._claimed, self._facilities)
         target.begin()
@@ -116,7 +119,8 @@ class ViewRun:
             return self._publish(judgement, target)
 
     def _publish(self, judgement: Judgement, target: Target) -> Published:
-        judgement.decide_checks(target, None, self._span.end)
+        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)
+        judgement.decide_checks(target, last_rows, self._span.end)
         refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged())
         failpoints.reach("after_publish")
@@ -146,7 +150,3 @@ class ViewRun:
         versions = " ".join(f"{pin.dataid}@{pin.version}" for pin in pins)
         self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {versions}")
         self._all_places[name] = [absolute_place(pin.location, prepared.project_dir) for pin in pins]
-
-
-def _fields(columns: tuple[tuple[str, str], ...]) -> tuple[Field, ...]:
-    return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)

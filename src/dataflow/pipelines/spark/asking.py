@@ -59,6 +59,7 @@ def ask(session: SparkSession, question: Question, most: int) -> Answer:
         else:
             rows = open_frame(child, frames[0])
         rows.createOrReplaceTempView(quoted(name))
+    child.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
     table = child.sql(question.sql).limit(most + 1).toArrow()
     columns = [column.to_pylist() for column in table.slice(0, most).columns]
     rows_shown = list(zip(*columns, strict=True)) if columns else []

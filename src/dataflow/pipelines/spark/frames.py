@@ -64,6 +64,7 @@ def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, 
         rows.createOrReplaceTempView(quoted(name))
     for function in translated.functions:
         session.udf.register(function.name, function.call, function.returns)
+    session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
     return session.sql(translated.sql)
 
 

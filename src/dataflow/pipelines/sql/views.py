@@ -11,8 +11,9 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.sql.macros import Interval
-from dataflow.pipelines.sql.parsing import DIALECTS, read_statement
+from dataflow.pipelines.sql.parsing import DIALECTS, list_tables, read_statement
 from dataflow.pipelines.sql.templates import Template, render
+from dataflow.pipelines.sql.work import fold
 
 MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, which could make two of them one
 
@@ -56,6 +57,7 @@ def build_select(view: View, interval: Interval, constants: Mapping[str, object]
         _check_names(view, statement)
     else:
         statement = _assemble(view, clauses)
+    _refuse_others(view, statement)
     return statement.sql(dialect=DIALECTS[view.dialect], comments=False)
 
 
@@ -73,6 +75,20 @@ def _assemble(view: View, clauses: Mapping[str, str]) -> exp.Select:
         statement.set("where", found.args["where"])
         statement.set("order", found.args.get("order"))
     return statement
+
+
+def _refuse_others(view: View, statement: exp.Expr) -> None:
+    """BadInput for a table that is none of its datasets: it would be read unpinned, and never waited for."""
+    for table in list_tables(statement):
+        name = ".".join(fold(part) for part in table.parts)
+        if isinstance(table.this, exp.Func) or name in view.datasets:
+            continue
+        if view.dialect == "spark" and name.lower() in [dataset.lower() for dataset in view.datasets]:
+            continue
+        raise BadInput(
+            f"{view.pipeline}: there is no dataset {quoted(name)} among those it reads: "
+            f"{', '.join(view.datasets)}. Name its pipeline in dataset_pipeline too."
+        )
 
 
 def _quoted(view: View) -> str:
