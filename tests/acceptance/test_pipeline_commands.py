@@ -124,6 +124,26 @@ def test_an_option_that_a_pipeline_does_not_take_is_refused_by_name(
     assert not (example.path / ".dataflow").exists()
 
 
+def test_a_pipeline_runs_where_the_connection_of_another_is_missing(example: Project) -> None:
+    other = """
+class OtherDatasetPipeline:
+    table_name = "other"
+    target_db = "elsewhere"
+    source_url = "https://api.example"
+    field_mapping = [("id", "bigint")]
+"""
+    (example.path / "pipelines" / "other.py").write_text(other)
+    done = example.run("dataflow", "run", VIEW, "--waiting-exit-code", "75", check=False)
+    assert done.returncode == 75
+    assert "waits for orders to cover 2024-01" in done.stderr
+    assert "other pipelines are not registered: pipelines/other.py:2: OtherDatasetPipeline: There is no" in (
+        done.stderr
+    )
+    refused = example.run("dataflow", "run", "OtherDatasetPipeline", check=False)
+    assert refused.returncode == 78
+    assert "pipelines/other.py:2: OtherDatasetPipeline: There is no connection" in refused.stderr
+
+
 def test_a_pipeline_that_waits_ends_with_the_exit_code_asked_for_and_says_nothing(example: Project) -> None:
     done = example.run("dataflow", "run", VIEW, "--quiet", "--waiting-exit-code", "75", check=False)
     assert done.returncode == 75

@@ -8,7 +8,7 @@ import sys
 
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
 from dataflow.config.project import get_working_dir
-from dataflow.errors import ConfigError, UsageError
+from dataflow.errors import BadInput, ConfigError, Conflict, UnknownName, UsageError
 from dataflow.model.record import record
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
     from dataflow.pipelines.catalog import Catalog, Definition
+    from dataflow.pipelines.settings import PipelineSettings
 
 LOST = 125
 TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code")
@@ -131,12 +132,11 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
     from dataflow.pipelines.facilities import Facilities
-    from dataflow.pipelines.registering import register_pipelines
     from dataflow.pipelines.settings import PipelineSettings
     from dataflow.pipelines.worker import PipelineWorker
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
-    register_pipelines(context.store, catalog.definitions.values(), settings)
+    _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
     with Flow(context.config, context.store) as flow, PipelineProgress() as progress:
         facilities = Facilities(
@@ -152,6 +152,17 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
         if not outcome.done:
             return _nothing_done(context, flow, definition, options)
     return 0
+
+
+def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
+    """Registers all pipelines; where one of the others cannot be, only this one and those it reads from."""
+    from dataflow.pipelines.registering import register_pipelines
+
+    try:
+        register_pipelines(context.store, catalog.definitions.values(), settings)
+    except (BadInput, ConfigError, Conflict, UnknownName) as error:
+        register_pipelines(context.store, catalog.list_needed(definition), settings)
+        context.say(f"warning: the other pipelines are not registered: {error}")
 
 
 def _nothing_done(context: Context, flow: Any, definition: Definition, options: RunOptions) -> int:

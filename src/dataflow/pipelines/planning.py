@@ -15,8 +15,7 @@ from dataflow.actions.why import why
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
-from dataflow.pipelines.catalog import list_outputs
-from dataflow.pipelines.definitions import JobDefinition, ViewDefinition
+from dataflow.pipelines.catalog import list_reads
 from dataflow.pipelines.lake.locating import is_in_lake, is_read_whole
 from dataflow.pipelines.registering import call_for, register_pipelines
 
@@ -84,8 +83,8 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
     """What `dataflow run` would find now, for all intervals or, as `--dataid` calls for it, for one."""
 
     def look(rehearsed: Store) -> Outlook:
-        register_pipelines(rehearsed, _needed(definition, scene.catalog), scene.settings)
-        called = call_for(rehearsed, definition.job, dataid) if dataid is not None else None
+        register_pipelines(rehearsed, scene.catalog.list_needed(definition), scene.settings)
+        called = call_for(rehearsed, definition, dataid) if dataid is not None else None
         plan = get_plan(rehearsed, definition.job)
         while add_due_intervals(rehearsed, plan):
             pass
@@ -93,24 +92,6 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
 
     found: Outlook = store.rehearse(look)
     return found
-
-
-def _needed(definition: Definition, catalog: Catalog) -> list[Definition]:
-    """The pipeline and those it reads from; the others' connections need not be there to look at it."""
-    reads = list_reads(definition)
-    others = [
-        other
-        for other in catalog.definitions.values()
-        if other is not definition and set(reads) & set(list_outputs(other))
-    ]
-    return [*others, definition]
-
-
-def list_reads(definition: Definition) -> tuple[str, ...]:
-    """The datasets that a pipeline or a job reads, in order."""
-    if isinstance(definition, JobDefinition):
-        return tuple(dict.fromkeys(item.dataset for item in definition.inputs))
-    return definition.reads if isinstance(definition, ViewDefinition) else ()
 
 
 def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, called: str | None) -> Outlook:

@@ -88,7 +88,7 @@ def preview_view(
     span = interval_of(definition.timing, outlook.dataid)
     read = ", ".join(f"{item.dataset} {item.version}" for item in outlook.inputs)
     if is_native(definition, catalog, facilities):
-        select = native_select(definition, span, catalog.constants)
+        select = native_select(definition, span, catalog.constants, outlook.dataid)
         columns, found = _ask_there(definition, select, facilities, most)
         return Preview(outlook.dataid, read, columns, tuple(found))
     steps = view_steps(definition, span, outlook.inputs, catalog)

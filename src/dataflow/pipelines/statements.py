@@ -13,6 +13,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import names_of, record
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.catalog import list_outputs
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     Inputs = tuple[PlannedInput, ...]
 
 UNKNOWN_COLUMNS = "-- its columns are known once there is something to read"
+
+
+class UnknownColumns(BadInput):
+    """The columns of a dataset are not known before something of it is published."""
 
 
 @record
@@ -86,10 +91,14 @@ def describe_interval(
         return found if place.is_lake else found | {"ddl": _table_ddl(definition, fields, dataid, facilities)}
     found["reads"] = reads
     if is_native(definition, catalog, facilities):
-        select = native_select(definition, span, catalog.constants)
+        select = native_select(definition, span, catalog.constants, dataid)
         ddl = _native_ddl(definition, select, dataid, inputs, facilities)
         return found | {"runs_on": definition.target, "select": select, "ddl": ddl}
-    steps = view_steps(definition, span, inputs, catalog)
+    try:
+        steps = view_steps(definition, span, inputs, catalog)
+    except UnknownColumns as error:
+        select = view_select(definition, span, catalog.constants)
+        return found | {"runs_on": "spark", "note": str(error), "select": select}
     columns = steps.translated.columns
     found |= {"runs_on": "spark", "columns": dict(columns), "select": steps.select}
     found["spark_sql"] = steps.translated.sql
@@ -121,20 +130,20 @@ def _location(definition: DatasetDefinition | ViewDefinition, dataid: str, facil
     return text.replace("{dataset}", definition.dataset).replace("{encoded_dataid}", percent_encode(dataid))
 
 
-def _producer(dataset: str, catalog: Catalog) -> DatasetDefinition:
+def _producer(dataset: str, catalog: Catalog) -> Definition:
     for definition in catalog.definitions.values():
-        if isinstance(definition, DatasetDefinition) and definition.dataset == dataset:
+        if dataset in list_outputs(definition):
             return definition
-    raise BadInput(f"There is no dataset pipeline for {dataset}. See: dataflow pipeline list")
+    raise BadInput(f"There is no pipeline for {dataset}. See: dataflow pipeline list")
 
 
 def _declared_columns(dataset: str, catalog: Catalog) -> dict[str, str]:
     """The columns of a dataset that is not published yet, from its mapping."""
     definition = _producer(dataset, catalog)
-    if definition.has_others:
-        raise BadInput(
-            f"{dataset} takes all fields of its source (`...`), and none of its versions covers this "
-            f"interval, so its columns are not known. Run it first: dataflow run {definition.job}"
+    if not isinstance(definition, DatasetDefinition) or definition.has_others:
+        raise UnknownColumns(
+            f"Nothing of {dataset} that covers this interval is published, so its columns are not known. "
+            f"Run it first: dataflow run {definition.job}"
         )
     return {field.column: field.type.sql for field in definition.fields}
 

@@ -21,7 +21,7 @@ from dataflow.pipelines.spark.tasks import run_over
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.stage import StageFrame
 from dataflow.pipelines.targets import destination_of, find_last_rows, view_target
-from dataflow.pipelines.view_sql import native_select, view_select
+from dataflow.pipelines.view_sql import native_select, native_tables, view_select
 
 if TYPE_CHECKING:
     from dataflow.actions.prepare import InputChunk
@@ -54,7 +54,8 @@ class ViewRun:
             if is_read_whole(item.source):
                 self._pin_all(name, item.source)
         if all(place.startswith(f"postgresql://{connection.name}/") for place in places.values()):
-            select = self._log(native_select(definition, self._span, self._facilities.constants))
+            dataid, constants = self._claimed.dataid, self._facilities.constants
+            select = self._log(native_select(definition, self._span, constants, dataid))
             published = self._compute_there(connection, select, places)
         elif not definition.materialized:
             raise BadInput(
@@ -94,7 +95,9 @@ class ViewRun:
             return target.publish_view(select)
         judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
         with discarding(target):
-            judgement.add(stage_select(target, select, places, judgement.wanted))
+            tables = native_tables(self._definition, self._claimed.dataid)
+            reads = {tables[name]: place for name, place in places.items()}
+            judgement.add(stage_select(target, select, reads, judgement.wanted))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
 

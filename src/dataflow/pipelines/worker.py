@@ -68,7 +68,7 @@ class PipelineWorker:
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
         if dataid is not None:
-            dataid = call_for(self._facilities.store, self._definition.job, dataid)
+            dataid = call_for(self._facilities.store, self._definition, dataid)
         while self._run_one(dataid) and drain:
             pass
         return self.outcome

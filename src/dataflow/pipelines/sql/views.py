@@ -36,6 +36,7 @@ class View:
     query: str = ""
     dialect: str = "postgres"
     params: Any = ()
+    tables: Mapping[str, str] = {}  # what a dataset is called where it is read, if not by its name
 
 
 def build_select(view: View, interval: Interval, constants: Mapping[str, object] | None = None) -> str:
@@ -58,6 +59,7 @@ def build_select(view: View, interval: Interval, constants: Mapping[str, object]
     else:
         statement = _assemble(view, clauses)
     _refuse_others(view, statement)
+    _rename(view, statement)
     return statement.sql(dialect=DIALECTS[view.dialect], comments=False)
 
 
@@ -89,6 +91,15 @@ def _refuse_others(view: View, statement: exp.Expr) -> None:
             f"{view.pipeline}: there is no dataset {quoted(name)} among those it reads: "
             f"{', '.join(view.datasets)}. Name its pipeline in dataset_pipeline too."
         )
+
+
+def _rename(view: View, statement: exp.Expr) -> None:
+    """Reads each table under the name it has there; in the statement it keeps that of the dataset."""
+    for table in list_tables(statement):
+        if called := view.tables.get(fold(table.this)):
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+            table.set("this", exp.to_identifier(called, quoted=True))
 
 
 def _quoted(view: View) -> str:
