@@ -196,6 +196,8 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 
 def _row(definition: Definition) -> dict[str, object]:
+    from dataflow.pipelines.describing import kind_of
+
     timing = definition.timing
     note = (
         f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
@@ -204,7 +206,7 @@ def _row(definition: Definition) -> dict[str, object]:
     )
     return {
         "pipeline": definition.job,
-        "kind": type(definition).__name__.removesuffix("Definition").lower(),
+        "kind": kind_of(definition),
         "dataset": definition.dataset,
         "target": definition.target,
         "schedule": timing.schedule,

@@ -20,6 +20,7 @@ from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines import bases
 from dataflow.pipelines.attributes import Attributes
 from dataflow.pipelines.loader import Found
+from dataflow.pipelines.settings import LAKE
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
@@ -27,7 +28,6 @@ from dataflow.pipelines.sources import Files, Http, Table
 
 WRITES = ("replace", "swap", "append", "merge")
 MODES = ("snapshot", "partition")
-LAKE = "lake"
 
 
 @record

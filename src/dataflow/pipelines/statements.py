@@ -126,7 +126,13 @@ def describe_pages(source: Http) -> str:
 
 def _location(definition: DatasetDefinition | ViewDefinition, dataid: str, facilities: Facilities) -> str:
     """Where the result would be; only the run's number is not known."""
-    text = location_of(definition, facilities.settings.get_place(definition.target))
+    place = facilities.settings.get_place(definition.target)
+    if isinstance(definition, ViewDefinition) and not place.is_lake:
+        from dataflow.pipelines.postgres.making import interval_table  # only databases need its driver
+
+        table = interval_table(definition.dataset, dataid)
+        return f"postgresql://{place.name}/{definition.schema}.{table}?run={{run_id}}"
+    text = location_of(definition, place)
     return text.replace("{dataset}", definition.dataset).replace("{encoded_dataid}", percent_encode(dataid))
 
 
@@ -188,7 +194,7 @@ def _native_ddl(
 
     if not definition.materialized:
         name = making.interval_table(definition.dataset, dataid)
-        return [f"create or replace view {_quoted(definition.schema)}.{_quoted(name)} as {select}"]
+        return [f"create or replace view {quoted_name(definition.schema)}.{quoted_name(name)} as {select}"]
     if not all(item.location for item in inputs):
         return [UNKNOWN_COLUMNS]
     setting = facilities.settings.get_connection(definition.target)
@@ -225,5 +231,6 @@ class _Recorder:
         self.statements.append(statement.as_string(None))
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A name as PostgreSQL takes any of them."""
     return '"' + name.replace('"', '""') + '"'

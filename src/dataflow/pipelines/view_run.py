@@ -107,6 +107,7 @@ class ViewRun:
         schema = {name: dict(frame.columns) for name, frame in frames.items()}
         translated = translate(select, definition.dialect, schema, f"{definition.place}: {definition.job}")
         session = self._facilities.session()
+        session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
         rows = run_sql(session, translated, frames)
         columns = translated.columns or column_types(rows)
         fields = fields_of(columns)

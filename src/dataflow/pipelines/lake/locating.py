@@ -85,13 +85,13 @@ def _chunk(dataset: Dataset, row: tuple[int, str, int, str, bool], project_dir: 
 
 
 def _refuse_elsewhere(dataset: Dataset) -> None:
-    if is_in_lake(dataset):
-        return
-    if dataset.location.startswith("postgresql://"):
-        connection, _, table = dataset.location.removeprefix("postgresql://").partition("?")[0].partition("/")
-        where = f"is the table {table} in PostgreSQL (connection {connection})"
-    elif dataset.location:
-        where = f"is at {dataset.location}"
-    else:
-        where = "declares no location"
-    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {where}.")
+    if not is_in_lake(dataset):
+        raise BadInput(f"Dataset {dataset.name} is not in the lake: it {tell_place(dataset.location)}.")
+
+
+def tell_place(location: str) -> str:
+    """Where a dataset is, in words that go on after its name."""
+    if location.startswith("postgresql://"):
+        connection, _, table = location.removeprefix("postgresql://").partition("?")[0].partition("/")
+        return f"is the table {table} in PostgreSQL (connection {connection})"
+    return f"is at {location}" if location else "declares no location"

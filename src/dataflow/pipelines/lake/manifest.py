@@ -62,8 +62,8 @@ class Whole:
         return tuple(found.values())
 
 
-def write_manifest(path: str, manifest: Manifest) -> int:
-    """Writes the manifest, whole or not at all, durably, and gives its size."""
+def write_manifest(path: str, manifest: Manifest) -> None:
+    """Writes the manifest, whole or not at all, durably."""
     text = json.dumps(
         {
             "format": FORMAT,
@@ -86,7 +86,6 @@ def write_manifest(path: str, manifest: Manifest) -> int:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return len(text)
 
 
 def read_manifest(path: str) -> Manifest:

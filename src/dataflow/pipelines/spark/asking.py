@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dataflow.actions.dataset_rules import is_automatic
 from dataflow.model.record import record
-from dataflow.pipelines.lake.locating import LakeChunk, is_in_lake, locate
+from dataflow.pipelines.lake.locating import LakeChunk, locate
 from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.spark.frames import open_frame, open_whole, quoted
-from dataflow.pipelines.spark.session import new_session
+from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ class Answer:
 
 
 def read_question(store: Store, sql: str, project_dir: str) -> Question:
-    """Reads the statement and finds the files it is about; BadInput unless it is exactly one SELECT."""
-    known = {dataset.name: dataset for dataset in store.list_datasets() if is_in_lake(dataset)}
+    """Reads the statement and finds the files it is about; BadInput unless it is one SELECT over the lake."""
+    known = {dataset.name: dataset for dataset in store.list_datasets() if not is_automatic(dataset.name)}
     translated = translate(sql, "spark", {name: {} for name in known}, "query")
     chunks, stale = {}, []
     for name in translated.tables:
@@ -52,6 +53,13 @@ def read_question(store: Store, sql: str, project_dir: str) -> Question:
 def ask(session: SparkSession, question: Question, most: int) -> Answer:
     """The first so many rows of the answer, in a session of their own."""
     child = new_session(session)
+    try:
+        return _ask(child, question, most)
+    finally:
+        end_session(child)
+
+
+def _ask(child: SparkSession, question: Question, most: int) -> Answer:
     for name, chunks in question.chunks.items():
         frames = [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
         if name in question.partitioned or not frames:

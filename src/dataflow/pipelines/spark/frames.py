@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dataflow.errors import BadInput
 from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole
 from dataflow.pipelines.shape.sql_types import parse_sql_type
-from dataflow.pipelines.spark.session import new_session
 from dataflow.pipelines.sql.translation import Translated, translate
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.checks import Check
 
 SHOWN = 3
-ROWS = "staged_rows"
+ROWS = "dataflow_staged_rows"
 RESULT = "dataflow_result"
 
 
@@ -64,7 +63,6 @@ def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, 
         rows.createOrReplaceTempView(quoted(name))
     for function in translated.functions:
         session.udf.register(function.name, function.call, function.returns)
-    session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
     return session.sql(translated.sql)
 
 
@@ -130,13 +128,15 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
         found = groups.agg(F.sum("count")).collect()[0][0] or 0
         shown = groups.limit(SHOWN).collect() if found else []
         return int(found), [", ".join(str(value) for value in row[:-1]) for row in shown]
-    child = new_session(session)
     sql = f"select * from {ROWS} where not ({check.values[0]})"
-    refused = run_sql(
-        child, translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check)), {ROWS: frame}
-    )
-    shown = refused.limit(SHOWN).collect()
-    return (refused.count() if shown else 0), [str(row.asDict()) for row in shown]
+    translated = translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check))
+    try:
+        # In this very session: who cancels the run interrupts that one.
+        refused = run_sql(session, translated, {ROWS: frame})
+        shown = refused.limit(SHOWN).collect()
+        return (refused.count() if shown else 0), [str(row.asDict()) for row in shown]
+    finally:
+        session.catalog.dropTempView(ROWS)
 
 
 def quoted(name: str) -> str:
