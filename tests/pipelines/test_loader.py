@@ -160,6 +160,12 @@ def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_t
     assert "constants has no DATAHUB_BASE_URL" in catalog.problems[1]
 
 
+def test_a_name_that_is_no_text_is_told_and_takes_nobody_else_away(folder: Path) -> None:
+    catalog = load(folder, datasets=DATASET, views=VIEW.replace("'completed_omis_orders'", "[]"))
+    assert list(catalog.definitions) == ["OMISDatasetPipeline"]
+    assert "view_name must be a text" in catalog.problems[0]
+
+
 def test_two_pipelines_of_one_dataset_are_refused(folder: Path) -> None:
     catalog = load(folder, a=DATASET, b=DATASET.replace("OMISDataset", "OtherDataset"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]

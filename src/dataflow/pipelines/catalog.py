@@ -36,7 +36,7 @@ class Catalog:
             with self._noting():
                 self._add(define_dataset(found))
         by_class = {name: definition.dataset for name, definition in self.definitions.items()}
-        by_class |= {found.name: getattr(found.thing, "view_name", found.name) for found in of_kind["view"]}
+        by_class |= {found.name: _view_name(found) for found in of_kind["view"]}
         for found in of_kind["job"]:
             with self._noting():
                 self._add(define_job(found, by_class))
@@ -67,7 +67,7 @@ class Catalog:
     def _add_views(self, waiting: list[Found]) -> None:
         """Views after those that they read; those that wait for each other are told."""
         while waiting:
-            pending = {name for one in waiting for name in (one.name, getattr(one.thing, "view_name", ""))}
+            pending = {name for one in waiting for name in (one.name, _view_name(one))}
             ready = [one for one in waiting if not pending & set(map(str, list_named(one.thing)))]
             if not ready:
                 circle = ", ".join(f"{one.name} ({one.path}:{one.line})" for one in waiting)
@@ -111,6 +111,11 @@ def list_reads(definition: Definition) -> tuple[str, ...]:
     """The datasets that a pipeline or a job reads, in order."""
     inputs = () if isinstance(definition, DatasetDefinition) else definition.inputs
     return tuple(dict.fromkeys(item.dataset for item in inputs))
+
+
+def _view_name(found: Found) -> str:
+    """What a view's class says that it makes; whether that can be is looked at later."""
+    return str(getattr(found.thing, "view_name", ""))
 
 
 class _Noting:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from dataflow.pipelines.settings import Connection
 
 
+SHOWN_CHUNKS = 100
+"""So many chunks of a dataset that is read whole are named in the run's log; the store has them all."""
+
+
 class ViewRun:
     """A claimed run of a view pipeline."""
 
@@ -151,6 +155,8 @@ class ViewRun:
         """
         prepared = self._claimed.prepared
         pins = self._facilities.store.pin_ready(prepared.plan, prepared.run, source)
-        versions = " ".join(f"{pin.dataid}@{pin.version}" for pin in pins)
-        self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {versions}")
+        versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
+        if len(versions) > SHOWN_CHUNKS:
+            versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
+        self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {' '.join(versions)}")
         self._all_places[name] = [absolute_place(pin.location, prepared.project_dir) for pin in pins]
