@@ -1,4 +1,4 @@
-"""Passes over staged rows that checks need: in the run's own session, and nothing of them is left there."""
+"""Checks of staged rows: passes in the run's own session, of which nothing is left; what is told of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from dataflow.pipelines.judgement import Judgement, fields_of
 from dataflow.pipelines.lake.manifest import Frame
-from dataflow.pipelines.shape.checks import sql
+from dataflow.pipelines.lake.target import LakeTarget
+from dataflow.pipelines.records import Destination
+from dataflow.pipelines.shape.checks import fresh, minimum_rows, sql
 from dataflow.pipelines.spark.frames import ROWS, count_bad_rows
 
+NOWHERE = Destination("orders", "1", "1", 1, "partition")
 ENDLESS = f"(select count(*) from {ROWS} a, {ROWS} b, {ROWS} c where a.n + b.n + c.n < 0) = 0"
 
 
@@ -28,6 +32,14 @@ def test_a_check_by_sql_leaves_nothing_in_the_session(spark: SparkSession, frame
     session = spark.newSession()
     assert count_bad_rows(session, sql("n < 19990"), frame)[0] == 10
     assert [table.name for table in session.catalog.listTables()] == []
+
+
+def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> None:
+    columns = (("at", "date"),)
+    judgement = Judgement([fresh("at", "1 day"), minimum_rows(0)], fields_of(columns))
+    target = LakeTarget(str(tmp_path / "_manifest.json"), NOWHERE, columns, lambda check, frame: (0, []))
+    judgement.decide_checks(target, None, None)
+    assert judgement.evidence == "1 checks passed on 0 rows; 1 not checked: fresh(at, 86400.0)"
 
 
 @pytest.mark.timeout(60)
