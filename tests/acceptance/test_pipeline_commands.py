@@ -91,6 +91,65 @@ def test_what_cannot_be_looked_at_is_told(example: Project, words: str, code: in
     assert told in done.stderr
 
 
+@pytest.mark.parametrize("words", ["run --dry-run {}", "run {} --dry-run"])
+def test_a_dry_run_of_a_pipeline_shows_its_plan_and_runs_nothing(example: Project, words: str) -> None:
+    before = list_files(example.path)
+    shown = example.run("dataflow", *words.format(VIEW).split()).stdout
+    assert "2024-01  waiting  waits for orders to cover 2024-01" in shown
+    assert list_files(example.path) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("run -j 2 {}", "-j is for scripts"),
+        ("run {} --timeout 5m", "--timeout is for scripts"),
+        ("run --lease 5m {}", "--lease is for scripts"),
+        ("run {} --grace 5s", "--grace is for scripts"),
+        ("run {} --kill-command true", "--kill-command is for scripts"),
+        ("run --clean-env {}", "--clean-env is for scripts"),
+        ("run {} --job other", "--job is for scripts"),
+        ("run {} --waiting-exit-code 300", "0 to 255"),
+        ("run {} --drain --dataid 2024-01-01", "Give one of the two"),
+        ("run --drain {} --dry-run --dataid 2024-01-01", "Give one of the two"),
+        ("pipeline run {} --drain --dataid 2024-01-01", "Give one of the two"),
+    ],
+)
+def test_an_option_that_a_pipeline_does_not_take_is_refused_by_name(
+    example: Project, words: str, told: str
+) -> None:
+    done = example.run("dataflow", *words.format(DATASET).split(), check=False)
+    assert done.returncode == 64
+    assert told in done.stderr
+    assert not (example.path / ".dataflow").exists()
+
+
+def test_a_pipeline_runs_where_the_connection_of_another_is_missing(example: Project) -> None:
+    other = """
+class OtherDatasetPipeline:
+    table_name = "other"
+    target_db = "elsewhere"
+    source_url = "https://api.example"
+    field_mapping = [("id", "bigint")]
+"""
+    (example.path / "pipelines" / "other.py").write_text(other)
+    done = example.run("dataflow", "run", VIEW, "--waiting-exit-code", "75", check=False)
+    assert done.returncode == 75
+    assert "waits for orders to cover 2024-01" in done.stderr
+    assert "other pipelines are not registered: pipelines/other.py:2: OtherDatasetPipeline: There is no" in (
+        done.stderr
+    )
+    refused = example.run("dataflow", "run", "OtherDatasetPipeline", check=False)
+    assert refused.returncode == 78
+    assert "pipelines/other.py:2: OtherDatasetPipeline: There is no connection" in refused.stderr
+
+
+def test_a_pipeline_that_waits_ends_with_the_exit_code_asked_for_and_says_nothing(example: Project) -> None:
+    done = example.run("dataflow", "run", VIEW, "--quiet", "--waiting-exit-code", "75", check=False)
+    assert done.returncode == 75
+    assert [line for line in done.stderr.splitlines() if "new store" not in line] == []
+
+
 @pytest.fixture
 def commands(
     tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

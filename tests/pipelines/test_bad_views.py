@@ -62,6 +62,16 @@ def test_a_view_that_cannot_be_is_refused_with_its_attribute(
     assert orders.chunk("all_orders", "2026-09").version == 0
 
 
+def test_the_interval_before_is_the_schedules_own_however_long_it_was(orders: Workshop) -> None:
+    uneven = PIPELINES.replace('"@monthly"', '"0 0 * * 1,4"')
+    uneven = uneven.replace("{{ params.least }}", "0 and '{{ prev_ds }}' = '2026-09-03'")
+    orders.write("orders.py", uneven)
+    orders.run("OrdersDatasetPipeline", "2026-11-14")
+    monday = "2026-09-07T00:00+00:00"
+    assert orders.run("AllViewPipeline", monday).done == 1, orders.said
+    assert len(orders.rows("all_orders", monday)) == 3
+
+
 def test_an_alias_stays_a_name_whatever_is_in_it(orders: Workshop) -> None:
     orders.run("OrdersDatasetPipeline", "2026-11-14")
     evil = 'Na"me`; drop'

@@ -178,11 +178,14 @@ def test_an_empty_chunk_gives_no_rows(shop: LakeShop, spark: SparkSession) -> No
         ("select 1; select 2", "exactly one SELECT is wanted"),
         ("insert into orders select * from orders", "is not a SELECT"),
         ("select * from parquet.`/etc/passwd`", "there is no dataset"),
-        ("select * from raw", "there is no dataset 'raw'"),
+        ("select * from raw", "Dataset raw is not in the lake: it is at /raw/"),
+        ("select * from sold", r"is the table public.sold in PostgreSQL \(connection db\)"),
+        ("select * from solt", "there is no dataset 'solt'"),
         ("select '${env:HAWK_KEY}'", "is not allowed"),
     ],
 )
 def test_a_query_only_reads_datasets_of_the_lake(shop: LakeShop, sql: str, why: str) -> None:
+    add_dataset(shop.store, Dataset("sold", location="postgresql://db/public.sold?run={run_id}"))
     with pytest.raises(BadInput, match=why):
         read_question(shop.store, sql, str(shop.path))
 

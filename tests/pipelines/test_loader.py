@@ -126,6 +126,11 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         ("target_db = 'datasets_db'", "mode = 'snapshots'", "must be one of snapshot, partition"),
         ("character varying(100)", "karacter(100)", "field_mapping item 1"),
         ("end_date = datetime(2019, 12, 1)", "end_date = '2019-12-01'", "end_date must be a datetime"),
+        ("'omis_dataset'", "'omis dataset'", "cannot be the name of a dataset"),
+        ("target_db = 'datasets_db'", "checks = 5", "checks must be a list, such as [minimum_rows(10)]"),
+        ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
+        ("target_db = 'datasets_db'", "indexes = [5]", "indexes holds"),
+        ("target_db = 'datasets_db'", "timezone = 'Mars'", "timezone: "),
     ],
 )
 def test_an_attribute_that_cannot_be_is_told_with_its_place(
@@ -135,6 +140,30 @@ def test_an_attribute_that_cannot_be_is_told_with_its_place(
     assert catalog.definitions == {}
     assert reason in catalog.problems[0]
     assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
+
+
+def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Path) -> None:
+    text = DATASET.replace(
+        "datetime.now().replace(day=1)", "datetime.fromisoformat('2019-01-05T10:00:00-05:00')"
+    )
+    text = text.replace("target_db = 'datasets_db'", "schedule_interval = '@once'")
+    assert load(folder, datasets=text).get("OMISDatasetPipeline").timing.start == "2019-01-05T15:00"
+
+
+def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_them(folder: Path) -> None:
+    (folder / "constants.py").write_text("A = 1\nB = 1 / 0\n")
+    plain = DATASET.replace(".format(constants.DATAHUB_BASE_URL)", "").replace("OMISD", "PlainD")
+    plain = plain.replace("omis_dataset", "plain").replace("{}", "https://own.example")
+    catalog = load(folder, datasets=DATASET, plain=plain)
+    assert list(catalog.definitions) == ["PlainDatasetPipeline"]
+    assert catalog.problems[0].startswith("constants.py:2: ")
+    assert "constants has no DATAHUB_BASE_URL" in catalog.problems[1]
+
+
+def test_a_name_that_is_no_text_is_told_and_takes_nobody_else_away(folder: Path) -> None:
+    catalog = load(folder, datasets=DATASET, views=VIEW.replace("'completed_omis_orders'", "[]"))
+    assert list(catalog.definitions) == ["OMISDatasetPipeline"]
+    assert "view_name must be a text" in catalog.problems[0]
 
 
 def test_two_pipelines_of_one_dataset_are_refused(folder: Path) -> None:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import dataflow
 from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.pipelines.lake.manifest import read_frame
-from dataflow.pipelines.shape.checks import minimum_rows, sql
+from dataflow.pipelines.shape.checks import at_least, minimum_rows, sql
 from dataflow.pipelines.spark.places import open_place
 from tests.project import Project
 
@@ -135,6 +135,13 @@ def test_an_output_that_is_wrong_or_missing_or_unknown_fails_the_script(
     assert not (tmp_path / "7" / "_manifest.json").exists()
 
 
+def test_a_check_against_the_version_before_is_refused_in_a_script(
+    told: dict[str, Any], tmp_path: Path, spark: SparkSession
+) -> None:
+    with pytest.raises(BadInput, match="copies: at_least compares"), run_of(told, tmp_path, spark) as run:
+        run.write("copies", run.read("orders"), checks=[at_least(0.9)])
+
+
 def test_an_input_of_another_format_is_left_to_the_script(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -143,6 +150,26 @@ def test_an_input_of_another_format_is_left_to_the_script(
         with pytest.raises(BadInput, match="of format csv, and"):
             run.read("orders")
         assert run.location("orders") == str(tmp_path / "orders")
+
+
+def test_an_input_in_a_database_is_told_with_its_table(
+    told: dict[str, Any], tmp_path: Path, spark: SparkSession
+) -> None:
+    told["environment"]["orders_format"] = "postgresql"
+    told["inputs"][0]["location"] = "postgresql://datasets_db/public.orders?run=3"
+    words = r"orders is the table public.orders in PostgreSQL \(connection datasets_db\), and run.read reads"
+    with run_of(told | {"outputs": []}, tmp_path, spark) as run, pytest.raises(BadInput, match=words):
+        run.read("orders")
+
+
+def test_a_folder_that_a_killed_run_had_moved_away_is_there_again_with_the_next(
+    told: dict[str, Any], tmp_path: Path, spark: SparkSession
+) -> None:
+    write_parquet(tmp_path / "copies.5.staged.replaced")
+    with pytest.raises(InvalidData), run_of(told, tmp_path, spark) as run:
+        run.write("copies", run.read("orders"), checks=[minimum_rows(4)])
+    assert open_place(spark, str(tmp_path / "copies")).count() == 3
+    assert not list(tmp_path.glob("*.replaced"))
 
 
 def test_a_script_that_runjob_did_not_start_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

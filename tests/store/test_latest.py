@@ -435,3 +435,44 @@ def test_the_cost_of_a_claim_does_not_grow_with_chunks_that_stopped_being_ready(
         world.withdraw("snap", *days)
     assert pages[1] < 2 * pages[0], "it has read some of the 2,573"
     check(world)
+
+
+def list_chunks_read(world: World, run_id: int) -> list[str]:
+    return sorted(row[3] for row in world.store.rows("claim.pins_of", run_id=run_id) if row[0] == 1)
+
+
+def test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each(view: World) -> None:
+    view.ready("months", "2017-11")
+    view.ready("snap", "2017-11-10", "2017-11-20", "2017-11-30", "2017-12-01")
+    view.withdraw("snap", "2017-11-20")
+    run, plan = view.take("to_view"), view.plan("to_view")
+    source = next(item for item in plan.inputs if item.mapping == "latest")
+    for _ in range(2):  # a repeat after a lost answer changes nothing
+        pins = view.store.pin_ready(plan, run, source)
+        assert [pin.dataid for pin in pins] == ["2017-11-10", "2017-11-30", "2017-12-01"]
+    view.finish(run)
+    check(view)
+    view.ready("snap", "2017-11-10", again=True)
+    assert view.work("to_view", "2017-11").state == WorkState.CLAIMABLE
+    check(view)
+
+
+def test_a_chunk_pinned_beside_the_latest_that_moves_meanwhile_makes_the_result_stale(view: World) -> None:
+    view.ready("months", "2017-11")
+    view.ready("snap", "2017-11-10", "2017-11-30")
+    run, plan = view.take("to_view"), view.plan("to_view")
+    source = next(item for item in plan.inputs if item.mapping == "latest")
+    view.store.pin_ready(plan, run, source)
+    view.ready("snap", "2017-11-10", again=True)
+    view.finish(run)
+    assert view.work("to_view", "2017-11").state == WorkState.CLAIMABLE
+
+
+def test_a_run_that_has_ended_pins_nothing_more(view: World) -> None:
+    view.ready("months", "2017-11")
+    view.ready("snap", "2017-11-10", "2017-11-30")
+    run, plan = view.take("to_view"), view.plan("to_view")
+    view.finish(run)
+    source = next(item for item in plan.inputs if item.mapping == "latest")
+    view.store.pin_ready(plan, run, source)
+    assert list_chunks_read(view, run.run_id) == ["2017-11-30"]

@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 
-from dataflow.cli.pipeline_show import add_words
+from dataflow.cli.pipeline_show import add_words, plan_pipeline
 from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
-from dataflow.errors import ConfigError, UsageError
+from dataflow.errors import BadInput, ConfigError, Conflict, UnknownName, UsageError
+from dataflow.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,26 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
     from dataflow.pipelines.catalog import Catalog, Definition
+    from dataflow.pipelines.settings import PipelineSettings
 
 LOST = 125
+TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code")
+"""The options of RunJob that mean something for a pipeline."""
+
+
+@record
+class RunOptions:
+    """How intervals are to be run: the next, all of them, or one that is named."""
+
+    drain: bool = False
+    dataid: str | None = None
+    quiet: bool = False
+    waiting_exit_code: int = 0
+
+    def refuse_both(self) -> None:
+        """UsageError where one interval is named and all are asked for."""
+        if self.drain and self.dataid is not None:
+            raise UsageError("--dataid names one interval; --drain takes them all. Give one of the two.")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -57,7 +76,7 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
     """Does the next interval of a pipeline, or all of them."""
-    return run_pipeline(context, args.name, args.drain, args.dataid)
+    return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid))
 
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
@@ -67,16 +86,30 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
     from dataflow.cli.runjob import parser
 
     name, *rest = args.command
-    after = parse_options(parser(prog), rest)
-    if after.command:
+    given = _merged(args, parse_options(parser(prog), rest), parser(prog))
+    if given.command:
         raise UsageError(
-            f"A pipeline takes no arguments: {' '.join(after.command)}. Usage: {prog} {name} [--drain]"
+            f"A pipeline takes no arguments: {' '.join(given.command)}. Usage: {prog} {name} [--drain]"
         )
-    context = Context(after.store or args.store, os.environ, get_working_dir(), makes_store=True)
+    _refuse_options(given, parser(prog), name)
+    if not 0 <= given.waiting_exit_code <= 255:
+        raise UsageError(f"--waiting-exit-code {given.waiting_exit_code}: an exit code is 0 to 255.")
+    options = RunOptions(given.drain, given.dataid, given.quiet, given.waiting_exit_code)
+    context = Context(given.store, os.environ, get_working_dir(), makes_store=not given.dry_run)
     try:
-        return run_pipeline(context, name, args.drain or after.drain, after.dataid or args.dataid)
+        if given.dry_run:
+            return show_plan(context, name, options)
+        return run_pipeline(context, name, options)
     finally:
         context.close()
+
+
+def show_plan(context: Context, name: str, options: RunOptions) -> int:
+    """What `--dry-run` shows: the plan of the pipeline, which runs and changes nothing."""
+    import argparse
+
+    options.refuse_both()
+    return plan_pipeline(argparse.Namespace(name=name, dataid=options.dataid, json=False), context)
 
 
 def load(context: Context) -> Catalog:
@@ -91,8 +124,9 @@ def load(context: Context) -> Catalog:
     return Catalog(context.config.project_dir, context.environ)
 
 
-def run_pipeline(context: Context, name: str, drain: bool = False, dataid: str | None = None) -> int:
+def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     """Registers the project's pipelines, then claims and runs intervals of one; gives RunJob's exit codes."""
+    options.refuse_both()
     catalog = load(context)
     definition = catalog.get(name)
     for problem in catalog.problems:
@@ -100,38 +134,72 @@ def run_pipeline(context: Context, name: str, drain: bool = False, dataid: str |
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
     from dataflow.pipelines.facilities import Facilities
-    from dataflow.pipelines.registering import register_pipelines
     from dataflow.pipelines.settings import PipelineSettings
     from dataflow.pipelines.worker import PipelineWorker
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
-    register_pipelines(context.store, catalog.definitions.values(), settings)
+    _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
     with Flow(context.config, context.store) as flow, PipelineProgress() as progress:
         facilities = Facilities(
             context.config, context.store, settings, (context.environ, catalog.constants), progress
         )
-        worker = PipelineWorker(flow, facilities, definition, context.say)
+        worker = PipelineWorker(flow, facilities, definition, context.say, options.quiet)
         try:
-            outcome = worker.run(drain, dataid)
+            outcome = worker.run(options.drain, options.dataid)
         finally:
             facilities.close()
         if outcome.error is not None:
             return outcome.error.exit_code if outcome.error.exit_code == LOST else 1
         if not outcome.done:
-            return _nothing_done(context, flow, definition, dataid)
+            return _nothing_done(context, flow, definition, options)
     return 0
 
 
-def _nothing_done(context: Context, flow: Any, definition: Definition, dataid: str | None) -> int:
-    found = flow.why(definition.job, dataid)
-    context.say(f"{definition.job}: {found.verdict}")
-    if found.next:
-        context.say(f"next: {found.next}")
-    return 0
+def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
+    """Registers all pipelines; where one of the others cannot be, only this one and those it reads from."""
+    from dataflow.pipelines.registering import register_pipelines
+
+    try:
+        register_pipelines(context.store, catalog.definitions.values(), settings)
+    except (BadInput, ConfigError, Conflict, UnknownName) as error:
+        register_pipelines(context.store, catalog.list_needed(definition), settings)
+        context.say(f"warning: the other pipelines are not registered: {error}")
+
+
+def _nothing_done(context: Context, flow: Any, definition: Definition, options: RunOptions) -> int:
+    found = flow.why(definition.job, options.dataid)
+    if not options.quiet:
+        context.say(f"{definition.job}: {found.verdict}")
+        if found.next:
+            context.say(f"next: {found.next}")
+    return 0 if found.verdict.startswith("READY") else options.waiting_exit_code
+
+
+def _merged(
+    before: argparse.Namespace, after: argparse.Namespace, known: argparse.ArgumentParser
+) -> argparse.Namespace:
+    """What was given after the pipeline's name, and for what was not, what was given before it."""
+    for name, value in vars(before).items():
+        if name != "command" and getattr(after, name) == known.get_default(name):
+            setattr(after, name, value)
+    return after
+
+
+def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:
+    """UsageError naming an option of scripts that does nothing for a pipeline: better than to ignore it."""
+    for action in known._actions:
+        if action.dest in TAKEN or getattr(given, action.dest, action.default) == action.default:
+            continue
+        raise UsageError(
+            f"{action.option_strings[0]} is for scripts, and {name} is a pipeline. Leave it out. "
+            "What a pipeline takes: dataflow pipeline run --help"
+        )
 
 
 def _row(definition: Definition) -> dict[str, object]:
+    from dataflow.pipelines.describing import kind_of
+
     timing = definition.timing
     note = (
         f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
@@ -140,7 +208,7 @@ def _row(definition: Definition) -> dict[str, object]:
     )
     return {
         "pipeline": definition.job,
-        "kind": type(definition).__name__.removesuffix("Definition").lower(),
+        "kind": kind_of(definition),
         "dataset": definition.dataset,
         "target": definition.target,
         "schedule": timing.schedule,

@@ -55,7 +55,7 @@ class ViewPipeline:
     view_name: str
     """The dataset's name; in a database each interval is a table `view_name_YYYY_MM_DD`."""
     dataset_pipeline: Any = None
-    """The dataset pipeline it reads, its class or table name, or a list of them, the main one first."""
+    """The pipeline or Python job it reads, by class, function or dataset, or a list, the main one first."""
 
     fields: Any = True
     """(expression, alias) pairs, or True for all columns."""

@@ -8,16 +8,18 @@ from dataflow.errors import BadInput, UnknownName
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.definitions import (
     DatasetDefinition,
+    Definition,
     JobDefinition,
-    ViewDefinition,
     define_dataset,
     define_job,
     define_view,
+    list_named,
 )
-from dataflow.pipelines.loader import FOLDER, load_project
+from dataflow.pipelines.loader import FOLDER, Found, load_project
 
-Definition = DatasetDefinition | ViewDefinition | JobDefinition
-"""A pipeline, or a Python job beside them."""
+__all__ = ["Catalog", "Definition", "list_outputs", "list_reads"]
+
+KINDS = ("dataset", "view", "job")
 
 
 class Catalog:
@@ -28,22 +30,17 @@ class Catalog:
         self.constants: Mapping[str, object] = project.constants
         self.problems = [str(problem) for problem in project.problems]
         self.definitions: dict[str, Definition] = {}
-        datasets: dict[str, DatasetDefinition] = {}
-        for found in project.found:
-            if found.kind == "dataset":
-                with self._noting():
-                    definition = define_dataset(found)
-                    datasets[found.name] = datasets[definition.dataset] = definition
-                    self._add(definition)
-        for found in project.found:
-            if found.kind == "view":
-                with self._noting():
-                    self._add(define_view(found, datasets))
+        self._known: dict[str, Definition] = {}  # by class, function and dataset name
+        of_kind = {kind: [one for one in project.found if one.kind == kind] for kind in KINDS}
+        for found in of_kind["dataset"]:
+            with self._noting():
+                self._add(define_dataset(found))
         by_class = {name: definition.dataset for name, definition in self.definitions.items()}
-        for found in project.found:
-            if found.kind == "job":
-                with self._noting():
-                    self._add(define_job(found, by_class))
+        by_class |= {found.name: _view_name(found) for found in of_kind["view"]}
+        for found in of_kind["job"]:
+            with self._noting():
+                self._add(define_job(found, by_class))
+        self._add_views(of_kind["view"])
 
     def get(self, name: str) -> Definition:
         """A pipeline by its class name; UnknownName with the nearest and what is wrong with the files."""
@@ -54,6 +51,35 @@ class Catalog:
         raise UnknownName(
             f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
         )
+
+    def list_needed(self, definition: Definition) -> list[Definition]:
+        """A pipeline and all those that it reads from, first to last."""
+        needed = {definition.job: definition}
+        waiting = [definition]
+        while waiting:
+            reads = set(list_reads(waiting.pop()))
+            for other in self.definitions.values():
+                if other.job not in needed and reads & set(list_outputs(other)):
+                    needed[other.job] = other
+                    waiting.append(other)
+        return list(reversed(needed.values()))
+
+    def _add_views(self, waiting: list[Found]) -> None:
+        """Views after those that they read; those that wait for each other are told."""
+        while waiting:
+            pending = {name for one in waiting for name in (one.name, _view_name(one))}
+            ready = [one for one in waiting if not pending & set(map(str, list_named(one.thing)))]
+            if not ready:
+                circle = ", ".join(f"{one.name} ({one.path}:{one.line})" for one in waiting)
+                self.problems.append(
+                    f"{waiting[0].path}:{waiting[0].line}: these views would wait for each other: {circle}. "
+                    "Change dataset_pipeline of one."
+                )
+                return
+            for found in ready:
+                with self._noting():
+                    self._add(define_view(found, self._known))
+            waiting = [one for one in waiting if one not in ready]
 
     def _add(self, definition: Definition) -> None:
         for other in self.definitions.values():
@@ -69,6 +95,8 @@ class Catalog:
                 f"{definition.place}: {definition.job} is defined already at {other.place}. Rename one."
             )
         self.definitions[definition.job] = definition
+        for name in (definition.job, *list_outputs(definition)):
+            self._known.setdefault(name, definition)
 
     def _noting(self) -> _Noting:
         return _Noting(self.problems)
@@ -77,6 +105,17 @@ class Catalog:
 def list_outputs(definition: Definition) -> tuple[str, ...]:
     """The datasets that a pipeline or a job makes."""
     return definition.outputs if isinstance(definition, JobDefinition) else (definition.dataset,)
+
+
+def list_reads(definition: Definition) -> tuple[str, ...]:
+    """The datasets that a pipeline or a job reads, in order."""
+    inputs = () if isinstance(definition, DatasetDefinition) else definition.inputs
+    return tuple(dict.fromkeys(item.dataset for item in inputs))
+
+
+def _view_name(found: Found) -> str:
+    """What a view's class says that it makes; whether that can be is looked at later."""
+    return str(getattr(found.thing, "view_name", ""))
 
 
 class _Noting:

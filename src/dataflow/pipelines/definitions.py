@@ -10,7 +10,6 @@ from datetime import date, datetime
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
-from dataflow.errors import BadInput
 from dataflow.model.clock import zone
 from dataflow.model.cron import ONCE, canonical_expression
 from dataflow.model.interval_starts import interval_starts
@@ -19,7 +18,9 @@ from dataflow.model.record import record, replace
 from dataflow.model.records import JobInput
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines import bases
+from dataflow.pipelines.attributes import Attributes
 from dataflow.pipelines.loader import Found
+from dataflow.pipelines.settings import LAKE
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
@@ -27,7 +28,6 @@ from dataflow.pipelines.sources import Files, Http, Table
 
 WRITES = ("replace", "swap", "append", "merge")
 MODES = ("snapshot", "partition")
-LAKE = "lake"
 
 
 @record
@@ -76,7 +76,7 @@ class ViewDefinition:
 
     job: str
     dataset: str
-    reads: tuple[str, ...]
+    inputs: tuple[JobInput, ...]
     fields: Any
     join: str
     where: str
@@ -89,6 +89,11 @@ class ViewDefinition:
     checks: tuple[Check, ...]
     timing: Timing
     place: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The datasets it reads, the main one first."""
+        return tuple(item.dataset for item in self.inputs)
 
 
 @record
@@ -110,9 +115,13 @@ class JobDefinition:
         return ", ".join(self.outputs)
 
 
+Definition = DatasetDefinition | ViewDefinition | JobDefinition
+"""A pipeline, or a Python job beside them."""
+
+
 def define_dataset(found: Found) -> DatasetDefinition:
     """The definition of a dataset pipeline's class; BadInput naming the attribute if there is none."""
-    get = _Attributes(found, bases.DatasetPipeline)
+    get = Attributes(found, bases.DatasetPipeline)
     mapping = get("field_mapping", (list, tuple))
     with get.saying("field_mapping"):
         fields = parse_fields([item for item in mapping if item is not ...])
@@ -127,7 +136,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
         mode=get.one_of("mode", MODES),
         write=get.one_of("write", WRITES),
         partition_column=get.text("partition_column"),
-        indexes=tuple((item,) if isinstance(item, str) else tuple(item) for item in get("indexes")),
+        indexes=_indexes(get),
         comment=get.text("comment"),
         checks=get.checks(),
         rejects=_rejects(get),
@@ -136,18 +145,23 @@ def define_dataset(found: Found) -> DatasetDefinition:
     )
 
 
-def define_view(found: Found, datasets: Mapping[str, DatasetDefinition]) -> ViewDefinition:
-    """That of a view pipeline's class; `datasets` are those it may read, by class and table name."""
-    get = _Attributes(found, bases.ViewPipeline)
-    reads = _reads(get, datasets)
-    first = datasets[reads[0]]
+def define_view(found: Found, known: Mapping[str, Definition]) -> ViewDefinition:
+    """That of a view pipeline's class; `known` is what it may read, by class, function and dataset name."""
+    get = Attributes(found, bases.ViewPipeline)
+    timing = _timing(get)
+    inputs = _view_inputs(get, known, timing)
+    first = known[inputs[0].dataset]
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
         raise get.wrong("query", "is a whole SELECT, so fields, join_clause and where_clause must go")
+    if get.checks() and not get("materialized"):
+        raise get.wrong(
+            "checks", "are of rows, and materialized = False keeps none. Leave one of the two out"
+        )
     return ViewDefinition(
         job=found.name,
         dataset=get.name("view_name"),
-        reads=reads,
+        inputs=inputs,
         fields=get("fields"),
         join=get.text("join_clause"),
         where=get.text("where_clause"),
@@ -156,16 +170,16 @@ def define_view(found: Found, datasets: Mapping[str, DatasetDefinition]) -> View
         dialect=get.one_of("dialect", ("postgres", "spark")),
         materialized=bool(get("materialized")),
         target=get.text("target_db") or first.target,
-        schema=get.text("target_schema") or first.schema,
+        schema=get.text("target_schema") or getattr(first, "schema", bases.DatasetPipeline.target_schema),
         checks=get.checks(),
-        timing=_timing(get),
+        timing=timing,
         place=get.place,
     )
 
 
 def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     """That of a function marked as a job; `datasets` are those of the project's classes, by class name."""
-    get = _Attributes(replace(found, thing=found.thing.dataflow_job), bases.Job)
+    get = Attributes(replace(found, thing=found.thing.dataflow_job), bases.Job)
     name = get.text("name") or found.name
     if not name.isidentifier():
         raise get.wrong("name", f"is {quoted(name)}; it must be a name as Python writes them")
@@ -189,90 +203,7 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     )
 
 
-class _Attributes:
-    """The attributes of one class, with the defaults of its base and errors that name the place."""
-
-    def __init__(self, found: Found, base: type) -> None:
-        self._thing = found.thing
-        self._base = base
-        self._job = found.name
-        self.place = f"{found.path}:{found.line}"
-        self._refuse_unknown()
-
-    def __call__(self, name: str, kind: Any = None) -> Any:
-        if not hasattr(self._thing, name) and not hasattr(self._base, name):
-            raise self.wrong(name, "is missing")
-        value = getattr(self._thing, name, getattr(self._base, name, None))
-        if kind is not None and not isinstance(value, kind):
-            raise self.wrong(name, f"is {quoted(repr(value))}, which is not what it must be")
-        return value
-
-    def text(self, name: str) -> str:
-        """A text, "" for None."""
-        value = self(name)
-        if value is not None and not isinstance(value, str):
-            raise self.wrong(name, f"must be a text, and is {quoted(repr(value))}")
-        return value or ""
-
-    def name(self, name: str) -> str:
-        """A text that must be there."""
-        value = self.text(name)
-        if not value:
-            raise self.wrong(name, "is empty")
-        return value
-
-    def one_of(self, name: str, known: tuple[str, ...]) -> str:
-        """One of a few words."""
-        value = self.text(name)
-        if value not in known:
-            raise self.wrong(name, f"is {quoted(value)}; it must be one of {', '.join(known)}")
-        return value
-
-    def items(self, name: str) -> list[Any]:
-        """What a list or a tuple holds."""
-        value = self(name)
-        if not isinstance(value, (list, tuple)):
-            raise self.wrong(name, f'must be a list, such as ["orders"], and is {quoted(repr(value))}')
-        return list(value)
-
-    def checks(self) -> tuple[Check, ...]:
-        """The declared checks."""
-        found = tuple(self("checks"))
-        for check in found:
-            if not isinstance(check, Check):
-                raise self.wrong("checks", f"holds {quoted(repr(check))}, which is no check")
-        return found
-
-    def wrong(self, name: str, what: str) -> BadInput:
-        """An error about one attribute."""
-        return BadInput(f"{self.place}: {self._job}.{name} {what}.")
-
-    def saying(self, name: str) -> _Saying:
-        """Errors raised inside name this attribute."""
-        return _Saying(self, name)
-
-    def _refuse_unknown(self) -> None:
-        known = [name for base in (self._base,) for name in (*vars(base), *base.__annotations__)]
-        for name in vars(self._thing):
-            if not name.startswith("_") and name not in known and not callable(getattr(self._thing, name)):
-                raise self.wrong(
-                    name, f"is no attribute of a pipeline.{did_you_mean(name, known)}".rstrip(".")
-                )
-
-
-class _Saying:
-    def __init__(self, get: _Attributes, name: str) -> None:
-        self._get, self._name = get, name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, BadInput):
-            raise BadInput(f"{self._get.place}: {self._name}: {error}") from error
-
-
-def _source(get: _Attributes) -> Http | Files | Table:
+def _source(get: Attributes) -> Http | Files | Table:
     source, url = get("source"), get.text("source_url")
     if (source is None) == (not url):
         raise get.wrong("source_url", "must be there, or else source; one of the two")
@@ -285,23 +216,58 @@ def _source(get: _Attributes) -> Http | Files | Table:
     return source
 
 
-def _reads(get: _Attributes, datasets: Mapping[str, DatasetDefinition]) -> tuple[str, ...]:
-    given = get("dataset_pipeline")
+def _indexes(get: Attributes) -> tuple[tuple[str, ...], ...]:
     found = []
-    for item in given if isinstance(given, (list, tuple)) else [given]:
-        name = getattr(item, "__name__", item)
-        if not isinstance(name, str) or name not in datasets:
-            hint = did_you_mean(str(name), list(datasets))
+    for item in get.items("indexes", '"status"'):
+        columns = (item,) if isinstance(item, str) else item
+        if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
             raise get.wrong(
-                "dataset_pipeline", f"is {quoted(str(name))}, and there is no such pipeline.{hint}"
+                "indexes", f"holds {quoted(repr(item))}, which is no column and no list of columns"
             )
-        found.append(datasets[name].dataset)
-    if not found:
-        raise get.wrong("dataset_pipeline", "names no dataset")
+        found.append(tuple(columns))
     return tuple(found)
 
 
-def _rejects(get: _Attributes) -> RejectPolicy:
+def list_named(thing: Any) -> list[Any]:
+    """The names in a view's `dataset_pipeline`, of classes and functions too, as they are written."""
+    given = getattr(thing, "dataset_pipeline", None)
+    return [
+        getattr(item, "__name__", item) for item in (given if isinstance(given, (list, tuple)) else [given])
+    ]
+
+
+def _view_inputs(get: Attributes, known: Mapping[str, Definition], timing: Timing) -> tuple[JobInput, ...]:
+    named = list_named(get.thing)
+    if not named:
+        raise get.wrong("dataset_pipeline", "names no dataset")
+    return tuple(_view_input(get, name, known, timing) for name in named)
+
+
+def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:
+    """Of a dataset pipeline the newest version that covers the interval, of others that of the interval."""
+    if not isinstance(name, str) or name not in known:
+        hint = did_you_mean(str(name), list(known))
+        raise get.wrong("dataset_pipeline", f"is {quoted(str(name))}, and there is no such pipeline.{hint}")
+    producer = known[name]
+    if isinstance(producer, DatasetDefinition):
+        return JobInput(producer.dataset, LATEST)
+    outputs = producer.outputs if isinstance(producer, JobDefinition) else (producer.dataset,)
+    if name not in outputs and len(outputs) != 1:
+        raise get.wrong(
+            "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of these"
+        )
+    own, other = ((each.schedule, each.timezone) for each in (timing, producer.timing))
+    if own != other:
+        raise get.wrong(
+            "dataset_pipeline",
+            f"is {name}, of which it reads the result of its own interval, and they differ: this one has "
+            f"{' in '.join(own)}, {producer.job} {' in '.join(other) if other[0] else 'no schedule'} "
+            f"({producer.place}). Give both the same schedule and timezone",
+        )
+    return JobInput(name if name in outputs else outputs[0], SAME)
+
+
+def _rejects(get: Attributes) -> RejectPolicy:
     policy = get("rejects")
     with get.saying("rejects"):
         if isinstance(policy, Mapping) and set(policy) == {"quarantine"}:
@@ -311,7 +277,7 @@ def _rejects(get: _Attributes) -> RejectPolicy:
     raise get.wrong("rejects", 'must be "fail" or {"quarantine": N}, N being rows, or a share below 1')
 
 
-def _input(get: _Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
+def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
     """An input from `orders`, `orders:latest`, or the class of a pipeline."""
     text = getattr(item, "__name__", item)
     if not isinstance(text, str):
@@ -321,7 +287,7 @@ def _input(get: _Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput
         return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))
 
 
-def _job_timing(get: _Attributes) -> Timing:
+def _job_timing(get: Attributes) -> Timing:
     """The timing of a job, which may have no schedule; its start is a dataid then."""
     if get.text("schedule"):
         return _timing(get, "schedule")
@@ -331,11 +297,18 @@ def _job_timing(get: _Attributes) -> Timing:
     start = get("start_date")
     text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
     retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
-    return Timing("", get.text("timezone"), text, "", False, retries, float(delay))
+    return Timing("", _timezone(get), text, "", False, retries, float(delay))
 
 
-def _timing(get: _Attributes, attribute: str = "schedule_interval") -> Timing:
-    timezone = get.text("timezone")
+def _timezone(get: Attributes) -> str:
+    name = get.text("timezone")
+    with get.saying("timezone"):
+        zone(name)
+    return name
+
+
+def _timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
+    timezone = _timezone(get)
     with get.saying(attribute):
         expression = canonical_expression(get.text(attribute))
     start, end = (_moment_text(get, name, expression, timezone) for name in ("start_date", "end_date"))
@@ -343,7 +316,7 @@ def _timing(get: _Attributes, attribute: str = "schedule_interval") -> Timing:
     return Timing(expression, timezone, start, end, bool(get("catchup")), retries, float(delay))
 
 
-def _moment_text(get: _Attributes, name: str, expression: str, timezone: str) -> str:
+def _moment_text(get: Attributes, name: str, expression: str, timezone: str) -> str:
     """When the interval begins that a moment lies in: a moving start such as `now` is floored to it."""
     moment = get(name)
     if moment is None:
@@ -352,10 +325,9 @@ def _moment_text(get: _Attributes, name: str, expression: str, timezone: str) ->
         raise get.wrong(name, f"must be a datetime, and is {quoted(repr(moment))}")
     if not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day)
+    tz = zone(timezone)
     if expression == ONCE:
-        return f"{moment:%Y-%m-%dT%H:%M}"
-    with get.saying("timezone"):
-        tz = zone(timezone)
+        return f"{moment.astimezone(tz) if moment.tzinfo else moment:%Y-%m-%dT%H:%M}"
     at = (moment if moment.tzinfo else moment.replace(tzinfo=tz)).timestamp()
     begins = datetime.fromtimestamp(next(interval_starts(expression, tz, at))[0], tz)
     return f"{begins:%Y-%m-%d}" if begins.hour == begins.minute == 0 else f"{begins:%Y-%m-%dT%H:%M}"

@@ -26,7 +26,8 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
     timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
     target = {"connection": place.name, "url": place.url}
     if not place.is_lake and not isinstance(definition, JobDefinition):
-        target["table"] = f"{definition.schema}.{definition.dataset}"
+        each = "_YYYY_MM_DD" if isinstance(definition, ViewDefinition) else ""
+        target["table"] = f"{definition.schema}.{definition.dataset}{each}"
     head = {"pipeline": definition.job, "kind": kind_of(definition), "dataset": definition.dataset}
     checks = [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in _checks(definition)]
     schedule = timing | {"is_over": definition.timing.is_over}

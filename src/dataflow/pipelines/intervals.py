@@ -11,6 +11,7 @@ from dataflow.model.cron import ONCE, calendar_of
 from dataflow.model.grain import Grain
 from dataflow.model.interval_starts import interval_starts
 from dataflow.model.record import record
+from dataflow.model.schedule import ONCE_DATAID
 from dataflow.model.wording import quoted
 from dataflow.pipelines.definitions import Timing
 
@@ -30,6 +31,8 @@ def interval_of(timing: Timing, dataid: str) -> Span:
     """The interval whose dataid this is; BadInput when the schedule has none of that name."""
     tz = clock.zone(timing.timezone)
     if timing.schedule == ONCE:
+        if dataid != ONCE_DATAID:
+            raise BadInput(f"{quoted(dataid)} is no interval of {ONCE}; its only one is {ONCE_DATAID}.")
         moment = datetime.fromisoformat(timing.start).replace(tzinfo=tz) if timing.start else datetime.now(tz)
         return Span(moment, moment)
     starts = interval_starts(timing.schedule, tz, _moment_in(timing.schedule, dataid, tz))
@@ -39,6 +42,15 @@ def interval_of(timing: Timing, dataid: str) -> Span:
             f"{quoted(dataid)} is no interval of the schedule {timing.schedule}; the nearest is {found}."
         )
     return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
+
+
+def find_start_before(timing: Timing, span: Span) -> datetime | None:
+    """When the interval before one begins; None where a schedule has no other."""
+    if timing.schedule == ONCE:
+        return None
+    tz = clock.zone(timing.timezone)
+    begins_at, _ = next(interval_starts(timing.schedule, tz, span.start.timestamp() - 1))
+    return datetime.fromtimestamp(begins_at, tz)
 
 
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:

@@ -11,6 +11,7 @@ from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.intervals import Span
+from dataflow.pipelines.lake.locating import tell_place
 
 if TYPE_CHECKING:
     from dataflow.pipelines.shape.checks import Check
@@ -113,10 +114,7 @@ class JobRun:
         if source is None:
             return None
         if not source.location.endswith(f"/{MANIFEST}") and source.format not in READABLE:
-            raise BadInput(
-                f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
-                f"lake and Parquet. Read it with run.spark and run.location({name!r})."
-            )
+            raise BadInput(_why_unreadable(source, name))
         return open_place(self.spark, source.location)
 
     def location(self, name: str) -> str:
@@ -174,6 +172,18 @@ class JobRun:
         listed = f"Its {kind}s: {', '.join(known)}." if known else f"It declares no {kind}s."
         hint = did_you_mean(name, known)
         return UnknownName(f"{self.job} has no {kind} {quoted(name)}.{hint} {listed} {self._facts.hint}")
+
+
+def _why_unreadable(source: Source, name: str) -> str:
+    if source.location.startswith("postgresql://"):
+        return (
+            f"{source.name} {tell_place(source.location)}, and run.read reads the lake and Parquet. Have its "
+            'pipeline write to the lake (target_db = "lake"), or read the table by JDBC with run.spark.'
+        )
+    return (
+        f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
+        f"lake and Parquet. Read it with run.spark and run.location({name!r})."
+    )
 
 
 def input_name(dataset: str, mapping: str) -> str:

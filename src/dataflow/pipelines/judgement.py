@@ -7,8 +7,9 @@ from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from dataflow.errors import InvalidData
+from dataflow.errors import BadInput, InvalidData
 from dataflow.model.answers import Verdict
+from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.judging import (
     Finding,
     complete_checks,
@@ -19,12 +20,12 @@ from dataflow.pipelines.shape.judging import (
     wanted_by,
 )
 from dataflow.pipelines.shape.policy import RejectPolicy, decide
+from dataflow.pipelines.shape.sql_types import SqlType, parse_sql_type
 from dataflow.pipelines.shape.statistics import Statistics, Wanted
 
 if TYPE_CHECKING:
     from dataflow.pipelines.records import Staged, Target
     from dataflow.pipelines.shape.checks import Check
-    from dataflow.pipelines.shape.fields import Field
     from dataflow.pipelines.shape.shaped import Reject
     from dataflow.pipelines.stage import Report
 
@@ -111,5 +112,27 @@ class Judgement:
 
     @property
     def evidence(self) -> str:
-        """What was found right, to be published with the chunk."""
-        return f"{len(self.findings)} checks passed on {self.rows} rows"
+        """What was found right, to be published with the chunk, and what was not, or not looked at."""
+        passed = sum(one.verdict is Verdict.YES for one in self.findings)
+        parts = [f"{passed} checks passed on {self.rows} rows"]
+        for word, verdict in (("warned", Verdict.NO), ("not checked", Verdict.NOT_CHECKED)):
+            if named := [one.check for one in self.findings if one.verdict is verdict]:
+                parts.append(f"{len(named)} {word}: {', '.join(named)}")
+        return "; ".join(parts)
+
+
+def fields_of(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
+    """Columns of a result as the fields that checks and targets take."""
+    return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
+
+
+def checked_fields(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
+    """Columns that stay in their database, as checks take them: of types too that the lake has not."""
+    return tuple(Field(name, name, _type_of(kind)) for name, kind in columns)
+
+
+def _type_of(kind: str) -> SqlType:
+    try:
+        return parse_sql_type(kind)
+    except BadInput:
+        return SqlType(kind)  # no check of its values goes with it

@@ -18,7 +18,7 @@ from typing import Any
 
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
-from dataflow.pipelines.constants import load_constants
+from dataflow.pipelines.constants import Constants, load_constants
 
 FOLDER = "pipelines"
 KINDS = ("DatasetPipeline", "ViewPipeline")
@@ -71,7 +71,8 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
         try:
             constants = load_constants(project_dir, environ)
         except ConfigError as error:
-            return Project((), (*problems, Problem("constants.py", 1, str(error))), {})
+            problems.append(Problem("constants.py", _line_in(error, project_dir), str(error)))
+            constants = Constants({}, {})  # not the environment's: it may say otherwise
         found = _run_all(waiting, {"constants": constants, "datetime": datetimes.datetime}, problems)
     return Project(tuple(found), tuple(problems), constants.list_for_templates())
 
@@ -176,6 +177,15 @@ def _problem(path: str, error: Exception) -> Problem:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     words = str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
     return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
+
+
+def _line_in(error: ConfigError, project_dir: str) -> int:
+    """The last line of constants.py that led to an error."""
+    cause, path = error.__cause__, os.path.join(project_dir, "constants.py")
+    if isinstance(cause, SyntaxError) and cause.filename == path:
+        return cause.lineno or 1
+    frames = traceback.extract_tb(cause.__traceback__) if cause else []
+    return next((frame.lineno or 1 for frame in reversed(frames) if frame.filename == path), 1)
 
 
 def _undefined(path: str, error: NameError) -> Problem:

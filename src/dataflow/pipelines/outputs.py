@@ -11,10 +11,9 @@ from dataflow import failpoints
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.wording import quoted
 from dataflow.pipelines.discarding import discarding
-from dataflow.pipelines.judgement import Judgement
+from dataflow.pipelines.judgement import Judgement, fields_of
 from dataflow.pipelines.shape.checks import Check
-from dataflow.pipelines.shape.fields import Field, check_column_name
-from dataflow.pipelines.shape.sql_types import parse_sql_type
+from dataflow.pipelines.shape.fields import check_column_name
 from dataflow.pipelines.spark.frames import as_columns, column_types
 from dataflow.pipelines.spark.tasks import run_over
 from dataflow.pipelines.stage import StageFrame
@@ -58,8 +57,7 @@ class Outputs:
             if not isinstance(check, Check):
                 raise BadInput(f"The checks of {dataset} hold {quoted(repr(check))}, which is no check.")
         columns = _columns_of(frame, dataset)
-        fields = tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
-        judgement = Judgement(checks, fields)
+        judgement = Judgement(checks, fields_of(columns))
         target = self._make_target(dataset, columns)
         target.begin()
         self._begun.enter_context(discarding(target))

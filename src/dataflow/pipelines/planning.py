@@ -8,19 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataflow.actions.calendar import add_due_intervals
+from dataflow.actions.locations import absolute_place
 from dataflow.actions.names import get_plan
 from dataflow.actions.refusals import list_input_chunks
 from dataflow.actions.why import why
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
-from dataflow.pipelines.catalog import list_outputs
-from dataflow.pipelines.definitions import JobDefinition, ViewDefinition
+from dataflow.pipelines.catalog import list_reads
+from dataflow.pipelines.lake.locating import is_in_lake, is_read_whole
 from dataflow.pipelines.registering import call_for, register_pipelines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dataflow.actions.prepare import InputChunk
     from dataflow.config.settings import Config
     from dataflow.model.records import Plan
     from dataflow.pipelines.catalog import Catalog, Definition
@@ -50,6 +52,7 @@ class PlannedInput:
     dataset: str
     version: str = ""
     location: str = ""
+    all_locations: tuple[str, ...] = ()  # where all ready chunks are read, in order
 
 
 @record
@@ -80,8 +83,8 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
     """What `dataflow run` would find now, for all intervals or, as `--dataid` calls for it, for one."""
 
     def look(rehearsed: Store) -> Outlook:
-        register_pipelines(rehearsed, _needed(definition, scene.catalog), scene.settings)
-        called = call_for(rehearsed, definition.job, dataid) if dataid is not None else None
+        register_pipelines(rehearsed, scene.catalog.list_needed(definition), scene.settings)
+        called = call_for(rehearsed, definition, dataid) if dataid is not None else None
         plan = get_plan(rehearsed, definition.job)
         while add_due_intervals(rehearsed, plan):
             pass
@@ -89,24 +92,6 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
 
     found: Outlook = store.rehearse(look)
     return found
-
-
-def _needed(definition: Definition, catalog: Catalog) -> list[Definition]:
-    """The pipeline and those it reads from; the others' connections need not be there to look at it."""
-    reads = list_reads(definition)
-    others = [
-        other
-        for other in catalog.definitions.values()
-        if other is not definition and set(reads) & set(list_outputs(other))
-    ]
-    return [*others, definition]
-
-
-def list_reads(definition: Definition) -> tuple[str, ...]:
-    """The datasets that a pipeline or a job reads, in order."""
-    if isinstance(definition, JobDefinition):
-        return tuple(dict.fromkeys(item.dataset for item in definition.inputs))
-    return definition.reads if isinstance(definition, ViewDefinition) else ()
 
 
 def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, called: str | None) -> Outlook:
@@ -159,10 +144,21 @@ def _list_inputs(
         return ()
     chunks = list_input_chunks(WorkCase(store, scene.config, plan, dataid, scene.is_dead))
     pinned = {
-        item.source.dataset.name: PlannedInput(
-            item.source.dataset.name, f"{item.dataid} version {item.pin.version}", item.location
-        )
+        item.source.dataset.name: _planned_input(store, item, scene.config.project_dir)
         for item in chunks
         if item.pin is not None
     }
     return tuple(pinned.get(name, PlannedInput(name)) for name in reads)
+
+
+def _planned_input(store: Store, item: InputChunk, project_dir: str) -> PlannedInput:
+    assert item.pin is not None
+    name, version = item.source.dataset.name, f"{item.dataid} version {item.pin.version}"
+    if not is_read_whole(item.source):
+        return PlannedInput(name, version, item.location)
+    rows = store.rows("versions.published", dataset_id=item.source.dataset_id, dataid="")
+    places = tuple(absolute_place(row[3], project_dir) for row in rows if not row[4])
+    count = f"{len(places)} chunks, the newest " if len(places) > 1 else ""
+    return PlannedInput(
+        name, count + version, item.location, places if is_in_lake(item.source.dataset) else ()
+    )

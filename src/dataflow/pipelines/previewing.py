@@ -21,8 +21,8 @@ from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.sources import Files, Http, Table
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.session import explained, new_session
-from dataflow.pipelines.statements import first_position, is_native, view_steps
-from dataflow.pipelines.view_sql import view_select
+from dataflow.pipelines.statements import first_position, is_native, quoted_name, view_steps
+from dataflow.pipelines.view_sql import native_select
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Catalog
@@ -88,7 +88,7 @@ def preview_view(
     span = interval_of(definition.timing, outlook.dataid)
     read = ", ".join(f"{item.dataset} {item.version}" for item in outlook.inputs)
     if is_native(definition, catalog, facilities):
-        select = view_select(definition, span, catalog.constants)
+        select = native_select(definition, span, catalog.constants, outlook.dataid)
         columns, found = _ask_there(definition, select, facilities, most)
         return Preview(outlook.dataid, read, columns, tuple(found))
     steps = view_steps(definition, span, outlook.inputs, catalog)
@@ -114,7 +114,7 @@ def _ask_there(
     columns = tuple(
         (column.name, column.sql_type) for column in list_columns(connection, definition.schema, select)
     )
-    schema = '"' + definition.schema.replace('"', '""') + '"'
+    schema = quoted_name(definition.schema)
     with transaction(connection) as session:
         session.execute("set transaction read only")
         session.execute("select set_config('search_path', %s, true)", (f"{schema}, public",))
@@ -178,7 +178,7 @@ def _limited(source: Table, most: int) -> Table:
     if source.query:
         inner = f"({source.query.strip().rstrip(';')}\n)"
     else:
-        inner = ".".join('"' + name.replace('"', '""') + '"' for name in (source.schema, source.table))
+        inner = ".".join(map(quoted_name, (source.schema, source.table)))
     return replace(source, table="", query=f"select * from {inner} as source limit {most:d}", split_column="")
 
 

@@ -11,18 +11,17 @@ from dataflow.errors import DataFlowError, InvalidData
 from dataflow.model.grain import Grain
 from dataflow.pipelines.intervals import Span, interval_of, span_of
 from dataflow.pipelines.job_run import Facts, JobRun, Source, input_name
-from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.loader import importable
 from dataflow.pipelines.outputs import Columns, Outputs
-from dataflow.pipelines.spark.frames import count_bad_rows
 from dataflow.pipelines.spark.session import is_spark_error
-from dataflow.pipelines.targets import destination_of, find_last_rows
+from dataflow.pipelines.targets import destination_of, find_last_rows, lake_target
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.pipelines.definitions import JobDefinition
     from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.lake.target import LakeTarget
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
@@ -108,12 +107,8 @@ class PythonRun:
             )
 
     def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
-        return LakeTarget(
-            self._claimed.location(dataset),
-            destination_of(self._claimed, dataset, self._facilities.store),
-            columns,
-            lambda check, frame: count_bad_rows(self.session(), check, frame),
-        )
+        destination = destination_of(self._claimed, dataset, self._facilities.store)
+        return lake_target(self._claimed, destination, columns, self._facilities)
 
 
 def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
+from dataflow.errors import ConfigError
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.records import Dataset, Job, JobInput
+from dataflow.model.records import Dataset, Job
 from dataflow.model.schedule import grain_of, parse_schedule
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Timing, ViewDefinition
+from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.job_datasets import lake_location, list_job_datasets, producers_first
 from dataflow.pipelines.settings import Connection
 from dataflow.store.registration import calendar_name
@@ -39,7 +41,7 @@ def register_pipelines(
 def _draft(registry: Registry, definitions: list[Registered], settings: PipelineSettings) -> Draft:
     datasets: dict[str, Dataset] = {}
     for definition in definitions:
-        place = settings.get_place(definition.target)
+        place = _place_of(definition, settings)
         if isinstance(definition, JobDefinition):
             made = list_job_datasets(definition, place, registry.datasets | datasets)
         else:
@@ -49,11 +51,20 @@ def _draft(registry: Registry, definitions: list[Registered], settings: Pipeline
     return registry.draft(datasets.values(), jobs, may_be_over=True)
 
 
-def call_for(store: Store, job: str, dataid: str) -> str:
+def _place_of(definition: Registered, settings: PipelineSettings) -> Connection:
+    try:
+        return settings.get_place(definition.target)
+    except ConfigError as error:
+        raise ConfigError(f"{definition.place}: {definition.job}: {error}") from error
+
+
+def call_for(store: Store, definition: Registered, dataid: str) -> str:
     """Has a schedule give an interval, whether it would by itself or not; gives its canonical dataid."""
-    plan = get_plan(store, job)
+    plan = get_plan(store, definition.job)
     grain = Grain(plan.grain)
     dataid = canonical_dataid(dataid, grain, plan.timezone)
+    if definition.timing.schedule:
+        interval_of(definition.timing, dataid)  # before there is work that could never be done
     for item in plan.inputs:
         if item.dataset.name == calendar_name(plan.job.name):
             pair = (dataid, sort_key(dataid, grain))
@@ -86,11 +97,8 @@ def location_of(definition: Definition, connection: Connection) -> str:
 
 def job_of(definition: Registered) -> Job:
     """The job a pipeline is."""
-    if isinstance(definition, JobDefinition):
-        inputs, outputs = definition.inputs, definition.outputs
-    else:
-        reads = definition.reads if isinstance(definition, ViewDefinition) else ()
-        inputs, outputs = tuple(JobInput(name, "latest") for name in reads), (definition.dataset,)
+    inputs = () if isinstance(definition, DatasetDefinition) else definition.inputs
+    outputs = definition.outputs if isinstance(definition, JobDefinition) else (definition.dataset,)
     timing: Timing = definition.timing
     return Job(
         definition.job,

@@ -26,6 +26,7 @@ from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.outputs import Columns, Outputs
 from dataflow.pipelines.records import Destination
 from dataflow.pipelines.settings import PipelineSettings
+from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import count_bad_rows
 from dataflow.pipelines.spark.places import write_away
 from dataflow.pipelines.spark.session import find_session, start_session
@@ -33,7 +34,6 @@ from dataflow.pipelines.spark.session import find_session, start_session
 if TYPE_CHECKING:
     from dataflow.pipelines.lake.manifest import Frame
     from dataflow.pipelines.records import Target
-    from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 CONTEXT = "DATAFLOW_CONTEXT"
@@ -84,6 +84,11 @@ class ScriptRun:
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output at the place that RunJob gave for it."""
         place = dict(self._facts.outputs)[dataset]
+        if any(isinstance(check, Check) and check.kind == "at_least" for check in checks):
+            raise BadInput(
+                f"{dataset}: at_least compares with the version before, which a script does not know. Use "
+                "minimum_rows, or make it a Python job in pipelines/, where it works."
+            )
         if is_local(place):
             span = self._facts.span
             self.outputs.stage(dataset, frame, checks, None, span.end if span else None)

@@ -13,18 +13,19 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import names_of, record
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.catalog import list_outputs
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
 from dataflow.pipelines.intervals import Span, interval_of
-from dataflow.pipelines.lake.manifest import Frame, read_frame
+from dataflow.pipelines.judgement import fields_of
+from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.records import Destination
 from dataflow.pipelines.registering import dataset_of, location_of
 from dataflow.pipelines.shape.fields import Field
-from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.sources import Files, Http
 from dataflow.pipelines.sql.translation import Translated, translate
-from dataflow.pipelines.view_sql import view_select
+from dataflow.pipelines.view_sql import native_select, view_select
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Catalog, Definition
@@ -36,18 +37,22 @@ if TYPE_CHECKING:
 UNKNOWN_COLUMNS = "-- its columns are known once there is something to read"
 
 
+class UnknownColumns(BadInput):
+    """The columns of a dataset are not known before something of it is published."""
+
+
 @record
 class ViewSteps:
     """The SQL of one interval of a view on Spark, and the frames it would read that are published."""
 
     select: str
     translated: Translated
-    frames: dict[str, Frame]
+    frames: dict[str, Frame | Whole]
 
 
 def view_steps(definition: ViewDefinition, span: Span, inputs: Inputs, catalog: Catalog) -> ViewSteps:
     """The view's SELECT in its own dialect and as Spark SQL; BadInput when what it reads is not known."""
-    frames = {item.dataset: read_frame(item.location) for item in inputs if item.location}
+    frames = {item.dataset: _open(item) for item in inputs if item.location}
     schema = {
         name: dict(frames[name].columns) if name in frames else _declared_columns(name, catalog)
         for name in definition.reads
@@ -55,6 +60,12 @@ def view_steps(definition: ViewDefinition, span: Span, inputs: Inputs, catalog: 
     select = view_select(definition, span, catalog.constants)
     translated = translate(select, definition.dialect, schema, f"{definition.place}: {definition.job}")
     return ViewSteps(select, translated, frames)
+
+
+def _open(item: PlannedInput) -> Frame | Whole:
+    if item.all_locations:
+        return put_together(map(read_frame, reversed(item.all_locations)))
+    return read_frame(item.location)
 
 
 def is_native(definition: ViewDefinition, catalog: Catalog, facilities: Facilities) -> bool:
@@ -80,20 +91,19 @@ def describe_interval(
         return found if place.is_lake else found | {"ddl": _table_ddl(definition, fields, dataid, facilities)}
     found["reads"] = reads
     if is_native(definition, catalog, facilities):
-        select = view_select(definition, span, catalog.constants)
+        select = native_select(definition, span, catalog.constants, dataid)
         ddl = _native_ddl(definition, select, dataid, inputs, facilities)
         return found | {"runs_on": definition.target, "select": select, "ddl": ddl}
-    steps = view_steps(definition, span, inputs, catalog)
+    try:
+        steps = view_steps(definition, span, inputs, catalog)
+    except UnknownColumns as error:
+        select = view_select(definition, span, catalog.constants)
+        return found | {"runs_on": "spark", "note": str(error), "select": select}
     columns = steps.translated.columns
     found |= {"runs_on": "spark", "columns": dict(columns), "select": steps.select}
     found["spark_sql"] = steps.translated.sql
     fields = fields_of(columns) if columns else None
     return found if place.is_lake else found | {"ddl": _table_ddl(definition, fields, dataid, facilities)}
-
-
-def fields_of(columns: tuple[tuple[str, str], ...]) -> tuple[Field, ...]:
-    """Columns of a result as the fields a target takes."""
-    return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
 
 
 def first_position(source: Http) -> str | int:
@@ -116,24 +126,30 @@ def describe_pages(source: Http) -> str:
 
 def _location(definition: DatasetDefinition | ViewDefinition, dataid: str, facilities: Facilities) -> str:
     """Where the result would be; only the run's number is not known."""
-    text = location_of(definition, facilities.settings.get_place(definition.target))
+    place = facilities.settings.get_place(definition.target)
+    if isinstance(definition, ViewDefinition) and not place.is_lake:
+        from dataflow.pipelines.postgres.making import interval_table  # only databases need its driver
+
+        table = interval_table(definition.dataset, dataid)
+        return f"postgresql://{place.name}/{definition.schema}.{table}?run={{run_id}}"
+    text = location_of(definition, place)
     return text.replace("{dataset}", definition.dataset).replace("{encoded_dataid}", percent_encode(dataid))
 
 
-def _producer(dataset: str, catalog: Catalog) -> DatasetDefinition:
+def _producer(dataset: str, catalog: Catalog) -> Definition:
     for definition in catalog.definitions.values():
-        if isinstance(definition, DatasetDefinition) and definition.dataset == dataset:
+        if dataset in list_outputs(definition):
             return definition
-    raise BadInput(f"There is no dataset pipeline for {dataset}. See: dataflow pipeline list")
+    raise BadInput(f"There is no pipeline for {dataset}. See: dataflow pipeline list")
 
 
 def _declared_columns(dataset: str, catalog: Catalog) -> dict[str, str]:
     """The columns of a dataset that is not published yet, from its mapping."""
     definition = _producer(dataset, catalog)
-    if definition.has_others:
-        raise BadInput(
-            f"{dataset} takes all fields of its source (`...`), and none of its versions covers this "
-            f"interval, so its columns are not known. Run it first: dataflow run {definition.job}"
+    if not isinstance(definition, DatasetDefinition) or definition.has_others:
+        raise UnknownColumns(
+            f"Nothing of {dataset} that covers this interval is published, so its columns are not known. "
+            f"Run it first: dataflow run {definition.job}"
         )
     return {field.column: field.type.sql for field in definition.fields}
 
@@ -178,7 +194,7 @@ def _native_ddl(
 
     if not definition.materialized:
         name = making.interval_table(definition.dataset, dataid)
-        return [f"create or replace view {_quoted(definition.schema)}.{_quoted(name)} as {select}"]
+        return [f"create or replace view {quoted_name(definition.schema)}.{quoted_name(name)} as {select}"]
     if not all(item.location for item in inputs):
         return [UNKNOWN_COLUMNS]
     setting = facilities.settings.get_connection(definition.target)
@@ -215,5 +231,6 @@ class _Recorder:
         self.statements.append(statement.as_string(None))
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A name as PostgreSQL takes any of them."""
     return '"' + name.replace('"', '""') + '"'

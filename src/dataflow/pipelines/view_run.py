@@ -8,28 +8,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
-from dataflow.actions.locations import MANIFEST
+from dataflow.actions.locations import MANIFEST, absolute_place
 from dataflow.errors import BadInput
 from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.intervals import interval_of
-from dataflow.pipelines.judgement import Judgement
-from dataflow.pipelines.lake.manifest import Frame, read_frame
+from dataflow.pipelines.judgement import Judgement, checked_fields, fields_of
+from dataflow.pipelines.lake.locating import is_read_whole
+from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.leases import refuse_lost
-from dataflow.pipelines.shape.fields import Field
-from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.stage import StageFrame
-from dataflow.pipelines.targets import destination_of, view_target
-from dataflow.pipelines.view_sql import view_select
+from dataflow.pipelines.targets import destination_of, find_last_rows, view_target
+from dataflow.pipelines.view_sql import native_select, native_tables, view_select
 
 if TYPE_CHECKING:
+    from dataflow.actions.prepare import InputChunk
     from dataflow.client import ClaimedRun
+    from dataflow.model.records import PlanInput
     from dataflow.pipelines.definitions import ViewDefinition
     from dataflow.pipelines.facilities import Facilities
     from dataflow.pipelines.records import Published, Target
     from dataflow.pipelines.settings import Connection
+
+
+SHOWN_CHUNKS = 100
+"""So many chunks of a dataset that is read whole are named in the run's log; the store has them all."""
 
 
 class ViewRun:
@@ -41,15 +46,20 @@ class ViewRun:
         self._facilities = facilities
         self._span = interval_of(definition.timing, claimed.dataid)
         self._tag = f"run-{claimed.run_id}"
+        self._all_places: dict[str, list[str]] = {}  # of datasets read whole, oldest first
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
         definition = self._definition
-        select = view_select(definition, self._span, self._facilities.constants)
-        self._facilities.log(self._claimed.run, select)
         connection = self._facilities.settings.get_connection(definition.target)
-        places = self._list_places()
+        inputs = self._list_inputs()
+        places = {name: item.location for name, item in inputs.items()}
+        for name, item in inputs.items():
+            if is_read_whole(item.source):
+                self._pin_all(name, item.source)
         if all(place.startswith(f"postgresql://{connection.name}/") for place in places.values()):
+            dataid, constants = self._claimed.dataid, self._facilities.constants
+            select = self._log(native_select(definition, self._span, constants, dataid))
             published = self._compute_there(connection, select, places)
         elif not definition.materialized:
             raise BadInput(
@@ -57,8 +67,10 @@ class ViewRun:
                 f"they are at {', '.join(places.values())}."
             )
         else:
-            published = self._compute_on_spark(select, places)
-        self._claimed.record_rows(definition.dataset, published.rows)
+            select = self._log(view_select(definition, self._span, self._facilities.constants))
+            published = self._compute_on_spark(select, inputs)
+        if definition.materialized:  # a plain view has as many rows as whoever reads it finds
+            self._claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
         """Ends the run's Spark jobs."""
@@ -67,11 +79,14 @@ class ViewRun:
     def clean_up(self) -> None:
         """Nothing is left beside what is published."""
 
-    def _list_places(self) -> dict[str, str]:
-        """Where each dataset is, at the version this run has pinned."""
-        inputs = self._claimed.prepared.inputs
-        places = {item.source.dataset.name: item.location for item in inputs}
-        return {name: places[name] for name in self._definition.reads}
+    def _log(self, select: str) -> str:
+        self._facilities.log(self._claimed.run, select)
+        return select
+
+    def _list_inputs(self) -> dict[str, InputChunk]:
+        """What it reads of each dataset, at the version this run has pinned."""
+        inputs = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
+        return {name: inputs[name] for name in self._definition.reads}
 
     def _compute_there(self, connection: Connection, select: str, places: dict[str, str]) -> Published:
         from dataflow.pipelines.postgres.making import make_native_view  # only databases need its driver
@@ -82,21 +97,24 @@ class ViewRun:
         target.begin()
         if not self._definition.materialized:
             return target.publish_view(select)
-        judgement = Judgement(self._definition.checks, _fields(target.list_columns()))
+        judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
         with discarding(target):
-            judgement.add(stage_select(target, select, places, judgement.wanted))
+            tables = native_tables(self._definition, self._claimed.dataid)
+            reads = {tables[name]: place for name, place in places.items()}
+            judgement.add(stage_select(target, select, reads, judgement.wanted))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
 
-    def _compute_on_spark(self, select: str, places: dict[str, str]) -> Published:
+    def _compute_on_spark(self, select: str, inputs: dict[str, InputChunk]) -> Published:
         definition = self._definition
-        frames = {name: self._open(name, place) for name, place in places.items()}
+        frames = {name: self._open(name, item) for name, item in inputs.items()}
         schema = {name: dict(frame.columns) for name, frame in frames.items()}
         translated = translate(select, definition.dialect, schema, f"{definition.place}: {definition.job}")
         session = self._facilities.session()
+        session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
         rows = run_sql(session, translated, frames)
         columns = translated.columns or column_types(rows)
-        fields = _fields(columns)
+        fields = fields_of(columns)
         judgement = Judgement(definition.checks, fields)
         target = view_target(definition, fields, self._claimed, self._facilities)
         target.begin()
@@ -109,7 +127,8 @@ class ViewRun:
             return self._publish(judgement, target)
 
     def _publish(self, judgement: Judgement, target: Target) -> Published:
-        judgement.decide_checks(target, None, self._span.end)
+        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)
+        judgement.decide_checks(target, last_rows, self._span.end)
         refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged())
         failpoints.reach("after_publish")
@@ -118,14 +137,26 @@ class ViewRun:
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         return published
 
-    def _open(self, name: str, place: str) -> Frame:
-        if place.endswith(MANIFEST):
-            return read_frame(place)
+    def _open(self, name: str, item: InputChunk) -> Frame | Whole:
+        if item.location.endswith(MANIFEST):
+            if name in self._all_places:
+                return put_together(map(read_frame, reversed(self._all_places[name])))
+            return read_frame(item.location)
         raise BadInput(
-            f"{self._definition.job} reads {name}, at {place}, and writes to {self._definition.target}. "
-            "A view of database tables goes to the same database: leave target_db out."
+            f"{self._definition.job} reads {name}, at {item.location}, and writes to "
+            f"{self._definition.target}. A view of database tables goes to the same database: "
+            "leave target_db out."
         )
 
+    def _pin_all(self, name: str, source: PlanInput) -> None:
+        """Pins all chunks that are ready now, as the claim has pinned the newest.
 
-def _fields(columns: tuple[tuple[str, str], ...]) -> tuple[Field, ...]:
-    return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
+        None is purged meanwhile, and one that is published anew makes the result stale.
+        """
+        prepared = self._claimed.prepared
+        pins = self._facilities.store.pin_ready(prepared.plan, prepared.run, source)
+        versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
+        if len(versions) > SHOWN_CHUNKS:
+            versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
+        self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {' '.join(versions)}")
+        self._all_places[name] = [absolute_place(pin.location, prepared.project_dir) for pin in pins]

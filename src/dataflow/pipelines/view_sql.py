@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from dataflow.errors import BadInput
+from dataflow.model.mapping import SAME
+from dataflow.pipelines.intervals import find_start_before
 from dataflow.pipelines.sql.macros import Interval
 from dataflow.pipelines.sql.views import View, build_select
 
@@ -15,6 +18,37 @@ if TYPE_CHECKING:
 
 def view_select(definition: ViewDefinition, span: Span, constants: Mapping[str, object]) -> str:
     """The view's SQL with its templates rendered for the interval; BadInput for what is no such SELECT."""
+    return _build(definition, span, constants, {})
+
+
+def native_select(
+    definition: ViewDefinition, span: Span, constants: Mapping[str, object], dataid: str
+) -> str:
+    """The same where the database that has its datasets computes it; BadInput if it is not in its dialect."""
+    if definition.dialect != "postgres":
+        raise BadInput(
+            f'{definition.place}: {definition.job}.dialect is "{definition.dialect}", and all its datasets '
+            f"are in {definition.target}, which computes it in PostgreSQL's. Write it so, and take dialect "
+            'out; or have Spark compute it from datasets in the lake: target_db = "lake" for them.'
+        )
+    tables = native_tables(definition, dataid)
+    renamed = {name: table for name, table in tables.items() if name != table}
+    return _build(definition, span, constants, renamed)
+
+
+def native_tables(definition: ViewDefinition, dataid: str) -> dict[str, str]:
+    """The table of each dataset it reads in a database, where each interval of a view has one of its own."""
+    from dataflow.pipelines.postgres.making import interval_table  # only databases need its driver
+
+    return {
+        item.dataset: interval_table(item.dataset, dataid) if item.mapping == SAME else item.dataset
+        for item in definition.inputs
+    }
+
+
+def _build(
+    definition: ViewDefinition, span: Span, constants: Mapping[str, object], tables: Mapping[str, str]
+) -> str:
     view = View(
         definition.job,
         definition.reads,
@@ -24,5 +58,8 @@ def view_select(definition: ViewDefinition, span: Span, constants: Mapping[str, 
         definition.query,
         definition.dialect,
         definition.params,
+        tables,
     )
-    return build_select(view, Interval(span.start, span.end, definition.timing.timezone), constants)
+    timing = definition.timing
+    interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span))
+    return build_select(view, interval, constants)

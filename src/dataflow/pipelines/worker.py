@@ -49,12 +49,18 @@ class PipelineWorker:
     """Runs the intervals of one pipeline."""
 
     def __init__(
-        self, flow: Flow, facilities: Facilities, definition: Definition, say: Callable[[str], None]
+        self,
+        flow: Flow,
+        facilities: Facilities,
+        definition: Definition,
+        say: Callable[[str], None],
+        quiet: bool = False,
     ) -> None:
         self._flow = flow
         self._facilities = facilities
         self._definition = definition
         self._say = say
+        self._quiet = quiet  # only what needs a look is said
         self.outcome = Outcome()
 
     def run(self, drain: bool, dataid: str | None) -> Outcome:
@@ -62,7 +68,7 @@ class PipelineWorker:
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
         if dataid is not None:
-            dataid = call_for(self._facilities.store, self._definition.job, dataid)
+            dataid = call_for(self._facilities.store, self._definition, dataid)
         while self._run_one(dataid) and drain:
             pass
         return self.outcome
@@ -85,7 +91,8 @@ class PipelineWorker:
             run.clean_up()
             self.outcome.done += 1
             seconds = time.monotonic() - began_at
-            self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
+            if not self._quiet:
+                self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
         except LeaseLost as error:
             self.outcome.error = error
             self._say(f"{job}: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, needed_dataids
 from dataflow.model.record import replace
@@ -12,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dataflow.model.records import Plan, PlanOutput, Run
+    from dataflow.model.records import Plan, PlanInput, PlanOutput, Run
     from dataflow.store.database import Transaction
 
 
@@ -46,6 +47,19 @@ def pin_inputs(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[P
             tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
             pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
     return tuple(pins)
+
+
+def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
+    """Has a run read all chunks of an input that are ready now, each at one version; gives them in order.
+
+    Not done by the claim, whose cost must not grow with the number of chunks. One that is published anew
+    between the two statements is read newer than it is pinned, and makes what the run gives out stale.
+    """
+    where = {"run_id": run.run_id, "claimant": run.claimant}
+    tx.run("claim.pin_ready", position=source.position, dataset_id=source.dataset_id, **where)
+    pins = [pin for pin in list_pins(tx, plan, run.run_id) if pin.position == source.position]
+    grain = Grain(source.dataset.grain)
+    return tuple(sorted(pins, key=lambda pin: sort_key(pin.dataid, grain)))
 
 
 def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[OutputChunk, ...]:

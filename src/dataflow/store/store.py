@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         Dataset,
         Ending,
         LapsedRun,
+        Pin,
         Plan,
+        PlanInput,
         PlanOutput,
         Run,
         RunRow,
@@ -220,6 +222,10 @@ class Store:
     def refresh(self, plan: Plan, run: Run) -> Run:
         """A claimed run with its inputs and outputs as they are now."""
         return self.database.read(lambda tx: pinning.refresh(tx, plan, run))
+
+    def pin_ready(self, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
+        """All chunks of an input that are ready now, pinned for a claimed run, in order."""
+        return self.database.write(lambda tx: pinning.pin_ready(tx, plan, run, source))
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """Renews leases; gives the runs that are still the claimant's."""

@@ -117,6 +117,15 @@ def test_sparks_own_dialect_is_passed_on() -> None:
         translate("select * from parquet.`/etc`", "spark", SCHEMA)
 
 
+@pytest.mark.parametrize("dialect", ["spark", "postgres"])
+def test_a_name_with_dots_is_never_that_of_a_with(dialect: str) -> None:
+    mark = "`" if dialect == "spark" else '"'
+    file = f"{mark}/etc/passwd{mark}"
+    sql = f"with {mark}text./etc/passwd{mark} as (select 1 as n) select * from text.{file}"
+    with pytest.raises(BadInput, match="no dataset"):
+        translate(sql, dialect, SCHEMA)
+
+
 @pytest.mark.parametrize(
     "expression",
     [

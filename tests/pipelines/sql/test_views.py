@@ -52,6 +52,7 @@ def test_a_view_of_fields_gives_the_rows_that_postgres_gives(both: Both) -> None
 
 def test_a_view_with_joins_and_the_last_day_of_the_month(both: Both) -> None:
     sql = built(
+        datasets=("orders", "teams"),
         fields=[
             ("orders.id", "Order"),
             ("ROUND(orders.price::numeric/100::numeric,2)", "Net"),
@@ -66,6 +67,21 @@ def test_a_view_with_joins_and_the_last_day_of_the_month(both: Both) -> None:
     )
     rows = both.ask_postgres(sql)
     assert rows and rows == both.ask_spark(sql)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from teams",
+        "select * from orders, public.orders",
+        "with teams as (select * from teams) select * from teams",
+        "select * from (with teams as (select 1 as id) select * from teams) x, teams",
+    ],
+)
+def test_only_its_own_datasets_are_read_and_what_it_makes_itself(query: str) -> None:
+    assert "Name its pipeline in dataset_pipeline too" in refusal(query=query)
+    assert built(query="with a as (select 1), b as (select * from a) select * from orders, b")
+    assert built(query="select * from orders, generate_series(1, 3) as n")
 
 
 def test_all_fields_and_a_whole_query_with_params() -> None:

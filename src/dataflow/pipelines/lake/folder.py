@@ -5,6 +5,7 @@ The files are staged beside it, and the folder appears, or is replaced, when the
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -18,6 +19,9 @@ from dataflow.pipelines.shape.sql_types import parse_sql_type
 if TYPE_CHECKING:
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.shape.shaped import Reject
+
+
+REPLACED = ".replaced"
 
 
 class FolderTarget:
@@ -38,7 +42,15 @@ class FolderTarget:
         self._count = count
 
     def begin(self, earlier: tuple[int, ...] = ()) -> None:
-        """Makes room for staging. What an earlier run put there counts only if the store says so."""
+        """Makes room for staging; puts back what a run that was killed in the middle had moved away.
+
+        What an earlier run put there counts only if the store says so.
+        """
+        for moved in glob.glob(f"{glob.escape(self._folder)}.*.staged{REPLACED}"):
+            if os.path.lexists(self._folder):
+                _remove(moved)
+            else:
+                os.rename(moved, self._folder)
         os.makedirs(self._staging, exist_ok=True)
 
     def writer(self) -> LakeWriter:
@@ -59,13 +71,10 @@ class FolderTarget:
         if not kept:
             self._write_empty()
         if os.path.lexists(self._folder):
-            replaced = f"{self._staging}.replaced"
+            replaced = f"{self._staging}{REPLACED}"
             os.rename(self._folder, replaced)
             os.rename(self._staging, self._folder)
-            if os.path.isdir(replaced):
-                shutil.rmtree(replaced)
-            else:
-                os.unlink(replaced)
+            _remove(replaced)
         else:
             os.rename(self._staging, self._folder)
         rows, size = sum(one.rows for one in accepted), sum(one.size for one in accepted)
@@ -82,3 +91,10 @@ class FolderTarget:
 
         schema = pa.schema([(name, parse_sql_type(kind).arrow) for name, kind in self._columns])
         pq.write_table(schema.empty_table(), os.path.join(self._staging, "part-empty.parquet"))
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)

@@ -10,11 +10,12 @@ from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:
-    from dataflow.model.records import Dataset
+    from dataflow.model.records import Dataset, PlanInput
     from dataflow.store.store import Store
 
 
@@ -49,6 +50,11 @@ def is_in_lake(dataset: Dataset) -> bool:
     return dataset.location.endswith(f"/{MANIFEST}")
 
 
+def is_read_whole(source: PlanInput) -> bool:
+    """True for an input of which a view reads all ready chunks, as they make the dataset together."""
+    return source.mapping == LATEST and source.dataset.mode == "partition"
+
+
 def locate(store: Store, name: str, project_dir: str) -> Located:
     """The ready chunks of a dataset; of one whose chunks are snapshots the newest."""
     dataset_id, dataset = get_dataset(store, name)
@@ -79,13 +85,13 @@ def _chunk(dataset: Dataset, row: tuple[int, str, int, str, bool], project_dir: 
 
 
 def _refuse_elsewhere(dataset: Dataset) -> None:
-    if is_in_lake(dataset):
-        return
-    if dataset.location.startswith("postgresql://"):
-        connection, _, table = dataset.location.removeprefix("postgresql://").partition("?")[0].partition("/")
-        where = f"is the table {table} in PostgreSQL (connection {connection})"
-    elif dataset.location:
-        where = f"is at {dataset.location}"
-    else:
-        where = "declares no location"
-    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {where}.")
+    if not is_in_lake(dataset):
+        raise BadInput(f"Dataset {dataset.name} is not in the lake: it {tell_place(dataset.location)}.")
+
+
+def tell_place(location: str) -> str:
+    """Where a dataset is, in words that go on after its name."""
+    if location.startswith("postgresql://"):
+        connection, _, table = location.removeprefix("postgresql://").partition("?")[0].partition("/")
+        return f"is the table {table} in PostgreSQL (connection {connection})"
+    return f"is at {location}" if location else "declares no location"

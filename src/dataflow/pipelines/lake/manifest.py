@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow.errors import BadInput
@@ -11,6 +12,8 @@ from dataflow.model.record import record
 from dataflow.pipelines.records import StagedFile
 
 FORMAT = 1
+DATAID = "dataid"
+"""The column that says which chunk a row is from."""
 
 
 @record
@@ -42,8 +45,25 @@ class Frame:
     columns: tuple[tuple[str, str], ...]
 
 
-def write_manifest(path: str, manifest: Manifest) -> int:
-    """Writes the manifest, whole or not at all, durably, and gives its size."""
+@record
+class Whole:
+    """All chunks of a dataset as one table: a column that only some of them have is NULL in the others."""
+
+    parts: tuple[Frame, ...]  # one for each set of columns, the newest first
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """All columns, those of the newest first, each of the type it has there, and `dataid` at the end."""
+        found: dict[str, tuple[str, str]] = {}
+        for part in self.parts:
+            for name, kind in part.columns:
+                found.setdefault(name.lower(), (name, kind))
+        found.setdefault(DATAID, (DATAID, "text"))
+        return tuple(found.values())
+
+
+def write_manifest(path: str, manifest: Manifest) -> None:
+    """Writes the manifest, whole or not at all, durably."""
     text = json.dumps(
         {
             "format": FORMAT,
@@ -66,7 +86,6 @@ def write_manifest(path: str, manifest: Manifest) -> int:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return len(text)
 
 
 def read_manifest(path: str) -> Manifest:
@@ -89,3 +108,11 @@ def read_frame(path: str) -> Frame:
     """The data files of the version whose manifest is at that place."""
     manifest, folder = read_manifest(path), os.path.dirname(path)
     return Frame(tuple(os.path.join(folder, file.path) for file in manifest.files), manifest.columns)
+
+
+def put_together(frames: Iterable[Frame]) -> Whole:
+    """Chunks, the newest first, as one table."""
+    files: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for frame in frames:
+        files.setdefault(frame.columns, []).extend(frame.files)
+    return Whole(tuple(Frame(tuple(paths), columns) for columns, paths in files.items()))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dataflow.actions.dataset_rules import is_automatic
 from dataflow.model.record import record
-from dataflow.pipelines.lake.locating import LakeChunk, is_in_lake, locate
-from dataflow.pipelines.lake.manifest import Frame
-from dataflow.pipelines.spark.frames import open_frame, quoted
-from dataflow.pipelines.spark.session import new_session
+from dataflow.pipelines.lake.locating import LakeChunk, locate
+from dataflow.pipelines.lake.manifest import Frame, put_together
+from dataflow.pipelines.spark.frames import open_frame, open_whole, quoted
+from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from dataflow.store.store import Store
-
-DATAID = "dataid"
-"""The column that says which chunk a row is from."""
 
 
 @record
@@ -40,8 +38,8 @@ class Answer:
 
 
 def read_question(store: Store, sql: str, project_dir: str) -> Question:
-    """Reads the statement and finds the files it is about; BadInput unless it is exactly one SELECT."""
-    known = {dataset.name: dataset for dataset in store.list_datasets() if is_in_lake(dataset)}
+    """Reads the statement and finds the files it is about; BadInput unless it is one SELECT over the lake."""
+    known = {dataset.name: dataset for dataset in store.list_datasets() if not is_automatic(dataset.name)}
     translated = translate(sql, "spark", {name: {} for name in known}, "query")
     chunks, stale = {}, []
     for name in translated.tables:
@@ -55,38 +53,22 @@ def read_question(store: Store, sql: str, project_dir: str) -> Question:
 def ask(session: SparkSession, question: Question, most: int) -> Answer:
     """The first so many rows of the answer, in a session of their own."""
     child = new_session(session)
+    try:
+        return _ask(child, question, most)
+    finally:
+        end_session(child)
+
+
+def _ask(child: SparkSession, question: Question, most: int) -> Answer:
     for name, chunks in question.chunks.items():
-        rows = _open(child, chunks, name in question.partitioned)
+        frames = [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
+        if name in question.partitioned or not frames:
+            rows = open_whole(child, put_together(frames))
+        else:
+            rows = open_frame(child, frames[0])
         rows.createOrReplaceTempView(quoted(name))
+    child.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
     table = child.sql(question.sql).limit(most + 1).toArrow()
     columns = [column.to_pylist() for column in table.slice(0, most).columns]
     rows_shown = list(zip(*columns, strict=True)) if columns else []
     return Answer(tuple(table.column_names), rows_shown, table.num_rows <= most)
-
-
-def _open(session: SparkSession, chunks: tuple[LakeChunk, ...], is_partitioned: bool) -> DataFrame:
-    """All chunks as one table; a column that only newer ones have is NULL in the others."""
-    by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for chunk in reversed(chunks):  # the newest first: its columns come first
-        by_columns.setdefault(chunk.manifest.columns, []).extend(chunk.files)
-    if not by_columns:
-        return session.createDataFrame([], f"{DATAID} string")
-    whole: DataFrame | None = None
-    for columns, files in by_columns.items():
-        part = open_frame(session, Frame(tuple(files), columns))
-        if is_partitioned and DATAID not in [name.lower() for name, _ in columns]:
-            part = _with_dataid(part, bool(files))
-        whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
-    assert whole is not None
-    return whole
-
-
-def _with_dataid(rows: DataFrame, has_files: bool) -> DataFrame:
-    """The chunk of each row, from the folder its file is in."""
-    from pyspark.sql import functions as F
-
-    if not has_files:
-        return rows.withColumn(DATAID, F.lit("").cast("string"))
-    folder = F.regexp_extract(F.col("_metadata.file_path"), "/dataid=([^/]*)/[^/]*/[^/]*$", 1)
-    # Twice: Spark gives the path as a URL, and the folder's name is percent-encoded itself.
-    return rows.withColumn(DATAID, F.url_decode(F.url_decode(folder)))

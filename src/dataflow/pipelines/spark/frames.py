@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.lake.manifest import Frame
+from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole
 from dataflow.pipelines.shape.sql_types import parse_sql_type
-from dataflow.pipelines.spark.session import new_session
 from dataflow.pipelines.sql.translation import Translated, translate
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from dataflow.pipelines.shape.checks import Check
 
 SHOWN = 3
-ROWS = "staged_rows"
+ROWS = "dataflow_staged_rows"
 RESULT = "dataflow_result"
 
 
@@ -29,10 +28,39 @@ def open_frame(session: SparkSession, frame: Frame) -> DataFrame:
     return session.read.schema(schema).parquet(*frame.files)
 
 
-def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, Frame]) -> DataFrame:
+def open_whole(session: SparkSession, whole: Whole) -> DataFrame:
+    """The rows of all chunks of a dataset, each with the chunk it is from."""
+    from pyspark.sql import functions as F
+
+    found: DataFrame | None = None
+    for part in whole.parts:
+        rows = open_frame(session, part)
+        own = {name.lower(): F.col(quoted(name)) for name, _ in part.columns}
+        if DATAID not in own:
+            own[DATAID] = _dataid_of_file() if part.files else F.lit("")
+        columns = [
+            own.get(name.lower(), F.lit(None)).cast(parse_sql_type(kind).spark).alias(name)
+            for name, kind in whole.columns
+        ]
+        found = rows.select(*columns) if found is None else found.union(rows.select(*columns))
+    return session.createDataFrame([], f"{DATAID} string") if found is None else found
+
+
+def _dataid_of_file() -> Column:
+    """The chunk of each row, from the folder its file is in."""
+    from pyspark.sql import functions as F
+
+    folder = F.regexp_extract(F.col("_metadata.file_path"), "/dataid=([^/]*)/[^/]*/[^/]*$", 1)
+    # Twice: Spark gives the path as a URL, and the folder's name is percent-encoded itself.
+    return F.url_decode(F.url_decode(folder))
+
+
+def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, Frame | Whole]) -> DataFrame:
     """The rows of translated SQL over these frames, each under its dataset's name."""
     for name in translated.tables:
-        open_frame(session, frames[name]).createOrReplaceTempView(quoted(name))
+        frame = frames[name]
+        rows = open_frame(session, frame) if isinstance(frame, Frame) else open_whole(session, frame)
+        rows.createOrReplaceTempView(quoted(name))
     for function in translated.functions:
         session.udf.register(function.name, function.call, function.returns)
     return session.sql(translated.sql)
@@ -100,13 +128,15 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
         found = groups.agg(F.sum("count")).collect()[0][0] or 0
         shown = groups.limit(SHOWN).collect() if found else []
         return int(found), [", ".join(str(value) for value in row[:-1]) for row in shown]
-    child = new_session(session)
     sql = f"select * from {ROWS} where not ({check.values[0]})"
-    refused = run_sql(
-        child, translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check)), {ROWS: frame}
-    )
-    shown = refused.limit(SHOWN).collect()
-    return (refused.count() if shown else 0), [str(row.asDict()) for row in shown]
+    translated = translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check))
+    try:
+        # In this very session: who cancels the run interrupts that one.
+        refused = run_sql(session, translated, {ROWS: frame})
+        shown = refused.limit(SHOWN).collect()
+        return (refused.count() if shown else 0), [str(row.asDict()) for row in shown]
+    finally:
+        session.catalog.dropTempView(ROWS)
 
 
 def quoted(name: str) -> str:

@@ -13,8 +13,7 @@ from dateutil import parser, relativedelta  # type: ignore[import-untyped]
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
-
-FINANCIAL_YEAR = "FINANCIAL_YEAR_FIRST_MONTH_DAY"
+from dataflow.pipelines.constants import FINANCIAL_YEAR
 
 
 @record

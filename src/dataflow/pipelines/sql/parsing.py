@@ -119,6 +119,32 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     return statement
 
 
+def list_tables(statement: exp.Expr) -> list[exp.Table]:
+    """The tables that a query reads, but for those it makes itself with WITH."""
+    return [table for table in statement.find_all(exp.Table) if not _is_common(table)]
+
+
+def _is_common(table: exp.Table) -> bool:
+    """Whether a name is that of a WITH in whose sight it stands; a name with dots never is."""
+    if len(table.parts) != 1:
+        return False
+    node: exp.Expr | None = table
+    while node is not None:
+        if isinstance(node, exp.CTE):
+            clause: Any = node.parent
+            visible = clause.expressions
+            if not clause.args.get("recursive"):
+                visible = visible[: visible.index(node)]
+            node = clause.parent.parent  # past the query whose own WITH this is
+        else:
+            clause = node.args.get("with_")
+            visible = clause.expressions if clause else []
+            node = node.parent
+        if any(each.alias.lower() == table.name.lower() for each in visible):
+            return True
+    return False
+
+
 def _parse(sql: str, dialect: str, place: str, prefix: str) -> list[exp.Expr | None]:
     try:
         return list(sqlglot.parse(f"{prefix}\n{sql}", read=DIALECTS[dialect]))

@@ -64,7 +64,7 @@ class Tables:
     def find(self, work: Work, node: exp.Table) -> tuple[str, Columns]:
         """Name and columns of a table; BadInput with the nearest dataset if there is none."""
         name = ".".join(fold(part) for part in node.parts)
-        if name in self.common:
+        if len(node.parts) == 1 and name in self.common:
             return name, self.common[name]
         if name not in self.schema:
             hint = did_you_mean(name, self.schema) or f" There are: {', '.join(sorted(self.schema))}."

@@ -13,10 +13,10 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.pipelines.sql import aggregates, formats, numbers, operators, texts, times
 from dataflow.pipelines.sql.functions import Function
-from dataflow.pipelines.sql.parsing import read_statement
+from dataflow.pipelines.sql.parsing import list_tables, read_statement
 from dataflow.pipelines.sql.queries import Queries, Tables
 from dataflow.pipelines.sql.types import read_type
-from dataflow.pipelines.sql.work import Handler, Work, fold
+from dataflow.pipelines.sql.work import Handler, Work
 
 _PARTS = (operators, numbers, times, texts, aggregates)
 _HANDLERS: dict[type, Handler] = {kind: handler for part in _PARTS for kind, handler in part.HANDLERS.items()}
@@ -67,13 +67,10 @@ def translate(
 def _list_tables(
     statement: exp.Query, schema: Mapping[str, Mapping[str, str]], place: str
 ) -> tuple[str, ...]:
-    common = {fold(each.args["alias"].this) for each in statement.find_all(exp.CTE)}
     known = {name.lower(): name for name in schema}
     named: dict[str, None] = {}
-    for table in statement.find_all(exp.Table):
+    for table in list_tables(statement):
         name = ".".join(part.name for part in table.parts)
-        if name.lower() in common:
-            continue
         if name.lower() not in known:
             raise BadInput(f"{place}: there is no dataset {name!r}. There are: {', '.join(sorted(schema))}.")
         named[known[name.lower()]] = None

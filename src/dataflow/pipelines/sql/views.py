@@ -11,8 +11,9 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.sql.macros import Interval
-from dataflow.pipelines.sql.parsing import DIALECTS, read_statement
+from dataflow.pipelines.sql.parsing import DIALECTS, list_tables, read_statement
 from dataflow.pipelines.sql.templates import Template, render
+from dataflow.pipelines.sql.work import fold
 
 MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, which could make two of them one
 
@@ -35,6 +36,7 @@ class View:
     query: str = ""
     dialect: str = "postgres"
     params: Any = ()
+    tables: Mapping[str, str] = {}  # what a dataset is called where it is read, if not by its name
 
 
 def build_select(view: View, interval: Interval, constants: Mapping[str, object] | None = None) -> str:
@@ -56,6 +58,8 @@ def build_select(view: View, interval: Interval, constants: Mapping[str, object]
         _check_names(view, statement)
     else:
         statement = _assemble(view, clauses)
+    _refuse_others(view, statement)
+    _rename(view, statement)
     return statement.sql(dialect=DIALECTS[view.dialect], comments=False)
 
 
@@ -73,6 +77,29 @@ def _assemble(view: View, clauses: Mapping[str, str]) -> exp.Select:
         statement.set("where", found.args["where"])
         statement.set("order", found.args.get("order"))
     return statement
+
+
+def _refuse_others(view: View, statement: exp.Expr) -> None:
+    """BadInput for a table that is none of its datasets: it would be read unpinned, and never waited for."""
+    for table in list_tables(statement):
+        name = ".".join(fold(part) for part in table.parts)
+        if isinstance(table.this, exp.Func) or name in view.datasets:
+            continue
+        if view.dialect == "spark" and name.lower() in [dataset.lower() for dataset in view.datasets]:
+            continue
+        raise BadInput(
+            f"{view.pipeline}: there is no dataset {quoted(name)} among those it reads: "
+            f"{', '.join(view.datasets)}. Name its pipeline in dataset_pipeline too."
+        )
+
+
+def _rename(view: View, statement: exp.Expr) -> None:
+    """Reads each table under the name it has there; in the statement it keeps that of the dataset."""
+    for table in list_tables(statement):
+        if called := view.tables.get(fold(table.this)):
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+            table.set("this", exp.to_identifier(called, quoted=True))
 
 
 def _quoted(view: View) -> str:

@@ -167,6 +167,15 @@ WHERE c.dataset_id = :dataset_id AND c.dataid = :dataid AND c.version > 0 AND NO
 -- Remembers the version a run reads.
 INSERT INTO run_input (run_id, position, chunk_id, version) VALUES (:run_id, :position, :chunk_id, :version)
 
+-- name: pin_ready
+-- Remembers the versions of all chunks of an input that are ready now, beside what the claim has pinned.
+INSERT INTO run_input (run_id, position, chunk_id, version)
+SELECT r.run_id, :position, c.chunk_id, c.version
+FROM run r JOIN chunk c ON c.dataset_id = :dataset_id
+WHERE r.run_id = :run_id AND r.claimant = :claimant AND r.ended_at IS NULL
+  AND c.version > 0 AND NOT c.withdrawn AND NOT c.stale AND c.dirty_run_id IS NULL
+ON CONFLICT (run_id, position, chunk_id) DO NOTHING
+
 -- name: output_chunks
 -- What is already published where the run will write.
 SELECT d.dataset_id, d.name, d.location, c.chunk_id, c.sort_key, c.version

@@ -1,0 +1,95 @@
+"""The attributes of one class, looked up with the defaults of its base; errors name attribute and place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.actions.dataset_rules import check_name
+from dataflow.errors import BadInput
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.loader import Found
+from dataflow.pipelines.shape.checks import Check
+
+
+class Attributes:
+    """The attributes of one class, with the defaults of its base and errors that name the place."""
+
+    def __init__(self, found: Found, base: type) -> None:
+        self.thing = found.thing
+        self._base = base
+        self._job = found.name
+        self.place = f"{found.path}:{found.line}"
+        self._refuse_unknown()
+
+    def __call__(self, name: str, kind: Any = None) -> Any:
+        if not hasattr(self.thing, name) and not hasattr(self._base, name):
+            raise self.wrong(name, "is missing")
+        value = getattr(self.thing, name, getattr(self._base, name, None))
+        if kind is not None and not isinstance(value, kind):
+            raise self.wrong(name, f"is {quoted(repr(value))}, which is not what it must be")
+        return value
+
+    def text(self, name: str) -> str:
+        """A text, "" for None."""
+        value = self(name)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(name, f"must be a text, and is {quoted(repr(value))}")
+        return value or ""
+
+    def name(self, name: str) -> str:
+        """The name of a dataset."""
+        value = self.text(name)
+        if not value:
+            raise self.wrong(name, "is empty")
+        with self.saying(name):
+            return check_name("dataset", value)
+
+    def one_of(self, name: str, known: tuple[str, ...]) -> str:
+        """One of a few words."""
+        value = self.text(name)
+        if value not in known:
+            raise self.wrong(name, f"is {quoted(value)}; it must be one of {', '.join(known)}")
+        return value
+
+    def items(self, name: str, example: str = '"orders"') -> list[Any]:
+        """What a list or a tuple holds."""
+        value = self(name)
+        if not isinstance(value, (list, tuple)):
+            raise self.wrong(name, f"must be a list, such as [{example}], and is {quoted(repr(value))}")
+        return list(value)
+
+    def checks(self) -> tuple[Check, ...]:
+        """The declared checks."""
+        found = tuple(self.items("checks", "minimum_rows(10)"))
+        for check in found:
+            if not isinstance(check, Check):
+                raise self.wrong("checks", f"holds {quoted(repr(check))}, which is no check")
+        return found
+
+    def wrong(self, name: str, what: str) -> BadInput:
+        """An error about one attribute."""
+        return BadInput(f"{self.place}: {self._job}.{name} {what}.")
+
+    def saying(self, name: str) -> _Saying:
+        """Errors raised inside name this attribute."""
+        return _Saying(self, name)
+
+    def _refuse_unknown(self) -> None:
+        known = [name for base in (self._base,) for name in (*vars(base), *base.__annotations__)]
+        for name in vars(self.thing):
+            if not name.startswith("_") and name not in known and not callable(getattr(self.thing, name)):
+                raise self.wrong(
+                    name, f"is no attribute of a pipeline.{did_you_mean(name, known)}".rstrip(".")
+                )
+
+
+class _Saying:
+    def __init__(self, get: Attributes, name: str) -> None:
+        self._get, self._name = get, name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, BadInput):
+            raise BadInput(f"{self._get.place}: {self._name}: {error}") from error

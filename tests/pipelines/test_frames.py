@@ -1,0 +1,61 @@
+"""Checks of staged rows: passes in the run's own session, of which nothing is left; what is told of them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from dataflow.pipelines.judgement import Judgement, fields_of
+from dataflow.pipelines.lake.manifest import Frame
+from dataflow.pipelines.lake.target import LakeTarget
+from dataflow.pipelines.records import Destination
+from dataflow.pipelines.shape.checks import fresh, minimum_rows, sql
+from dataflow.pipelines.spark.frames import ROWS, count_bad_rows
+
+NOWHERE = Destination("orders", "1", "1", 1, "partition")
+ENDLESS = f"(select count(*) from {ROWS} a, {ROWS} b, {ROWS} c where a.n + b.n + c.n < 0) = 0"
+
+
+@pytest.fixture
+def frame(tmp_path: Path) -> Frame:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"n": pa.array(range(20_000), pa.int64())}), path)
+    return Frame((str(path),), (("n", "bigint"),))
+
+
+def test_a_check_by_sql_leaves_nothing_in_the_session(spark: SparkSession, frame: Frame) -> None:
+    session = spark.newSession()
+    assert count_bad_rows(session, sql("n < 19990"), frame)[0] == 10
+    assert [table.name for table in session.catalog.listTables()] == []
+
+
+def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> None:
+    columns = (("at", "date"),)
+    judgement = Judgement([fresh("at", "1 day"), minimum_rows(0)], fields_of(columns))
+    target = LakeTarget(str(tmp_path / "_manifest.json"), NOWHERE, columns, lambda check, frame: (0, []))
+    judgement.decide_checks(target, None, None)
+    assert judgement.evidence == "1 checks passed on 0 rows; 1 not checked: fresh(at, 86400.0)"
+
+
+@pytest.mark.timeout(60)
+def test_a_check_by_sql_ends_with_whatever_else_its_session_does(spark: SparkSession, frame: Frame) -> None:
+    session = spark.newSession()
+    raised: list[Exception] = []
+
+    def check() -> None:
+        try:
+            count_bad_rows(session, sql(ENDLESS), frame)
+        except Exception as error:
+            raised.append(error)
+
+    checking = threading.Thread(target=check, daemon=True)
+    checking.start()
+    while checking.is_alive():
+        session.interruptAll()
+        checking.join(0.2)
+    assert "cancel" in str(raised[0]).lower() or "interrupt" in str(raised[0]).lower()
