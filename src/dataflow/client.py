@@ -41,6 +41,7 @@ from dataflow.runjob.output import RunLog
 from dataflow.runjob.predecessors import end_predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
+from dataflow.secrets.known import KnownSecrets
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
@@ -182,12 +183,13 @@ class ClaimedRun:
 class Flow:
     """An open store: make data ready, claim work, ask why."""
 
-    def __init__(self, config: Config, store: Store, password: str | None = None) -> None:
+    def __init__(self, config: Config, store: Store, known: KnownSecrets | None = None) -> None:
+        """`known` are secrets that no run of it may leave anywhere; those it opens itself are added."""
         self._config = config
         self._store = store
         self._token = os.urandom(8).hex()
         self._lock: ClaimantLock | None = None
-        self._opened = [password] if password else []
+        self._known = KnownSecrets() if known is None else known
 
     def __enter__(self) -> Flow:
         return self
@@ -227,6 +229,7 @@ class Flow:
             dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
         passwords = open_passwords(plan, self._passphrase)
         claimed, plan = self._take(plan, dataid, passwords)
+        self._known.add(*passwords.values())
         if claimed is None:
             yield None
             return
@@ -307,7 +310,7 @@ class Flow:
     def _given(self, passwords: dict[str, str]) -> Given:
         """What the run's checks are given, and what hides our own secrets and the run's in all it leaves."""
         own = own_secrets(os.environ, self._config.store_url)
-        redactor = Redactor([*passwords.values(), *own.values(), *self._opened])
+        redactor = Redactor([*passwords.values(), *own.values(), *self._known])
         return Given(inherited_environment(os.environ, False, own), passwords, redactor)
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
@@ -333,7 +336,7 @@ class Flow:
 
     def _passphrase(self) -> str:
         passphrase = get_passphrase(self._config.passkey, self._config.passkey_file, None)
-        self._opened.append(passphrase)
+        self._known.add(passphrase)
         return passphrase
 
 
@@ -353,4 +356,5 @@ def open(store: str | None = None) -> Flow:
     config = load_config(get_working_dir(), os.environ, store)
     refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
-    return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password), password)
+    opened = open_store(config.store_url, config.actor, config.store_schema, password)
+    return Flow(config, opened, KnownSecrets(password))

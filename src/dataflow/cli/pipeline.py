@@ -105,13 +105,15 @@ def run_pipeline(context: Context, name: str, drain: bool = False, dataid: str |
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     register_pipelines(context.store, catalog.definitions.values(), settings)
     signal.signal(signal.SIGTERM, _leave)
-    with Flow(context.config, context.store) as flow, PipelineProgress() as progress:
+    settings.secrets.add(*context.list_secrets())
+    with Flow(context.config, context.store, settings.secrets) as flow, PipelineProgress() as progress:
         facilities = Facilities(
             context.config, context.store, settings, (context.environ, catalog.constants), progress
         )
         worker = PipelineWorker(flow, facilities, definition, context.say)
         try:
-            outcome = worker.run(drain, dataid)
+            with settings.secrets.hidden_in_errors():
+                outcome = worker.run(drain, dataid)
         finally:
             facilities.close()
         if outcome.error is not None:

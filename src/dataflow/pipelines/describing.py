@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dataflow.model.record import names_of
+from dataflow.model.url_text import masked_url
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.errors import FetchError
@@ -24,7 +25,8 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
     """The definition, its defaults filled in; where secrets are, but never the secrets."""
     place = settings.get_place(definition.target)
     timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
-    target = {"connection": place.name, "url": place.url}
+    url = place.url if place.is_lake else masked_url(place.url)
+    target = {"connection": place.name, "url": url}
     if not place.is_lake and not isinstance(definition, JobDefinition):
         target["table"] = f"{definition.schema}.{definition.dataset}"
     head = {"pipeline": definition.job, "kind": kind_of(definition), "dataset": definition.dataset}

@@ -17,6 +17,7 @@ from dataflow.pipelines.spark.session import (
     start_session,
     stop_session,
 )
+from dataflow.runjob.environment import own_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +55,7 @@ class Facilities:
         self.settings = settings
         self.environ, self.constants = surroundings
         self.progress = progress
+        settings.secrets.add(*own_secrets(self.environ, config.store_url).values())
         self._session: SparkSession | None = None
         self._child: SparkSession | None = None
         self._run: Run | None = None
@@ -132,13 +134,17 @@ class Facilities:
         return tuple(row[0] for row in rows)
 
     def log(self, run: Run, text: str) -> None:
-        """Adds a line to the run's log."""
+        """Adds a line to the run's log, without secrets."""
         path = os.path.join(self.config.log_dir, f"{run.run_id}.log")
         os.makedirs(self.config.log_dir, mode=0o700, exist_ok=True)
         with open(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
         ) as file:
-            file.write(text + "\n")
+            file.write(self.redact(text) + "\n")
+
+    def redact(self, text: str) -> str:
+        """The text without any secret that was looked up or opened so far."""
+        return self.settings.secrets.redact_text(text)
 
     def close(self) -> None:
         """Ends the session, if there is one."""

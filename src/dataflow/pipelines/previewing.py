@@ -151,6 +151,7 @@ def _first_body(
     if isinstance(source, Http):
         span = interval_of(definition.timing, dataid)
         found = source.resolve(facilities.environ, dataid, (span.start, span.end))
+        facilities.settings.secrets.add(*found.list_secrets())
         return _first_page(source, found)
     if isinstance(source, Files):
         files = FileSource(source.path, facilities.config.project_dir, source.format)

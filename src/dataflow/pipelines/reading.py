@@ -40,11 +40,9 @@ class Reading:
         self.kind, self.results_key = "page", ""
         if isinstance(source, Http):
             self.results_key = source.pages.results
-            self._parts = self._fetch(
-                source.resolve(facilities.environ, claimed.dataid, (span.start, span.end)),
-                claimed,
-                facilities,
-            )
+            found = source.resolve(facilities.environ, claimed.dataid, (span.start, span.end))
+            facilities.settings.secrets.add(*found.list_secrets())
+            self._parts = self._fetch(found, claimed, facilities)
         elif isinstance(source, Files):
             files = FileSource(source.path, facilities.config.project_dir, source.format)
             self.kind = files.kind

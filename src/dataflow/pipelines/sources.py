@@ -12,7 +12,7 @@ from typing import Any
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_encode
-from dataflow.pipelines.fetch.authentication import NOBODY, Credentials
+from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, check_headers
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
@@ -114,6 +114,7 @@ class Table:
 def http(url: str, **options: Any) -> Http:
     """A paginated HTTP API: pages=, auth=, limits=, headers=, allowed_origins=."""
     headers = tuple(dict(options.pop("headers", {})).items())
+    check_headers(headers)
     origins = tuple(options.pop("allowed_origins", ()))
     return Http(url, headers=headers, allowed_origins=origins, **options)
 

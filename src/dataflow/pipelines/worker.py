@@ -54,7 +54,7 @@ class PipelineWorker:
         self._flow = flow
         self._facilities = facilities
         self._definition = definition
-        self._say = say
+        self._tell = say
         self.outcome = Outcome()
 
     def run(self, drain: bool, dataid: str | None) -> Outcome:
@@ -107,6 +107,9 @@ class PipelineWorker:
         self._say(
             f"log: dataflow logs {claimed.run_id}    why: dataflow why {claimed.run.job} {claimed.dataid}"
         )
+
+    def _say(self, text: str) -> None:
+        self._tell(self._facilities.redact(text))
 
     def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
         if isinstance(self._definition, DatasetDefinition):

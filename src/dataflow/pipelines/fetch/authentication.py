@@ -40,6 +40,7 @@ class Credentials:
 
 
 NOBODY = Credentials()
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _WORDS = {"hawk": "id and key", "bearer": "token", "basic": "user", "api_key": "header name and key"}
 
 
@@ -62,8 +63,22 @@ def check_credentials(credentials: Credentials) -> None:
         raise BadInput(
             f"The {_WORDS[kind]} has characters that cannot stand in a header; is there a line end in it?"
         )
-    if kind == "api_key" and not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+    if kind == "api_key" and not _HEADER_NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no header name.")
+
+
+def check_headers(headers: Headers) -> None:
+    """BadInput when such headers could never be sent; a value, which may be a key, is not shown."""
+    for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name):
+            raise BadInput(f"{name!r} is no header name.")
+        if not isinstance(value, str):
+            raise BadInput(f"The value of header {name} is no text.")
+        if not re.fullmatch(r"[\t\x20-\x7e]*", value) or value != value.strip():
+            raise BadInput(
+                f"The value of header {name} has characters that cannot stand in a header; is there a line "
+                "end in it? Strip it: .strip()"
+            )
 
 
 class Signer:

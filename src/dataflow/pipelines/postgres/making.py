@@ -78,10 +78,10 @@ def connect_to(setting: Setting) -> Connection:
         return Connection(setting.name, setting.url)
     scheme, _, rest = setting.url.partition("://")
     authority, path, query = split_server(rest)
-    user, at, hosts = authority.rpartition("@")
-    url = (
-        f"{scheme}://{user}:{percent_encode(setting.password)}{at}{hosts}{path}{'?' + query if query else ''}"
-    )
+    user, _, hosts = authority.rpartition("@")
+    # The @ also without a user: else the password would be taken for host and port, and shown in errors.
+    given = f"{user}:{percent_encode(setting.password)}@"
+    url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
     return Connection(setting.name, url)
 
 
