@@ -129,10 +129,23 @@ class ClaimedRun:
 
     @property
     def lost(self) -> bool:
-        """True once the lease is known to be lost: stop then, for nothing will be accepted any more."""
+        """True once the lease is known to be lost: stop then, for nothing will be accepted any more.
+
+        The store says so, or has not answered for as long as the lease was good.
+        """
         if self._heartbeat is not None and self.run_id in self._heartbeat.take_lost():
             self._lost = True
+        if boottime() - self.renewed_at >= self.run.lease_seconds - self.run.grace_seconds:
+            self._lost = True  # for good: what was broken off must not be given out after a late renewal
         return self._lost
+
+    def refuse_lost(self) -> None:
+        """Raises LeaseLost once the lease is known to be lost: the last look before a result is given out."""
+        if self.lost:
+            raise errors.LeaseLost(
+                f"Run {self.run_id} has lost its lease: it was cancelled, another run has its work, or the "
+                f"store gave no answer. Nothing was published. See: dataflow why {self.run.job} {self.dataid}"
+            )
 
     def renewed(self, at: float) -> None:
         """Its lease counts from this moment on."""
@@ -237,8 +250,11 @@ class Flow:
             with self._kept(claimed):
                 yield claimed
                 ending = claimed.ending(self._config.checks)
+                claimed.refuse_lost()
         except BaseException as error:
             self._finish(plan, _ending_of(error, claimed, self._given(passwords).redactor))
+            if isinstance(error, Exception):
+                claimed.refuse_lost()
             raise
         ending = as_accepted(ending, self._finish(plan, ending))
         if ending.outcome is not RunOutcome.DONE:
@@ -343,8 +359,9 @@ class Flow:
 def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
     """How a run ends whose body raised."""
     words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
-    outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
-    if isinstance(error, errors.InvalidData):
+    is_ours = isinstance(error, Exception) and not claimed.lost
+    outcome = RunOutcome.FAILED if is_ours else RunOutcome.INTERRUPTED  # which uses no attempt
+    if is_ours and isinstance(error, errors.InvalidData):
         outcome = RunOutcome.INVALID
     is_final = isinstance(error, errors.Superseded)
     answers = answers_text(claimed.answers)
