@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 from typing import TYPE_CHECKING, Any
@@ -159,7 +158,6 @@ def _first_body(
         return _Body(_content(part.path), files.kind, "", part.path)
     from dataflow.pipelines.postgres.making import read_table  # only those who read one need its driver
 
-    os.makedirs(folder, exist_ok=True)
     (part,) = read_table(_limited(source, most), folder, facilities)
     return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
 

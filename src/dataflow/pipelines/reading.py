@@ -53,7 +53,7 @@ class Reading:
             )
 
             self.kind = "parquet"
-            self._parts = read_table(source, self._folder, facilities)
+            self._parts = read_table(source, self._folder, facilities, stop)
 
     def parts(self) -> Iterator[Part]:
         """Every part, as soon as it is whole."""

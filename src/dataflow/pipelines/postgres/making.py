@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -64,11 +65,13 @@ def interval_table(view_name: str, dataid: str) -> str:
     return f"{view_name}_{''.join(letter if letter.isalnum() else '_' for letter in day)}"
 
 
-def read_table(source: TableSource, folder: str, facilities: Facilities) -> Iterator[Part]:
-    """The rows of a table or query, as part files in that folder, all of one moment."""
+def read_table(
+    source: TableSource, folder: str, facilities: Facilities, stop: threading.Event | None = None
+) -> Iterator[Part]:
+    """The rows of a table or query, as part files in that folder, all of one moment, until `stop` is set."""
     connection = connect_to(facilities.settings.get_connection(source.connection))
     return PostgresSource(connection, source.schema, source.table, source.query, source.split_column).read(
-        folder
+        folder, stop
     )
 
 
