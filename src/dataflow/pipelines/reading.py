@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.pipelines.fetch.files import FileSource
 from dataflow.pipelines.fetch.staging import Staging
+from dataflow.pipelines.shape.inference import read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.sources import Files, Http
 
@@ -60,13 +61,16 @@ class Reading:
         return self._parts
 
     def first_body(self) -> bytes:
-        """The content of the first part; b"" if there is none. It still comes with the others."""
+        """The first part, or what is needed of it to know its fields; b"" if there is none.
+
+        It still comes with the others.
+        """
         first = next(self._parts, None)
         if first is None:
             return b""
         self._parts = chain([first], self._parts)
         with open(first.path, "rb") as file:
-            return file.read()
+            return read_beginning(file, self.kind)
 
     def shaper(self, fields: tuple[Field, ...], uuid_as_bytes: bool) -> Shaper:
         """What makes batches of the parts."""

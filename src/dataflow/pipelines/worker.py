@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow import failpoints
@@ -35,6 +37,13 @@ class PipelineRun(Protocol):
 
     def clean_up(self) -> None:
         """Removes what is not needed once the run is published."""
+
+
+class FilesFailed(DataFlowError):
+    """A file or folder of the project could not be read or written."""
+
+    code = "files"
+    exit_code = 74
 
 
 class Outcome:
@@ -79,7 +88,11 @@ class PipelineWorker:
                 failpoints.reach("after_claim")
                 run = self._make_run(claimed)
                 self._facilities.begin(claimed.run)
-                with watched(claimed, run.cancel), explained(f"dataflow logs {claimed.run_id}"):
+                with (
+                    watched(claimed, run.cancel),
+                    self._files_explained(),
+                    explained(f"dataflow logs {claimed.run_id}"),
+                ):
                     run.execute()
                 failpoints.reach("before_finish")
             run.clean_up()
@@ -95,7 +108,24 @@ class PipelineWorker:
                 raise
             self._failed(claimed, error)
             return not isinstance(error, SparkGone)
+        except Exception as error:
+            if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
+                self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+            raise
         return True
+
+    @contextmanager
+    def _files_explained(self) -> Iterator[None]:
+        """What the system says of a file becomes an error of ours, with its name and what to do."""
+        try:
+            yield
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename else ""
+            folder = self._facilities.config.project_dir
+            raise FilesFailed(
+                f"{named}{error.strerror or error}. Look at the file, and at the room and the rights in "
+                f"{folder}; then run the same command again."
+            ) from error
 
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
         self.outcome.failed += 1
