@@ -38,6 +38,14 @@ class Credentials:
     algorithm: str = "sha256"
     _hidden = ("secret",)
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Who asks, as far as it can be told: a token or API key names nobody, so it counts itself.
+
+        It holds that secret: to be hashed, not to be kept.
+        """
+        return self.kind, self.name, self.secret if self.kind in ("bearer", "api_key") else ""
+
 
 NOBODY = Credentials()
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

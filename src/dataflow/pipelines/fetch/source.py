@@ -44,10 +44,11 @@ class HttpSource:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for sources whose pages can be mixed: of the URL, headers and pagination, not of secrets."""
+        """Equal for sources whose pages can be mixed: of URL, headers, pagination and who asks."""
         pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
         kind = type(self.pagination).__name__
-        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination])
+        asks = self.credentials.identity
+        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination, asks])
         return hashlib.sha256(text).hexdigest()
 
     def list_secrets(self) -> list[str]:
