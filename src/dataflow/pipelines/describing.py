@@ -8,6 +8,7 @@ from dataflow.model.record import names_of
 from dataflow.model.url_text import masked_url
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.sources import Auth, Files, Http, Table
@@ -128,6 +129,8 @@ def _shown_url(url: str) -> str:
 def _authentication(auth: Auth | None) -> str:
     if auth is None:
         return "hawk, if HAWK_ID is set; else none"
+    if auth.kind == NOBODY.kind:
+        return auth.kind
     variables = [getattr(auth, part) for part in AUTH_PARTS if getattr(auth, part)]
     named = f" in {auth.name}" if auth.name else ""
     return f"{auth.kind}{named}, from {', '.join(variables)}"

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.config.project import STATE_FOLDER
+from dataflow.errors import ConfigError
 from dataflow.model.url_text import percent_encode
+from dataflow.model.wording import quoted
 from dataflow.pipelines.spark.session import (
     count_slots,
     end_session,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 
+CONCURRENCY = "INGEST_TASK_CONCURRENCY"
 MOST_COPIED = 1_000_000
 """So much of what Spark said during a run, in bytes, is kept in the run's log."""
 
@@ -111,9 +114,11 @@ class Facilities:
     @property
     def streams(self) -> int:
         """How many tasks work side by side on what arrives."""
-        limit = self.environ.get("INGEST_TASK_CONCURRENCY", "")
-        if limit.isdecimal():
-            return max(1, int(limit))
+        limit = self.environ.get(CONCURRENCY, "")
+        if limit and (not limit.isdecimal() or int(limit) < 1):
+            raise ConfigError(f"{CONCURRENCY} is {quoted(limit)}; give it a number such as 4, or unset it.")
+        if limit:
+            return int(limit)
         if self.settings.spark.is_local:
             return os.cpu_count() or 1
         self._slots = self._slots or count_slots(self.session())
