@@ -1,4 +1,4 @@
-"""The sessions by which a source is read: they can be ended from another thread, whatever they wait for."""
+"""Sessions at long work for a source or a view: another thread can end them, whatever they wait for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOK_SECONDS = 0.5
 
 
 class Sessions:
-    """The sessions of one reading; once `stop` is set, what its sessions do is cancelled."""
+    """The sessions of one source or view; once `stop` is set, what its sessions do is cancelled."""
 
     def __init__(self, connection: Connection, stop: threading.Event) -> None:
         self._connection = connection
@@ -47,14 +47,20 @@ class Sessions:
             with connect(self._connection) as session:
                 session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
                 session.read_only = True
-                self._live.append(session)
-                try:
+                with self.watched(session):
                     yield session
-                finally:
-                    self._live.remove(session)
         except psycopg.Error as error:
             self._refuse_stopped()
             raise translate(error, self._connection.name) from error
+
+    @contextmanager
+    def watched(self, session: Session) -> Iterator[None]:
+        """Has a session cancelled with the others, while it is at work."""
+        self._live.append(session)
+        try:
+            yield
+        finally:
+            self._live.remove(session)
 
     def _refuse_stopped(self) -> None:
         if self._stop.is_set() or self._is_ending.is_set():
