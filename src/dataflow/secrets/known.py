@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from dataflow.errors import DataFlowError
 from dataflow.secrets.redaction import Redactor
 
 TYPE_CHECKING = False
@@ -38,9 +37,14 @@ class KnownSecrets:
 
     @contextmanager
     def hidden_in_errors(self) -> Iterator[None]:
-        """Takes them out of the message of an error on its way to whoever shows it."""
+        """Takes them out of an error, and of those that led to it, on its way to whoever shows it."""
         try:
             yield
-        except DataFlowError as error:
-            error.args = (self.redact_text(str(error)), *error.args[1:])
+        except Exception as error:
+            found: BaseException | None = error
+            while found is not None:
+                found.args = tuple(
+                    self.redact_text(part) if isinstance(part, str) else part for part in found.args
+                )
+                found = found.__cause__ or found.__context__
             raise
