@@ -41,6 +41,7 @@ from dataflow.runjob.output import RunLog
 from dataflow.runjob.predecessors import Predecessors
 from dataflow.runjob.processes import boottime, kill_orphans
 from dataflow.runjob.session import open_passwords
+from dataflow.secrets.known import KnownSecrets
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
@@ -128,10 +129,23 @@ class ClaimedRun:
 
     @property
     def lost(self) -> bool:
-        """True once the lease is known to be lost: stop then, for nothing will be accepted any more."""
+        """True once the lease is known to be lost: stop then, for nothing will be accepted any more.
+
+        The store says so, or has not answered for as long as the lease was good.
+        """
         if self._heartbeat is not None and self.run_id in self._heartbeat.take_lost():
             self._lost = True
+        if boottime() - self.renewed_at >= self.run.lease_seconds - self.run.grace_seconds:
+            self._lost = True  # for good: what was broken off must not be given out after a late renewal
         return self._lost
+
+    def refuse_lost(self) -> None:
+        """Raises LeaseLost once the lease is known to be lost: the last look before a result is given out."""
+        if self.lost:
+            raise errors.LeaseLost(
+                f"Run {self.run_id} has lost its lease: it was cancelled, another run has its work, or the "
+                f"store gave no answer. Nothing was published. See: dataflow why {self.run.job} {self.dataid}"
+            )
 
     def renewed(self, at: float) -> None:
         """Its lease counts from this moment on."""
@@ -182,12 +196,13 @@ class ClaimedRun:
 class Flow:
     """An open store: make data ready, claim work, ask why."""
 
-    def __init__(self, config: Config, store: Store, password: str | None = None) -> None:
+    def __init__(self, config: Config, store: Store, known: KnownSecrets | None = None) -> None:
+        """`known` are secrets that no run of it may leave anywhere; those it opens itself are added."""
         self._config = config
         self._store = store
         self._token = os.urandom(8).hex()
         self._lock: ClaimantLock | None = None
-        self._opened = [password] if password else []
+        self._known = KnownSecrets() if known is None else known
 
     def __enter__(self) -> Flow:
         return self
@@ -227,6 +242,7 @@ class Flow:
             dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
         passwords = open_passwords(plan, self._passphrase)
         claimed, plan = self._take(plan, dataid, passwords)
+        self._known.add(*passwords.values())
         if claimed is None:
             yield None
             return
@@ -234,8 +250,11 @@ class Flow:
             with self._kept(claimed):
                 yield claimed
                 ending = claimed.ending(self._config.checks)
+                claimed.refuse_lost()
         except BaseException as error:
             self._finish(plan, _ending_of(error, claimed, self._given(passwords).redactor))
+            if isinstance(error, Exception):
+                claimed.refuse_lost()
             raise
         ending = as_accepted(ending, self._finish(plan, ending))
         if ending.outcome is not RunOutcome.DONE:
@@ -307,7 +326,7 @@ class Flow:
     def _given(self, passwords: dict[str, str]) -> Given:
         """What the run's checks are given, and what hides our own secrets and the run's in all it leaves."""
         own = own_secrets(os.environ, self._config.store_url)
-        redactor = Redactor([*passwords.values(), *own.values(), *self._opened])
+        redactor = Redactor([*passwords.values(), *own.values(), *self._known])
         return Given(inherited_environment(os.environ, False, own), passwords, redactor)
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
@@ -333,17 +352,18 @@ class Flow:
 
     def _passphrase(self) -> str:
         passphrase = get_passphrase(self._config.passkey, self._config.passkey_file, None)
-        self._opened.append(passphrase)
+        self._known.add(passphrase)
         return passphrase
 
 
 def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
     """How a run ends whose body raised."""
     words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
-    if isinstance(error, errors.InputMoved):
+    if isinstance(error, errors.InputMoved) and not claimed.lost:
         return not_started(claimed.prepared, redactor.redact_text(words))
-    outcome = RunOutcome.FAILED if isinstance(error, Exception) else RunOutcome.INTERRUPTED
-    if isinstance(error, errors.InvalidData):
+    is_ours = isinstance(error, Exception) and not claimed.lost
+    outcome = RunOutcome.FAILED if is_ours else RunOutcome.INTERRUPTED  # which uses no attempt
+    if is_ours and isinstance(error, errors.InvalidData):
         outcome = RunOutcome.INVALID
     is_final = isinstance(error, errors.Superseded)
     answers = answers_text(claimed.answers)
@@ -355,4 +375,5 @@ def open(store: str | None = None) -> Flow:
     config = load_config(get_working_dir(), os.environ, store)
     refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
-    return Flow(config, open_store(config.store_url, config.actor, config.store_schema, password), password)
+    opened = open_store(config.store_url, config.actor, config.store_schema, password)
+    return Flow(config, opened, KnownSecrets(password))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 
 import pytest
 
@@ -36,10 +38,10 @@ def python(flow: Flow, code: str, **options: object) -> subprocess.CompletedProc
     return flow.project.run(sys.executable, "-c", text, env=env, check=False, **options)  # type: ignore[arg-type]
 
 
-def start(flow: Flow, code: str) -> subprocess.Popen[str]:
+def start(flow: Flow, code: str, **options: int) -> subprocess.Popen[str]:
     text = "import dataflow, os, signal, sys, time\n" + textwrap.dedent(code)
     process = flow.project.start(
-        sys.executable, "-c", text, env=flow.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        sys.executable, "-c", text, env=flow.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )
     flow.started.append(process)
     return process
@@ -228,6 +230,37 @@ def test_a_program_paused_past_its_lease_can_publish_nothing(flow: Flow) -> None
     assert "LeaseLost" in error
     assert flow.outcomes() == ["LOST", "DONE"]
     assert flow.version("bobout", "1") == 1
+
+
+def test_a_program_whose_store_gives_no_answer_knows_by_itself_when_its_lease_is_over(
+    sqlite_flow: Flow,
+) -> None:
+    flow = sqlite_flow
+    flow.declare(PLAIN)
+    flow.ready("bobin", "1")
+    program = start(
+        flow,
+        """
+        with dataflow.open() as flow, flow.claim("loadbob") as run:
+            print("begins", flush=True)
+            while not run.lost:
+                time.sleep(0.01)
+            print("knows", flush=True)
+            sys.stdin.read()
+        """,
+        stdin=subprocess.PIPE,
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == "begins\n"
+    with closing(sqlite3.connect(flow.url.removeprefix("sqlite:///"), timeout=30)) as store:
+        store.execute("begin exclusive")
+        assert program.stdout.readline() == "knows\n"
+        store.rollback()
+    code, _, error = finish(program)
+    assert code == 1
+    assert "LeaseLost" in error
+    assert flow.version("bobout", "1") == 0
+    assert flow.outcomes()[0] in ("INTERRUPTED", "LOST")
 
 
 def test_a_password_in_an_error_is_not_kept(sqlite_flow: Flow) -> None:

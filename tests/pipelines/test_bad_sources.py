@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dataflow.pipelines.describing import describe
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, Workshop
 
@@ -53,6 +54,25 @@ def test_a_source_that_breaks_is_told_and_nothing_is_published(
     assert HAWK["HAWK_KEY"] not in " ".join(workshop.said)
     assert other.seen == []
     assert workshop.chunk("orders", DAY).version == 0
+
+
+def test_a_source_may_be_asked_without_credentials_though_there_are_some(workshop: Workshop) -> None:
+    with ApiServer(ROWS, 10) as api:
+        workshop.environ["API"] = api.origin
+        workshop.write("orders.py", PIPELINE.replace("hawk", "anonymous"))
+        assert workshop.run("OrdersDatasetPipeline", DAY).done == 1, workshop.said
+        assert {seen.headers.get("Authorization") for seen in api.seen} == {None}
+    shown = describe(workshop.catalog().get("OrdersDatasetPipeline"), workshop.settings())
+    assert shown["source"]["authentication"] == "none"
+
+
+@pytest.mark.parametrize("limit", ["two", "0", "-1"])
+def test_a_limit_of_tasks_that_is_no_number_is_told(workshop: Workshop, limit: str) -> None:
+    with ApiServer(ROWS, 10) as api:
+        workshop.environ |= {"API": api.origin, "INGEST_TASK_CONCURRENCY": limit}
+        workshop.write("orders.py", PIPELINE.replace("hawk", "anonymous"))
+        outcome = workshop.run("OrdersDatasetPipeline", DAY)
+    assert f'INGEST_TASK_CONCURRENCY is "{limit}"' in str(outcome.error)
 
 
 def test_without_its_key_the_source_is_not_even_asked(workshop: Workshop) -> None:

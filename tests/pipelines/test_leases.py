@@ -108,6 +108,19 @@ def test_a_cancelled_dataset_run_ends_its_spark_jobs_and_publishes_nothing(
         assert database.execute("select to_regclass('orders')").fetchone() == (None,)
 
 
+def test_a_cancelled_view_run_ends_what_the_database_does_and_publishes_nothing(orders: Workshop) -> None:
+    orders.environ["TARGET"] = "datasets_db"
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1
+    active = "select 1 from pg_stat_activity where state = 'active' and query ilike 'insert into%md5(%'"
+    with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"], autocommit=True) as database:
+        outcome = run_and_cancel(
+            orders, "PairsViewPipeline", None, lambda: database.execute(active).fetchone()
+        )
+        assert isinstance(outcome.error, LeaseLost)
+        assert database.execute(active).fetchone() is None
+        assert database.execute("select to_regclass('pairs_2026_10_01')").fetchone() == (None,)
+
+
 @pytest.mark.timeout(300)
 def test_a_cancelled_view_run_ends_with_its_spark_and_publishes_nothing(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1

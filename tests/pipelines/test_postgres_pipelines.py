@@ -216,3 +216,27 @@ def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
     orders.resubmit("OrdersDatasetPipeline", DAY)
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     assert ask(orders, rejects) == []
+
+
+FROM_TABLE = """
+    from dataflow.pipelines.sources import table
+
+    class NumbersDatasetPipeline:
+        table_name = "numbers"
+        source = table("warehouse", constants.NAME, query=constants.QUERY)
+        field_mapping = [("id", "number", "bigint PRIMARY KEY"), ("name", "name", "text")]
+"""
+
+
+@pytest.mark.parametrize(("name", "select"), [("things", ""), ("", "select id, name from things")])
+def test_a_table_or_a_query_is_read_into_the_lake(
+    workshop: Workshop, postgres_url: str, name: str, select: str
+) -> None:
+    with psycopg.connect(postgres_url) as database:
+        database.execute("create table things as select id, 'n' || id as name from generate_series(1, 20) id")
+    workshop.environ |= {"DATAFLOW_CONN_WAREHOUSE": postgres_url, "NAME": name, "QUERY": select}
+    workshop.write("numbers.py", FROM_TABLE)
+    assert workshop.run("NumbersDatasetPipeline", DAY).done == 1, workshop.said
+    rows = workshop.rows("numbers", DAY)
+    assert sorted((row["number"], row["name"]) for row in rows) == [(n, f"n{n}") for n in range(1, 21)]
+    assert not list((workshop.path / ".dataflow" / "staging").rglob("*.parquet"))

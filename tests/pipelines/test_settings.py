@@ -51,6 +51,11 @@ def test_a_password_may_stand_in_a_variable_that_the_file_names(tmp_path: Path) 
         ('connection = "db"', "must be tables"),
         ('[spark]\nmastr = "local"', "master"),
         ('[spark]\nmaster = "local"\nremote = "sc://x"', "both master and remote"),
+        ('[spark]\nremote = "sc://x/;token=hunter2"', 'remote_variable = "SPARK_ADDRESS"'),
+        ('[connection.db]\nurl = "postgresql://db/x?user=etl&password=hunter2"', "dataflow secret encrypt"),
+        ('[connection.db]\nurl = "postgresql://db/x?sslpassword=hunter2"', "dataflow secret encrypt"),
+        ('[connection.db]\nurl = "postgresql://etl:hunt/hunter2@db/x"', "%2F for a slash"),
+        ('[connection.db]\nurl = \'{"password": "hunter2"}\'', "a connection is postgresql://"),
         ("", 'There is no connection "db"'),
     ],
 )
@@ -59,6 +64,26 @@ def test_what_cannot_be_is_told_without_secrets(tmp_path: Path, text: str, told:
         read(tmp_path, text).get_connection("db")
     assert told in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_password_among_the_parameters_of_a_url_is_kept_aside(tmp_path: Path) -> None:
+    url = "postgresql://db/x?user=etl&pass%77ord=p%40ss&sslmode=require"
+    found = read(tmp_path, DATAFLOW_CONN_DB=url).get_place("db")
+    assert found.url == "postgresql://db/x?user=etl&sslmode=require"
+    assert found.password == "p@ss"
+
+
+def test_the_address_of_spark_may_stand_in_a_variable_and_is_shown_without_its_token(tmp_path: Path) -> None:
+    text = '[spark]\nremote_variable = "SPARK_ADDRESS"\n'
+    settings = read(tmp_path, text, SPARK_ADDRESS="sc://spark:15002/;use_ssl=true;token=hunter%202")
+    assert settings.spark.remote == "sc://spark:15002/;use_ssl=true;token=hunter%202"
+    assert settings.spark.place == "sc://spark:15002"
+    with pytest.raises(ConfigError) as caught:
+        settings.spark.refuse_unshared()
+    assert "hunter" not in f"{caught.value} {settings.spark}"
+    assert settings.secrets.redact_text("use_ssl=true, hunter 2") == "use_ssl=true, ***"
+    with pytest.raises(ConfigError, match="SPARK_ADDRESS, which is not set"):
+        assert read(tmp_path, text).spark
 
 
 def test_the_lake_is_there_without_being_declared_and_can_be_elsewhere(tmp_path: Path) -> None:

@@ -83,11 +83,16 @@ class Workshop:
         catalog = self.catalog()
         config = load_config(str(self.path), {})
         store = open_store(config.store_url, config.actor, config.store_schema)
-        with Flow(config, store) as flow:
+        settings = self.settings()
+        with Flow(config, store, settings.secrets) as flow:
             facilities = SharedSession(
-                config, store, self.settings(), (self.environ, catalog.constants), Silence()
+                config, store, settings, (self.environ, catalog.constants), Silence()
             ).lend(self.spark)
             return PipelineWorker(flow, facilities, catalog.get(name), self.said.append).run(drain, dataid)
+
+    def log(self) -> str:
+        """What the runs so far have left in their logs."""
+        return "".join(path.read_text() for path in (self.path / ".dataflow" / "logs").glob("*.log"))
 
     def resubmit(self, job: str, dataid: str) -> None:
         """Has an interval done again."""

@@ -6,6 +6,7 @@ from dataflow.actions.doctor import examine, examine_machine, repair
 from dataflow.actions.findings import PROBLEM, Finding
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing
+from dataflow.model.record import replace
 from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
@@ -78,7 +79,8 @@ def list_spark_findings(context: Context) -> Iterator[Finding]:
     except DataFlowError as error:
         yield Finding("spark", PROBLEM, str(error), "dataflow doctor --spark")
         return
-    yield from examine_spark(config, settings, context.environ)
+    for finding in examine_spark(config, settings, context.environ):
+        yield replace(finding, text=settings.secrets.redact_text(finding.text))
 
 
 def _way_out(error: DataFlowError) -> str:

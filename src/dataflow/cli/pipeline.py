@@ -140,13 +140,15 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
-    with Flow(context.config, context.store) as flow, PipelineProgress() as progress:
+    settings.secrets.add(*context.list_secrets())
+    with Flow(context.config, context.store, settings.secrets) as flow, PipelineProgress() as progress:
         facilities = Facilities(
             context.config, context.store, settings, (context.environ, catalog.constants), progress
         )
         worker = PipelineWorker(flow, facilities, definition, context.say, options.quiet)
         try:
-            outcome = worker.run(options.drain, options.dataid)
+            with settings.secrets.hidden_in_errors():
+                outcome = worker.run(options.drain, options.dataid)
         finally:
             facilities.close()
         if outcome.error is not None:

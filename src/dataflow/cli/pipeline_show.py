@@ -116,7 +116,8 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
             f"Name one: dataflow pipeline preview {definition.job} --dataid D"
         )
     try:
-        found = _preview(definition, outlook, catalog, facilities, args.rows)
+        with facilities.settings.secrets.hidden_in_errors():
+            found = _preview(definition, outlook, catalog, facilities, args.rows)
     finally:
         facilities.close()
     _print_preview(context, found, args.json)

@@ -64,9 +64,10 @@ def _ask(context: Context, statement: str, most: int) -> Answer:
         context.say(f"Left out, because an input has a newer version (STALE): {', '.join(question.stale)}")
     settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
     log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
-    session = start_session(settings.spark, log_path)
-    try:
-        with explained(log_path):
-            return ask(session, question, most)
-    finally:
-        session.stop()
+    with settings.secrets.hidden_in_errors():
+        session = start_session(settings.spark, log_path)
+        try:
+            with explained(log_path):
+                return ask(session, question, most)
+        finally:
+            session.stop()

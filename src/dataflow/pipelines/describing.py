@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dataflow.model.record import names_of
+from dataflow.model.url_text import masked_url
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.sources import Auth, Files, Http, Table
@@ -24,7 +26,8 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
     """The definition, its defaults filled in; where secrets are, but never the secrets."""
     place = settings.get_place(definition.target)
     timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
-    target = {"connection": place.name, "url": place.url}
+    url = place.url if place.is_lake else masked_url(place.url)
+    target = {"connection": place.name, "url": url}
     if not place.is_lake and not isinstance(definition, JobDefinition):
         each = "_YYYY_MM_DD" if isinstance(definition, ViewDefinition) else ""
         target["table"] = f"{definition.schema}.{definition.dataset}{each}"
@@ -127,6 +130,8 @@ def _shown_url(url: str) -> str:
 def _authentication(auth: Auth | None) -> str:
     if auth is None:
         return "hawk, if HAWK_ID is set; else none"
+    if auth.kind == NOBODY.kind:
+        return auth.kind
     variables = [getattr(auth, part) for part in AUTH_PARTS if getattr(auth, part)]
     named = f" in {auth.name}" if auth.name else ""
     return f"{auth.kind}{named}, from {', '.join(variables)}"

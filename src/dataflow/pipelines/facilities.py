@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.config.project import STATE_FOLDER
+from dataflow.errors import ConfigError
 from dataflow.model.url_text import percent_encode
+from dataflow.model.wording import quoted
 from dataflow.pipelines.spark.session import (
     count_slots,
     end_session,
@@ -17,6 +19,7 @@ from dataflow.pipelines.spark.session import (
     start_session,
     stop_session,
 )
+from dataflow.runjob.environment import own_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 
+CONCURRENCY = "INGEST_TASK_CONCURRENCY"
 MOST_COPIED = 1_000_000
 """So much of what Spark said during a run, in bytes, is kept in the run's log."""
 
@@ -54,6 +58,7 @@ class Facilities:
         self.settings = settings
         self.environ, self.constants = surroundings
         self.progress = progress
+        settings.secrets.add(*own_secrets(self.environ, config.store_url).values())
         self._session: SparkSession | None = None
         self._child: SparkSession | None = None
         self._run: Run | None = None
@@ -109,9 +114,11 @@ class Facilities:
     @property
     def streams(self) -> int:
         """How many tasks work side by side on what arrives."""
-        limit = self.environ.get("INGEST_TASK_CONCURRENCY", "")
-        if limit.isdecimal():
-            return max(1, int(limit))
+        limit = self.environ.get(CONCURRENCY, "")
+        if limit and (not limit.isdecimal() or int(limit) < 1):
+            raise ConfigError(f"{CONCURRENCY} is {quoted(limit)}; give it a number such as 4, or unset it.")
+        if limit:
+            return int(limit)
         if self.settings.spark.is_local:
             return os.cpu_count() or 1
         self._slots = self._slots or count_slots(self.session())
@@ -132,13 +139,17 @@ class Facilities:
         return tuple(row[0] for row in rows)
 
     def log(self, run: Run, text: str) -> None:
-        """Adds a line to the run's log."""
+        """Adds a line to the run's log, without secrets."""
         path = os.path.join(self.config.log_dir, f"{run.run_id}.log")
         os.makedirs(self.config.log_dir, mode=0o700, exist_ok=True)
         with open(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
         ) as file:
-            file.write(text + "\n")
+            file.write(self.redact(text) + "\n")
+
+    def redact(self, text: str) -> str:
+        """The text without any secret that was looked up or opened so far."""
+        return self.settings.secrets.redact_text(text)
 
     def close(self) -> None:
         """Ends the session, if there is one."""

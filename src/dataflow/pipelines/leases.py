@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dataflow.errors import LeaseLost
-
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
 
@@ -17,11 +15,7 @@ WATCH_SECONDS = 1.0
 
 def refuse_lost(claimed: ClaimedRun) -> None:
     """Raises LeaseLost once the lease is known to be lost: the last look before something is given out."""
-    if claimed.lost:
-        raise LeaseLost(
-            f"Run {claimed.run_id} has lost its lease: it was cancelled, or another run has its work. "
-            f"Nothing was published. See: dataflow why {claimed.run.job} {claimed.dataid}"
-        )
+    claimed.refuse_lost()
 
 
 @contextmanager

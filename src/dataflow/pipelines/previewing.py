@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import io
 import tempfile
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
@@ -16,7 +16,7 @@ from dataflow.pipelines.fetch.files import FileSource
 from dataflow.pipelines.fetch.limits import Watch
 from dataflow.pipelines.fetch.pagination import read_page
 from dataflow.pipelines.intervals import interval_of
-from dataflow.pipelines.shape.inference import infer_fields
+from dataflow.pipelines.shape.inference import infer_fields, read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.sources import Files, Http, Table
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
@@ -49,12 +49,16 @@ class Preview:
 
 @record
 class _Body:
-    """What the source gave first: its content, how it is read, and where it came from."""
+    """What the source gave first: its content or the file that has it, how it is read, where it came from."""
 
-    content: bytes
+    content: bytes | str
     kind: str
     results_key: str
     read: str
+
+    def open(self) -> BinaryIO:
+        """The content, to be read once."""
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else open(self.content, "rb")
 
 
 def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Facilities, most: int) -> Preview:
@@ -63,13 +67,16 @@ def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Faci
         body = _first_body(definition, dataid, facilities, folder, most)
     fields = definition.fields
     if definition.has_others:
-        fields = infer_fields(fields, body.content, body.kind, body.results_key)
+        with body.open() as file:
+            beginning = read_beginning(file, body.kind)
+        fields = infer_fields(fields, beginning, body.kind, body.results_key)
     shaper = Shaper(fields, body.results_key, body.kind, False)
     columns = tuple((field.column, field.type.sql) for field in fields)
     found = _Collected(most)
-    for shaped in shaper.shape(body.content, 1):
-        if found.add(shaped):
-            break
+    with body.open() as file:
+        for shaped in shaper.shape(file, 1):
+            if found.add(shaped):
+                break
     return Preview(
         dataid, body.read, columns, tuple(found.rows), tuple(found.rejects), tuple(sorted(found.drift))
     )
@@ -151,14 +158,14 @@ def _first_body(
     if isinstance(source, Http):
         span = interval_of(definition.timing, dataid)
         found = source.resolve(facilities.environ, dataid, (span.start, span.end))
+        facilities.settings.secrets.add(*found.list_secrets())
         return _first_page(source, found)
     if isinstance(source, Files):
         files = FileSource(source.path, facilities.config.project_dir, source.format)
         part = next(files.fetch(dataid))
-        return _Body(_content(part.path), files.kind, "", part.path)
+        return _Body(part.path, files.kind, "", part.path)
     from dataflow.pipelines.postgres.making import read_table  # only those who read one need its driver
 
-    os.makedirs(folder, exist_ok=True)
     (part,) = read_table(_limited(source, most), folder, facilities)
     return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
 

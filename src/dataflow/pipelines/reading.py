@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.pipelines.fetch.files import FileSource
 from dataflow.pipelines.fetch.staging import Staging
+from dataflow.pipelines.shape.inference import read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.sources import Files, Http
 
@@ -40,11 +41,9 @@ class Reading:
         self.kind, self.results_key = "page", ""
         if isinstance(source, Http):
             self.results_key = source.pages.results
-            self._parts = self._fetch(
-                source.resolve(facilities.environ, claimed.dataid, (span.start, span.end)),
-                claimed,
-                facilities,
-            )
+            found = source.resolve(facilities.environ, claimed.dataid, (span.start, span.end))
+            facilities.settings.secrets.add(*found.list_secrets())
+            self._parts = self._fetch(found, claimed, facilities)
         elif isinstance(source, Files):
             files = FileSource(source.path, facilities.config.project_dir, source.format)
             self.kind = files.kind
@@ -55,20 +54,23 @@ class Reading:
             )
 
             self.kind = "parquet"
-            self._parts = read_table(source, self._folder, facilities)
+            self._parts = read_table(source, self._folder, facilities, stop)
 
     def parts(self) -> Iterator[Part]:
         """Every part, as soon as it is whole."""
         return self._parts
 
     def first_body(self) -> bytes:
-        """The content of the first part; b"" if there is none. It still comes with the others."""
+        """The first part, or what is needed of it to know its fields; b"" if there is none.
+
+        It still comes with the others.
+        """
         first = next(self._parts, None)
         if first is None:
             return b""
         self._parts = chain([first], self._parts)
         with open(first.path, "rb") as file:
-            return file.read()
+            return read_beginning(file, self.kind)
 
     def shaper(self, fields: tuple[Field, ...], uuid_as_bytes: bool) -> Shaper:
         """What makes batches of the parts."""

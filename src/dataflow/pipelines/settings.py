@@ -2,7 +2,8 @@
 
 [connection.datasets_db]                     [spark]
 url = "postgresql://etl@dbhost/datasets"     master = "local[*]"        # or remote = "sc://host:15002"
-encryptedpass = "…"                          options = { "spark.driver.memory" = "2g" }
+encryptedpass = "…"                          # or remote_variable = "SPARK_ADDRESS", for one with a token
+                                             options = { "spark.driver.memory" = "2g" }
                                              shared_files = true        # all machines see this folder
                                              copy_on_driver = true      # tasks do not reach the databases
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dataflow.actions.passwords import bound_to_connection
@@ -20,15 +21,30 @@ from dataflow.config.project import PROJECT_FILE
 from dataflow.config.toml_file import load_toml
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
-from dataflow.model.url_text import masked_url, percent_decode, split_server
+from dataflow.model.url_text import is_torn, names_password, percent_decode, split_server
 from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.spark.addresses import list_remote_secrets
 from dataflow.pipelines.spark.session import SparkSettings
 from dataflow.secrets.cipher import decrypt
+from dataflow.secrets.known import KnownSecrets
 
 LAKE = "lake"
 DEFAULT_LAKE = "lake"
 CONNECTION_KEYS = ("url", "encryptedpass", "password_variable")
-SPARK_KEYS = {"master": str, "remote": str, "options": dict, "shared_files": bool, "copy_on_driver": bool}
+PREFIXES = ("DATAFLOW_CONN_", "AIRFLOW_CONN_")
+SPARK_KEYS = {
+    "master": str,
+    "remote": str,
+    "remote_variable": str,
+    "options": dict,
+    "shared_files": bool,
+    "copy_on_driver": bool,
+}
+SPARK_PLACES = ("master", "remote", "remote_variable")
+SECRET_VARIABLES = ("HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
+SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+"""Spark itself hides the values of options by such names."""
+SHORTEST_OPTION = 8  # `true` is no secret, whatever the option's name
 KINDS = {str: "a text", bool: "true or false", dict: "a table"}
 
 
@@ -64,13 +80,30 @@ class PipelineSettings:
         document = load_toml(path, problems) if os.path.exists(path) else {}
         problems.raise_if_any()
         self._declared = _tables(path, document.get("connection", {}))
-        self.spark = _spark(path, document.get("spark", {}))
+        self._spark = _checked_spark(path, document.get("spark", {}))
+        self.secrets = KnownSecrets(*self._list_secrets())
+
+    @property
+    def spark(self) -> SparkSettings:
+        """How to reach Spark; ConfigError if the variable with its address is not set."""
+        given = {name: value for name, value in self._spark.items() if name != "remote_variable"}
+        if variable := self._spark.get("remote_variable"):
+            if not self._environ.get(variable):
+                raise ConfigError(
+                    f"[spark] takes the address of Spark from {variable}, which is not set. "
+                    f"Set it: export {variable}='sc://host:15002/;token=…'"
+                )
+            given["remote"] = self._environ[variable]
+        options = {name: _option(value) for name, value in given.get("options", {}).items()}
+        return SparkSettings(**{**given, "options": options})
 
     def get_connection(self, name: str) -> Connection:
         """A connection by name, with its password; ConfigError if either is missing."""
         place = self.get_place(name)
         if place.password is None and name in self._declared and not self._find_variable(name):
-            return Connection(name, place.url, self._find_password(name, self._declared[name]))
+            password = self._find_password(name, self._declared[name])
+            self.secrets.add(password)
+            return Connection(name, place.url, password)
         return place
 
     def get_place(self, name: str) -> Connection:
@@ -91,12 +124,27 @@ class PipelineSettings:
         """The names of the connections that dataflow.toml declares."""
         return sorted(self._declared)
 
+    def _list_secrets(self) -> Iterator[str]:
+        """Those that are there to be read; encrypted ones come when they are opened."""
+        named = [table.get("password_variable", "") for table in self._declared.values()]
+        for name in (*SECRET_VARIABLES, *named):
+            yield self._environ.get(name, "")
+        for name, value in self._environ.items():
+            if name.startswith(PREFIXES):
+                yield from _list_url_secrets(value)
+        yield from list_remote_secrets(self._environ.get(self._spark.get("remote_variable", ""), ""))
+        for name, value in self._spark.get("options", {}).items():
+            if SECRET_OPTION.search(name) and len(_option(value)) >= SHORTEST_OPTION:
+                yield _option(value)
+
     def _find_variable(self, name: str) -> str | None:
         return next((variable for variable in _variables(name) if self._environ.get(variable)), None)
 
     def _find_password(self, name: str, declared: Mapping[str, str]) -> str | None:
         if "encryptedpass" in declared:
-            return decrypt(declared["encryptedpass"], self._passphrase(), bound_to_connection(name))
+            passphrase = self._passphrase()
+            self.secrets.add(passphrase)
+            return decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
         variable = declared.get("password_variable")
         if variable and not self._environ.get(variable):
             raise ConfigError(f"Connection {name} takes its password from {variable}, which is not set.")
@@ -105,7 +153,7 @@ class PipelineSettings:
 
 def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
     found = _connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
-    if found.password is not None:
+    if found.password is not None or any(map(names_password, found.url.partition("?")[2].split("&"))):
         raise ConfigError(
             f"{PROJECT_FILE}: connection.{name}.url holds a password. Take it out and give its encrypted "
             f"form: dataflow secret encrypt --connection {name}"
@@ -119,19 +167,46 @@ def _connection(name: str, url: str, origin: str) -> Connection:
         return Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}")
     scheme, slashes, rest = url.partition("://")
     if not slashes or scheme.partition("+")[0] not in ("postgresql", "postgres"):
+        # Not shown: where a password stands in such a text is anybody's guess.
         raise ConfigError(
-            f"{origin} is {masked_url(url)}; a connection is postgresql://user@host/database or lake:FOLDER."
+            f"{origin} cannot be used: a connection is postgresql://user@host/database or lake:FOLDER."
         )
     authority, path, query = split_server(rest)
+    if is_torn(authority, path, query):
+        raise ConfigError(
+            f"{origin} cannot be read. Inside any part of it write %2F for a slash, %3F for a question mark "
+            "and %40 for an @."
+        )
     userinfo, at, hosts = authority.rpartition("@")
-    user, colon, password = userinfo.partition(":")
-    plain = f"postgresql://{user}{at}{hosts}{path}{'?' + query if query else ''}"
-    return Connection(name, plain, percent_decode(password) if colon else None)
+    user, colon, given = userinfo.partition(":")
+    password = percent_decode(given) if colon else None
+    kept = []
+    for parameter in query.split("&") if query else ():
+        key, _, value = parameter.partition("=")
+        if percent_decode(key) == "password":  # it would win over the other one in libpq, too
+            password = percent_decode(value)
+        else:
+            kept.append(parameter)
+    plain = f"postgresql://{user}{at}{hosts}{path}{'?' if kept else ''}{'&'.join(kept)}"
+    return Connection(name, plain, password)
+
+
+def _list_url_secrets(url: str) -> list[str]:
+    """The passwords in a URL, as written and as meant; of one that cannot be read, all that may be one."""
+    scheme, slashes, rest = url.partition("://")
+    if not slashes or scheme == "lake":
+        return []
+    authority, path, query = split_server(rest)
+    if is_torn(authority, path, query):
+        return [rest.partition(":")[2].rpartition("@")[0]]
+    found = [authority.rpartition("@")[0].partition(":")[2]]
+    found += [part.partition("=")[2] for part in query.split("&") if names_password(part)]
+    return found + [percent_decode(secret) for secret in found]
 
 
 def _variables(name: str) -> list[str]:
     plain = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
-    return [f"{prefix}_CONN_{plain}" for prefix in ("DATAFLOW", "AIRFLOW")]
+    return [prefix + plain for prefix in PREFIXES]
 
 
 def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:
@@ -149,7 +224,7 @@ def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:
     return found
 
 
-def _spark(path: str, found: Any) -> SparkSettings:
+def _checked_spark(path: str, found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigError(f"{path}: spark must be a table.")
     for key, value in found.items():
@@ -157,10 +232,15 @@ def _spark(path: str, found: Any) -> SparkSettings:
             raise ConfigError(f"{path}: spark.{key}: there is no such key.{did_you_mean(key, SPARK_KEYS)}")
         if not isinstance(value, SPARK_KEYS[key]):
             raise ConfigError(f"{path}: spark.{key} must be {KINDS[SPARK_KEYS[key]]}.")
-    if "master" in found and "remote" in found:
-        raise ConfigError(f"{path}: spark has both master and remote. Keep one of them.")
-    options = {name: _option(value) for name, value in found.get("options", {}).items()}
-    return SparkSettings(**{**found, "options": options})
+    places = [key for key in SPARK_PLACES if key in found]
+    if len(places) > 1:
+        raise ConfigError(f"{path}: spark has both {' and '.join(places)}. Keep one of them.")
+    if list_remote_secrets(found.get("remote", "")):
+        raise ConfigError(
+            f"{path}: spark.remote holds a token. Put the whole address into a variable and name it here: "
+            'remote_variable = "SPARK_ADDRESS"'
+        )
+    return found
 
 
 def _option(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_encode
-from dataflow.pipelines.fetch.authentication import NOBODY, Credentials
+from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, check_headers
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
@@ -36,6 +36,8 @@ class Auth:
 
     def resolve(self, environ: Mapping[str, str]) -> Credentials:
         """The credentials themselves; ConfigError naming the variable that is not set."""
+        if self.kind == NOBODY.kind:
+            return NOBODY
         name = _get(environ, self.name_variable, self.kind) if self.name_variable else self.name
         secret = _get(environ, self.secret_variable, self.kind)
         algorithm = environ.get(self.algorithm_variable) or "sha256"
@@ -62,6 +64,11 @@ def basic(user_variable: str, password_variable: str) -> Auth:
 def api_key(header: str, key_variable: str) -> Auth:
     """A key in a header of that name, from that variable."""
     return Auth("api_key", header, secret_variable=key_variable)
+
+
+def anonymous() -> Auth:
+    """No authentication, also where HAWK_ID is set."""
+    return Auth(NOBODY.kind)
 
 
 @record
@@ -114,6 +121,7 @@ class Table:
 def http(url: str, **options: Any) -> Http:
     """A paginated HTTP API: pages=, auth=, limits=, headers=, allowed_origins=."""
     headers = tuple(dict(options.pop("headers", {})).items())
+    check_headers(headers)
     origins = tuple(options.pop("allowed_origins", ()))
     return Http(url, headers=headers, allowed_origins=origins, **options)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.model.record import record
 from dataflow.pipelines.records import Part, Staged, TaskWriter
-from dataflow.pipelines.shape.shaped import Reject
+from dataflow.pipelines.shape.shaped import Reject, Shaped
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.statistics import Statistics, Wanted
 
@@ -69,21 +69,32 @@ class _Counted:
         self._statistics = Statistics(0, {})
         self._rows_read = self._rejected = 0
         self._rejects: list[Reject] = []
+        self._rows_kept = 0
+        self._last_rejected: tuple[int, int] | None = None
         self._missing: dict[str, int] = {}
         self._new: set[str] = set()
 
     def shaped(self, parts: tuple[Part, ...], shaper: Shaper) -> Iterator[pa.RecordBatch]:
         for part in parts:
             with open(part.path, "rb") as file:
-                body = file.read()
-            for shaped in shaper.shape(body, part.number):
-                self._rows_read += shaped.rows_read
-                self._rejected += shaped.rows_read - shaped.batch.num_rows
-                self._rejects += shaped.rejects[: self._most_rejects - len(self._rejects)]
-                self._new.update(shaped.new)
-                for name, rows in shaped.missing:
-                    self._missing[name] = self._missing.get(name, 0) + rows
-                yield from self._count(shaped.batch)
+                for shaped in shaper.shape(file, part.number):
+                    self._take(shaped)
+                    yield from self._count(shaped.batch)
+
+    def _take(self, shaped: Shaped) -> None:
+        self._rows_read += shaped.rows_read
+        self._rejected += shaped.rows_read - shaped.batch.num_rows
+        for reject in shaped.rejects:  # in the order of rows
+            place = (reject.part, reject.row)
+            if place != self._last_rejected:
+                if self._rows_kept == self._most_rejects:
+                    break
+                self._last_rejected = place
+                self._rows_kept += 1
+            self._rejects.append(reject)
+        self._new.update(shaped.new)
+        for name, rows in shaped.missing:
+            self._missing[name] = self._missing.get(name, 0) + rows
 
     def passing(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

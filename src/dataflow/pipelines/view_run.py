@@ -5,6 +5,7 @@ Where all its datasets are in the database it goes to, that database computes it
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
@@ -45,6 +46,7 @@ class ViewRun:
         self._claimed = claimed
         self._facilities = facilities
         self._span = interval_of(definition.timing, claimed.dataid)
+        self._stop = threading.Event()
         self._tag = f"run-{claimed.run_id}"
         self._all_places: dict[str, list[str]] = {}  # of datasets read whole, oldest first
 
@@ -73,7 +75,8 @@ class ViewRun:
             self._claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
-        """Ends the run's Spark jobs."""
+        """Ends the run's Spark jobs, or what the database does for it."""
+        self._stop.set()
         self._facilities.interrupt()
 
     def clean_up(self) -> None:
@@ -96,12 +99,13 @@ class ViewRun:
         target = make_native_view(connection, self._definition, select, destination)
         target.begin()
         if not self._definition.materialized:
+            refuse_lost(self._claimed)
             return target.publish_view(select)
         judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
         with discarding(target):
             tables = native_tables(self._definition, self._claimed.dataid)
             reads = {tables[name]: place for name, place in places.items()}
-            judgement.add(stage_select(target, select, reads, judgement.wanted))
+            judgement.add(stage_select(target, select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow import failpoints
@@ -37,6 +39,13 @@ class PipelineRun(Protocol):
         """Removes what is not needed once the run is published."""
 
 
+class FilesFailed(DataFlowError):
+    """A file or folder of the project could not be read or written."""
+
+    code = "files"
+    exit_code = 74
+
+
 class Outcome:
     """What became of the intervals a worker took."""
 
@@ -59,7 +68,7 @@ class PipelineWorker:
         self._flow = flow
         self._facilities = facilities
         self._definition = definition
-        self._say = say
+        self._tell = say
         self._quiet = quiet  # only what needs a look is said
         self.outcome = Outcome()
 
@@ -85,7 +94,11 @@ class PipelineWorker:
                 failpoints.reach("after_claim")
                 run = self._make_run(claimed)
                 self._facilities.begin(claimed.run)
-                with watched(claimed, run.cancel), explained(f"dataflow logs {claimed.run_id}"):
+                with (
+                    watched(claimed, run.cancel),
+                    self._files_explained(),
+                    explained(f"dataflow logs {claimed.run_id}"),
+                ):
                     run.execute()
                 failpoints.reach("before_finish")
             run.clean_up()
@@ -102,7 +115,24 @@ class PipelineWorker:
                 raise
             self._failed(claimed, error)
             return not isinstance(error, SparkGone)
+        except Exception as error:
+            if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
+                self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+            raise
         return True
+
+    @contextmanager
+    def _files_explained(self) -> Iterator[None]:
+        """What the system says of a file becomes an error of ours, with its name and what to do."""
+        try:
+            yield
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename else ""
+            folder = self._facilities.config.project_dir
+            raise FilesFailed(
+                f"{named}{error.strerror or error}. Look at the file, and at the room and the rights in "
+                f"{folder}; then run the same command again."
+            ) from error
 
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
         self.outcome.failed += 1
@@ -114,6 +144,9 @@ class PipelineWorker:
         self._say(
             f"log: dataflow logs {claimed.run_id}    why: dataflow why {claimed.run.job} {claimed.dataid}"
         )
+
+    def _say(self, text: str) -> None:
+        self._tell(self._facilities.redact(text))
 
     def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
         if isinstance(self._definition, DatasetDefinition):

@@ -98,7 +98,7 @@ class Heartbeat:
                 if kept:
                     self._look_after(store, kept)
             except DataFlowError:
-                pass  # the guard's deadline stands: without a renewal the children are ended in time
+                pass  # the deadlines stand: without a renewal the guard, or a run without one, ends in time
         if store is not None:
             store.close()
 

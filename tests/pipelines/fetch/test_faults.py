@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dataflow.errors import BadInput
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.authentication import Credentials
 from dataflow.pipelines.fetch.errors import FetchError, Untrusted
@@ -62,6 +63,19 @@ def test_an_answer_that_never_ends_is_given_up_when_its_time_is_up(tmp_path: Pat
         with pytest.raises(FetchError, match=r"no whole answer within 0.5 s"):
             fetch(source, tmp_path)
         assert 0.5 <= time.monotonic() - before < 3
+
+
+@pytest.mark.parametrize(
+    "header", [("X-Api-Key", "hunter2\n"), ("X-Api-Key", "hunter2\u20ac"), ("X Api", "x")]
+)
+def test_a_header_that_cannot_be_sent_is_refused_without_its_value(
+    tmp_path: Path, header: tuple[str, str]
+) -> None:
+    with ApiServer(make_rows(1)) as server:
+        with pytest.raises(BadInput, match=r"X.Api") as refused:
+            fetch(source_of(server, headers=(header,)), tmp_path)
+        assert server.seen == []
+    assert "hunter2" not in str(refused.value)
 
 
 def test_nobody_listening_is_told_after_the_last_attempt(tmp_path: Path) -> None:

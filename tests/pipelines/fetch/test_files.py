@@ -69,3 +69,10 @@ def test_the_format_is_told_by_the_ending_or_declared(path: str, declared: str, 
 def test_an_unknown_format_is_refused(path: str, declared: str) -> None:
     with pytest.raises(BadInput, match="set the source's format to jsonl, csv or parquet"):
         _ = FileSource(path, "/", declared).kind
+
+
+def test_the_projects_folder_is_no_pattern(tmp_path: Path) -> None:
+    root = tmp_path / "[etl]"
+    root.mkdir()
+    (root / "orders.csv").write_text("1")
+    assert [part.path for part in FileSource("*.csv", str(root)).fetch("x")] == [str(root / "orders.csv")]

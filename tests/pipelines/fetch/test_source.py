@@ -244,7 +244,17 @@ def test_a_source_shows_neither_its_key_nor_its_url() -> None:
 def test_another_request_has_another_fingerprint(other: dict[str, object]) -> None:
     source = HttpSource("http://api.example/a", credentials=HAWK)
     assert replace(source, **other).fingerprint != source.fingerprint
-    assert replace(source, credentials=Credentials("bearer", secret="x")).fingerprint == source.fingerprint
+
+
+def test_pages_are_not_mixed_with_those_of_somebody_else_but_a_new_key_is_the_same_caller() -> None:
+    def mark(*credentials: str) -> str:
+        return HttpSource("http://api.example/a", credentials=Credentials(*credentials)).fingerprint
+
+    callers = [("hawk", "a", "x"), ("hawk", "b", "x"), ("basic", "a", "x"), ("bearer", "", "x"), ("none",)]
+    callers += [("bearer", "", "y"), ("api_key", "X-Key", "x"), ("api_key", "X-Key", "y")]
+    assert len({mark(*caller) for caller in callers}) == len(callers)
+    assert mark("hawk", "a", "y") == mark("hawk", "a", "x")
+    assert mark("basic", "a", "y") == mark("basic", "a", "x")
 
 
 def test_the_total_time_limit_ends_a_fetch_that_goes_on_and_on(tmp_path: Path) -> None:

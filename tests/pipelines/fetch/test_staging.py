@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from dataflow.errors import BadInput
 from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.fetch.manifest import read_manifest
-from dataflow.pipelines.fetch.staging import Staging
+from dataflow.pipelines.fetch.staging import SETTLED_SECONDS, Staging
 
 
 def open_run(folder: Path, run: int, fingerprint: str = "source") -> Staging:
@@ -206,3 +206,20 @@ def test_a_folder_that_is_gone_is_no_earlier_run(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "1")
     assert read_manifest(str(tmp_path / "1")) is None
     assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1)) == 0
+
+
+def test_a_part_whose_content_a_power_cut_took_is_fetched_again(tmp_path: Path) -> None:
+    old = open_run(tmp_path, 1)
+    add(old, 5)
+    Path(old.entries[3].path).write_bytes(bytes(old.entries[3].size))
+    new = open_run(tmp_path, 2)
+    assert new.continue_from(folders(tmp_path, 1)) == 3
+
+
+def test_parts_that_are_long_on_the_disk_are_not_read_again(tmp_path: Path) -> None:
+    old = open_run(tmp_path, 1)
+    add(old, 5)
+    Path(old.entries[0].path).write_bytes(bytes(old.entries[0].size))
+    before = os.stat(old.entries[4].path).st_mtime - SETTLED_SECONDS - 1
+    os.utime(old.entries[0].path, (before, before))
+    assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1)) == 5

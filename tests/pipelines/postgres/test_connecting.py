@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 from psycopg.conninfo import make_conninfo
 
@@ -18,6 +20,7 @@ def fail(url: str, **options: object) -> DataFlowError:
     with pytest.raises(DataFlowError) as raised:
         make_target(url, **options).begin()  # type: ignore[arg-type]
     assert PASSWORD not in str(raised.value) and "\n" not in str(raised.value)
+    assert PASSWORD not in "".join(traceback.format_exception(raised.value))  # as a run's log has it
     return raised.value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import threading
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,13 @@ import pyarrow.parquet
 import pytest
 
 from dataflow.errors import BadInput, DataFlowError
+from dataflow.pipelines.fetch.errors import FetchStopped
 from dataflow.pipelines.postgres.source import PostgresSource
 from dataflow.pipelines.postgres.table import Connection
 from tests.pipelines.postgres.orders import query
+
+SOON_SECONDS = 20
+"""At once, on a machine with other things to do."""
 
 
 def make_source(url: str, **options: Any) -> PostgresSource:
@@ -172,3 +177,34 @@ def test_a_value_arrow_does_not_know_is_told_and_leaves_no_part(postgres_url: st
     with pytest.raises(DataFlowError, match="infinity"):
         read(make_source(postgres_url, query="select timestamptz 'infinity' as moment"), tmp_path)
     assert list(tmp_path.glob("*.parquet")) == []
+
+
+ENDLESS = "select id, pg_sleep(60)::text as nap from generate_series(1, 2) as id"
+
+
+@pytest.mark.parametrize("options", [{}, {"split_column": "id"}], ids=["copying", "looking for ranges"])
+def test_reading_ends_soon_once_it_is_to_stop_and_the_database_does_nothing_more(
+    postgres_url: str, tmp_path: Path, options: dict[str, str]
+) -> None:
+    stop = threading.Event()
+    threading.Timer(1, stop.set).start()
+    began_at = time.monotonic()
+    with pytest.raises(FetchStopped):
+        list(make_source(postgres_url, query=ENDLESS, **options).read(str(tmp_path), stop))
+    assert time.monotonic() - began_at < SOON_SECONDS
+    active = "select count(*) from pg_stat_activity where datname = current_database() and query like '%nap%'"
+    assert query(postgres_url, f"{active} and state <> 'idle' and pid <> pg_backend_pid()") == [(0,)]
+
+
+def test_a_part_that_cannot_be_read_ends_the_reading_of_the_others(postgres_url: str, tmp_path: Path) -> None:
+    query(
+        postgres_url,
+        # Called immutable, so that looking for the ranges does not call it.
+        """create function nap(id int) returns text language plpgsql immutable as
+        $$ begin perform pg_sleep(case when id > 1 then 60 else 1 end); return 1 / (id - 1); end $$""",
+    )
+    select = "select id, nap(id) as nap from generate_series(1, 16) as id"
+    began_at = time.monotonic()
+    with pytest.raises(DataFlowError, match="division by zero"):
+        list(make_source(postgres_url, query=select, split_column="id").read(str(tmp_path)))
+    assert time.monotonic() - began_at < SOON_SECONDS

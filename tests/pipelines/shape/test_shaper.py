@@ -15,6 +15,7 @@ import pytest
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.shape import shaper as shaper_module
+from dataflow.pipelines.shape import tables as tables_module
 from dataflow.pipelines.shape.fields import parse_fields
 from dataflow.pipelines.shape.shaped import Shaped
 from dataflow.pipelines.shape.shaper import Shaper
@@ -227,3 +228,46 @@ def test_a_shaper_travels_to_tasks() -> None:
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(BadInput, match="known are page, jsonl, csv, parquet"):
         shape([], [("a", "text")], kind="xml")
+
+
+class Counting(io.BytesIO):
+    """A file that counts the bytes it gives out."""
+
+    taken = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = super().read(size)
+        self.taken += len(found)
+        return found
+
+    def __next__(self) -> bytes:
+        found = super().__next__()
+        self.taken += len(found)
+        return found
+
+
+def make_big_file(kind: str) -> bytes:
+    rows = 600_000
+    match kind:
+        case "jsonl":
+            return b"".join(b'{"a": %d, "b": "%060d"}\n' % (number, number) for number in range(rows))
+        case "csv":
+            return b"a,b\n" + b"".join(b"%d,%060d\n" % (number, number) for number in range(rows))
+    table = pa.table({"a": range(rows), "b": [f"{number:060}" for number in range(rows)]})
+    file = io.BytesIO()
+    pq.write_table(table, file, row_group_size=rows // 12, compression="none", use_dictionary=False)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_of_a_big_file_no_more_is_read_than_the_rows_at_hand(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables_module, "_BLOCK_BYTES", 1 << 18)  # Arrow reads some blocks ahead
+    body = make_big_file(kind)
+    file = Counting(body)
+    shaped = Shaper(parse_fields([("a", "bigint"), ("b", "text")]), kind=kind).shape(file, 1)
+    first = next(shaped).batch.num_rows
+    assert 0 < first <= 50_000
+    assert file.taken < len(body) / 2
+    assert first + sum(one.batch.num_rows for one in shaped) == 600_000

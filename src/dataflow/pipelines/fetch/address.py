@@ -11,7 +11,8 @@ from dataflow.pipelines.fetch.errors import FetchError
 _PORTS = {"http": 80, "https": 443}
 # What RFC 3986 lets stand in a path or query, and `%`: an escape that is there stays as it is.
 _PLAIN = "/%:@!$&'()*+,;=~-._?[]"
-_SECRET_NAME = re.compile(r"key|token|secret|passw|sig|auth|code|pin", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"key|token|secret|passw|sig|auth", re.IGNORECASE)
+_DOUBTFUL_NAME = re.compile(r"code|pin", re.IGNORECASE)  # of a person, but also of a country or a shop
 
 
 @record
@@ -80,6 +81,11 @@ def with_query(address: Address, **values: str) -> Address:
     return replace(address, target=path + "?" + "&".join([*kept, urlencode(values)]))
 
 
+def is_secret_name(name: str) -> bool:
+    """True for a parameter or header that by its name holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def _name_of(parameter: str) -> str:
     pairs = parse_qsl(parameter, keep_blank_values=True)
     return pairs[0][0] if pairs else ""
@@ -88,8 +94,10 @@ def _name_of(parameter: str) -> str:
 def _shown(parameter: str) -> str:
     """A query parameter for a message: only short numbers under harmless names are surely no secret."""
     name, equals, value = parameter.partition("=")
-    harmless = re.fullmatch(r"[0-9]{1,12}", value) and not _SECRET_NAME.search(name)
-    return parameter if harmless or not equals else f"{name}=…"
+    if not equals:
+        return parameter and "…"
+    is_secret = is_secret_name(name) or _DOUBTFUL_NAME.search(name)
+    return parameter if re.fullmatch(r"[0-9]{1,12}", value) and not is_secret else f"{name}=…"
 
 
 def _harmless(url: str) -> str:

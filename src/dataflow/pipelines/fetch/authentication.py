@@ -38,8 +38,17 @@ class Credentials:
     algorithm: str = "sha256"
     _hidden = ("secret",)
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Who asks, as far as it can be told: a token or API key names nobody, so it counts itself.
+
+        It holds that secret: to be hashed, not to be kept.
+        """
+        return self.kind, self.name, self.secret if self.kind in ("bearer", "api_key") else ""
+
 
 NOBODY = Credentials()
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _WORDS = {"hawk": "id and key", "bearer": "token", "basic": "user", "api_key": "header name and key"}
 
 
@@ -62,8 +71,22 @@ def check_credentials(credentials: Credentials) -> None:
         raise BadInput(
             f"The {_WORDS[kind]} has characters that cannot stand in a header; is there a line end in it?"
         )
-    if kind == "api_key" and not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+    if kind == "api_key" and not _HEADER_NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no header name.")
+
+
+def check_headers(headers: Headers) -> None:
+    """BadInput when such headers could never be sent; a value, which may be a key, is not shown."""
+    for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name):
+            raise BadInput(f"{name!r} is no header name.")
+        if not isinstance(value, str):
+            raise BadInput(f"The value of header {name} is no text.")
+        if not re.fullmatch(r"[\t\x20-\x7e]*", value) or value != value.strip():
+            raise BadInput(
+                f"The value of header {name} has characters that cannot stand in a header; is there a line "
+                "end in it? Strip it: .strip()"
+            )
 
 
 class Signer:

@@ -10,7 +10,7 @@ import httpcore
 
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address
-from dataflow.pipelines.fetch.authentication import Credentials, Headers, Signer
+from dataflow.pipelines.fetch.authentication import Credentials, Headers, Signer, check_headers
 from dataflow.pipelines.fetch.body import Body, Damaged, TooLarge, read_body, start_payloads
 from dataflow.pipelines.fetch.connection import open_pool
 from dataflow.pipelines.fetch.errors import FetchError
@@ -68,6 +68,7 @@ class Client:
     def __init__(
         self, origins: Origins, credentials: Credentials, limits: Limits, watch: Watch, headers: Headers = ()
     ) -> None:
+        check_headers(headers)
         self._origins = origins
         self._signer = Signer(credentials, origins.own)
         self._algorithm = credentials.algorithm
@@ -129,6 +130,9 @@ class Client:
             raise _Passing(f"no whole answer within {self._limits.request_seconds:g} s") from late
         except httpcore.ConnectError as wrong:
             raise _explained(wrong, address) from wrong
+        except httpcore.LocalProtocolError:
+            # Its text quotes what we sent, and that may be a secret.
+            raise _Passing("the request cannot be sent as it is") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as wrong:
             raise _Passing(f"the connection broke off ({str(wrong) or type(wrong).__name__})") from wrong
         except Damaged as wrong:

@@ -37,10 +37,12 @@ class FileSource:
 
     def fetch(self, dataid: str) -> Iterator[Part]:
         """The files of a dataid, sorted by name, rows not counted (-1); FetchError when there are none."""
-        pattern = os.path.join(self.root, self.path.replace("{dataid}", glob.escape(_harmless(dataid))))
+        asked = self.path.replace("{dataid}", glob.escape(_harmless(dataid)))
+        pattern = os.path.join(glob.escape(self.root), asked)
         found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
         if not found:
-            raise FetchError(f"No file matches {pattern}: check the source's path, or wait for the file.")
+            shown = os.path.join(self.root, asked)
+            raise FetchError(f"No file matches {shown}: check the source's path, or wait for the file.")
         for number, path in enumerate(found, start=1):
             yield Part(number, os.path.abspath(path), -1, os.path.getsize(path))
 

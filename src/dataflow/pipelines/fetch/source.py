@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
 from dataflow.model.record import names_of, record
-from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.address import is_secret_name, parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
 from dataflow.pipelines.fetch.client import Client, Origins
 from dataflow.pipelines.fetch.errors import FetchError
@@ -21,6 +22,8 @@ from dataflow.pipelines.fetch.staging import Staging
 from dataflow.pipelines.fetch.walking import Way, walk_chain, walk_series
 from dataflow.pipelines.records import Part
 
+SHORTEST_GUESSED = 8
+"""What is shorter than this is no secret only because of its name: `sort_key=id`."""
 Progress = Callable[[Part, int | None], None]
 
 # A resumed position that these answer is no longer known to the server.
@@ -41,11 +44,19 @@ class HttpSource:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for sources whose pages can be mixed: of the URL, headers and pagination, not of secrets."""
+        """Equal for sources whose pages can be mixed: of URL, headers, pagination and who asks."""
         pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
         kind = type(self.pagination).__name__
-        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination])
+        asks = self.credentials.identity
+        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination, asks])
         return hashlib.sha256(text).hexdigest()
+
+    def list_secrets(self) -> list[str]:
+        """All that no message may show: of the credentials, and of headers and parameters named for one."""
+        parameters = parse_qsl(urlsplit(self.url).query)
+        named = [value for name, value in (*self.headers, *parameters) if is_secret_name(name)]
+        words = [word for value in named for word in (value, value.rpartition(" ")[2])]  # as in `Bearer …`
+        return [self.credentials.secret, *(word for word in words if len(word) >= SHORTEST_GUESSED)]
 
     def fetch(
         self, staging: Staging, stop: Stop | None = None, progress: Progress | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from dataflow.errors import BadInput
@@ -15,6 +16,10 @@ from dataflow.pipelines.fetch.manifest import (
     read_manifest,
 )
 from dataflow.pipelines.records import Part
+
+SETTLED_SECONDS = 600
+"""A part written so long before the last one is surely on the disk. Of a later one a power cut may have left
+the size and anything for content, since nobody waits for the disk."""
 
 
 class Staging:
@@ -103,8 +108,9 @@ class Staging:
         if manifest.closed or manifest.fingerprint != self._fingerprint:
             return None
         whole: list[Entry] = []
+        since = max(map(_written_at, manifest.entries), default=0.0) - SETTLED_SECONDS
         for entry in manifest.entries:
-            if entry.number != len(whole) + 1 or not _is_there(entry):
+            if entry.number != len(whole) + 1 or not _is_whole(entry, since):
                 break
             whole.append(entry)
         complete = manifest.complete and len(whole) == len(manifest.entries)
@@ -129,8 +135,20 @@ def _paths(manifest: Manifest) -> set[str]:
     return {entry.path for entry in manifest.entries}
 
 
-def _is_there(entry: Entry) -> bool:
+def _written_at(entry: Entry) -> float:
     try:
-        return os.stat(entry.path).st_size == entry.size
+        return os.stat(entry.path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_whole(entry: Entry, since: float) -> bool:
+    """True for a part that is there with its size and, if it was written since then, with its content."""
+    try:
+        with open(entry.path, "rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_size != entry.size or found.st_mtime < since:
+                return found.st_size == entry.size
+            return hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
     except OSError:
         return False

@@ -39,12 +39,11 @@ def connect(connection: Connection) -> Session:
     """A plain connection; READ COMMITTED, because we lock first and read in a later statement."""
     try:
         given: dict[str, Any] = dict(conninfo_to_dict(connection.url))
-    except psycopg.Error as error:
-        # The driver's text may quote the URL, password and all.
+    except psycopg.Error:
         raise ConfigError(
             f"The URL of connection {connection.name} cannot be read. "
             "It should look like postgresql://user:password@host:5432/database"
-        ) from error.with_traceback(None)
+        ) from None  # the driver's text may quote the URL, password and all
     session = psycopg.connect(prepare_threshold=None, **(DEFAULTS | given))
     session.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     return session

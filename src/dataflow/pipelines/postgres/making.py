@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -64,11 +65,13 @@ def interval_table(view_name: str, dataid: str) -> str:
     return f"{view_name}_{''.join(letter if letter.isalnum() else '_' for letter in day)}"
 
 
-def read_table(source: TableSource, folder: str, facilities: Facilities) -> Iterator[Part]:
-    """The rows of a table or query, as part files in that folder, all of one moment."""
+def read_table(
+    source: TableSource, folder: str, facilities: Facilities, stop: threading.Event | None = None
+) -> Iterator[Part]:
+    """The rows of a table or query, as part files in that folder, all of one moment, until `stop` is set."""
     connection = connect_to(facilities.settings.get_connection(source.connection))
     return PostgresSource(connection, source.schema, source.table, source.query, source.split_column).read(
-        folder
+        folder, stop
     )
 
 
@@ -78,10 +81,10 @@ def connect_to(setting: Setting) -> Connection:
         return Connection(setting.name, setting.url)
     scheme, _, rest = setting.url.partition("://")
     authority, path, query = split_server(rest)
-    user, at, hosts = authority.rpartition("@")
-    url = (
-        f"{scheme}://{user}:{percent_encode(setting.password)}{at}{hosts}{path}{'?' + query if query else ''}"
-    )
+    user, _, hosts = authority.rpartition("@")
+    # The @ also without a user: else the password would be taken for host and port, and shown in errors.
+    given = f"{user}:{percent_encode(setting.password)}@"
+    url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
     return Connection(setting.name, url)
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Any
 
-import psycopg
 from psycopg import sql
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.pipelines.postgres.connecting import Session, connect
+from dataflow.pipelines.postgres.connecting import Session
 from dataflow.pipelines.postgres.copy_out import Field, copy_part, describe, select_text
-from dataflow.pipelines.postgres.failures import translate
+from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.table import Connection
 from dataflow.pipelines.records import Part
 
@@ -41,9 +40,17 @@ class PostgresSource:
     split_parts: int = 8
     tasks: int = 2
 
-    def read(self, folder: str) -> Iterator[Part]:
-        """Writes part files into the folder and gives each as it is finished; all show one moment's rows."""
-        with self._snapshot() as first, ThreadPoolExecutor(self.tasks) as pool:
+    def read(self, folder: str, stop: threading.Event | None = None) -> Iterator[Part]:
+        """Writes part files into the folder and gives each as it is finished; all show one moment's rows.
+
+        FetchStopped soon after `stop` was set: what the database does then is cancelled.
+        """
+        os.makedirs(folder, exist_ok=True)
+        with (
+            Sessions(self.connection, stop or threading.Event()) as sessions,
+            sessions.snapshot() as first,
+            ThreadPoolExecutor(self.tasks) as pool,
+        ):
             exported = first.execute("select pg_export_snapshot()").fetchone()
             assert exported is not None
             relation = self._relation()
@@ -54,23 +61,17 @@ class PostgresSource:
             ranges = self._ranges(first, relation, fields)
             jobs = [
                 pool.submit(
-                    self._read_part, exported[0], self._statement(fields, relation, where), fields, part
+                    _read_part, sessions, exported[0], self._statement(fields, relation, where), fields, part
                 )
                 for where, part in zip(ranges, _parts(folder, len(ranges)), strict=True)
             ]
             try:
                 for job in jobs:
                     yield job.result()
-            finally:
+            except BaseException:
+                sessions.end()
                 pool.shutdown(cancel_futures=True)
-
-    def _read_part(
-        self, snapshot: str, statement: sql.Composed, fields: tuple[Field, ...], part: Part
-    ) -> Part:
-        with self._snapshot() as session:
-            session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
-            session.execute("set local timezone = 'UTC'; set local datestyle = 'ISO'")
-            return copy_part(session, statement, fields, part)
+                raise
 
     def _relation(self) -> sql.Composable:
         if bool(self.query) == bool(self.table):
@@ -114,16 +115,14 @@ class PostgresSource:
         ranges = _between(column, [sql.Literal(bound) for bound in bounds if low < bound])
         return [sql.SQL("({} or {} is null)").format(ranges[0], column), *ranges[1:]]
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[Session]:
-        """A transaction that reads one state of the database and can change nothing."""
-        try:
-            with connect(self.connection) as session:
-                session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-                session.read_only = True
-                yield session
-        except psycopg.Error as error:
-            raise translate(error, self.connection.name) from error
+
+def _read_part(
+    sessions: Sessions, snapshot: str, statement: sql.Composed, fields: tuple[Field, ...], part: Part
+) -> Part:
+    with sessions.snapshot() as session:
+        session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
+        session.execute("set local timezone = 'UTC'; set local datestyle = 'ISO'")
+        return copy_part(session, statement, fields, part)
 
 
 def _parts(folder: str, count: int) -> list[Part]:

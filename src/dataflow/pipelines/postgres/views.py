@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -13,6 +14,7 @@ from dataflow.pipelines.postgres.connecting import Session, connect, transaction
 from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.ledger import LEDGER
+from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.staging import attempt_number
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Connection
 from dataflow.pipelines.records import Staged
@@ -38,10 +40,17 @@ def list_columns(connection: Connection, schema: str, select: str) -> tuple[Colu
         )
 
 
-def stage_select(target: PostgresTarget, select: str, reads: dict[str, str], wanted: Wanted) -> list[Report]:
+def stage_select(
+    target: PostgresTarget,
+    select: str,
+    reads: dict[str, str],
+    wanted: Wanted,
+    stop: threading.Event | None = None,
+) -> list[Report]:
     """Stages the rows of a SELECT over tables as the pinned runs published them; InputMoved if not.
 
-    `reads` names for each table the location the store gave, in which the run stands.
+    `reads` names for each table the location the store gave, in which the run stands. What the database does
+    is cancelled once `stop` is set.
     """
     schema = target.table.schema
     columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in target.table.columns)
@@ -53,7 +62,11 @@ def stage_select(target: PostgresTarget, select: str, reads: dict[str, str], wan
         sql.SQL(select.replace("%", "%%")),
     )
     try:
-        with connect(target.connection) as session:
+        with (
+            Sessions(target.connection, stop or threading.Event()) as sessions,
+            connect(target.connection) as session,
+            sessions.watched(session),
+        ):
             session.isolation_level = IsolationLevel.REPEATABLE_READ
             _prepare(session, schema)
             for table, location in reads.items():

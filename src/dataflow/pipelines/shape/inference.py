@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from itertools import accumulate, islice, takewhile
+from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.shape.fields import Field, parse_fields
-from dataflow.pipelines.shape.json_rows import find_rows
-from dataflow.pipelines.shape.json_text import Number, parse_exactly
+from dataflow.pipelines.shape.json_rows import find_rows, parse_page
+from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly
 
 SEEN_ROWS = 50_000
+SEEN_BYTES = 64 << 20
+
+
+def read_beginning(file: BinaryIO, kind: str) -> bytes:
+    """As much of a part as fields are inferred from: a page whole, lines up to a limit, of others nothing."""
+    if kind == "page":
+        return file.read()
+    if kind != "jsonl":
+        return b""
+    ends = accumulate(map(len, islice(file, SEEN_ROWS)))
+    size = max(takewhile(lambda end: end <= SEEN_BYTES, ends), default=0)
+    file.seek(0)
+    return file.read(size)
 
 
 def infer_fields(fields: tuple[Field, ...], body: bytes, kind: str, results_key: str) -> tuple[Field, ...]:
@@ -32,14 +46,22 @@ def infer_fields(fields: tuple[Field, ...], body: bytes, kind: str, results_key:
 
 def _rows(body: bytes, kind: str, results_key: str) -> list[dict[str, Any]]:
     if kind == "jsonl":
-        found = [parse_exactly(line) for line in body.split(b"\n")[:SEEN_ROWS] if line.strip()]
+        found = [_parse_line(line) for line in body.split(b"\n")[:SEEN_ROWS]]
     elif kind == "page":
-        found = find_rows(parse_exactly(body), results_key)
+        found = find_rows(parse_page(body), results_key)
     else:
         raise BadInput(
             f"`...` in a field_mapping is for JSON, and the source is {kind}: list its fields instead."
         )
     return [row for row in found if isinstance(row, dict)]
+
+
+def _parse_line(line: bytes) -> Any:
+    """The row of a line; None for a line without one, which is for the rejects to tell about."""
+    try:
+        return parse_exactly(line) if line.strip() else None
+    except NotJson:
+        return None
 
 
 def _type_of(value: Any) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
@@ -106,7 +107,7 @@ def read_page(body: bytes, results_key: str, limit: int) -> Iterator[JsonChunk]:
     def read_exactly() -> list[Any]:
         nonlocal exact
         if exact is None:
-            exact = find_rows(_parse_page(body), results_key)
+            exact = find_rows(parse_page(body), results_key)
         return exact
 
     try:
@@ -124,11 +125,15 @@ def read_page(body: bytes, results_key: str, limit: int) -> Iterator[JsonChunk]:
         )
 
 
-def read_lines(body: bytes, limit: int) -> Iterator[JsonChunk]:
-    """The rows of JSON lines in chunks; blank lines are no rows, rows are numbered by line."""
-    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), start=1) if line.strip()]
-    for start in range(0, len(lines) or 1, limit):
-        chunk = lines[start : start + limit]
+def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
+    """The rows of JSON lines in chunks; blank lines are no rows, rows are numbered by line.
+
+    No more than a chunk is in memory; there is at least one.
+    """
+    lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
+    chunk = list(islice(lines, limit))
+    is_first = True
+    while chunk or is_first:
         try:
             quick = [parse_quickly(line) for _, line in chunk]
         except ValueError:
@@ -137,8 +142,9 @@ def read_lines(body: bytes, limit: int) -> Iterator[JsonChunk]:
             quick,
             lambda chunk=chunk: [_parse_line(*line) for line in chunk],  # type: ignore[misc]
             [number for number, _ in chunk],
-            lambda chunk=chunk: b"\n".join(line for _, line in chunk),  # type: ignore[misc]
+            lambda chunk=chunk: b"".join(line for _, line in chunk),  # type: ignore[misc]
         )
+        chunk, is_first = list(islice(lines, limit)), False
 
 
 def list_column(rows: list[dict[str, Any]], field: Field) -> tuple[list[Any], int]:
@@ -167,7 +173,8 @@ def _find_value(row: dict[str, Any], field: Field) -> Any:
     return value
 
 
-def _parse_page(body: bytes) -> Any:
+def parse_page(body: bytes) -> Any:
+    """The document of a page, digit for digit; BadInput if it is none."""
     try:
         return parse_exactly(body)
     except NotJson as error:
@@ -179,7 +186,7 @@ def _parse_line(number: int, line: bytes) -> Any:
     try:
         return parse_exactly(line)
     except NotJson as error:
-        return BadRow(number, line.decode("utf-8", "replace"), f"is not JSON: {error}")
+        return BadRow(number, line.rstrip(b"\r\n").decode("utf-8", "replace"), f"is not JSON: {error}")
 
 
 def find_rows(document: Any, results_key: str) -> list[Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -37,11 +39,14 @@ class Shaper:
         """The schema of every batch."""
         return pa.schema([(field.column, field.type.arrow_type(self.uuid_as_bytes)) for field in self.fields])
 
-    def shape(self, body: bytes, part: int) -> Iterator[Shaped]:
-        """At least one Shaped per part, each of at most 50,000 rows; raises BadInput if it is unreadable."""
+    def shape(self, body: bytes | BinaryIO, part: int) -> Iterator[Shaped]:
+        """At least one Shaped per part, each of at most 50,000 rows; raises BadInput if it is unreadable.
+
+        A page is read whole; of an open file of another kind no more is in memory than its rows at hand.
+        """
         forms = [ColumnForm(field.type, self.uuid_as_bytes) for field in self.fields]
         try:
-            chunks = self._read(body)
+            chunks = self._read(io.BytesIO(body) if isinstance(body, bytes) else body)
             while (shaped := self._shape_next(chunks, forms, part)) is not None:
                 yield shaped
         except BadInput as error:
@@ -54,16 +59,16 @@ class Shaper:
             chunk = next(chunks, None)
             return None if chunk is None else self._finish(chunk, chunk.columns(self.fields, forms), part)
 
-    def _read(self, body: bytes) -> Iterator[JsonChunk | TableChunk]:
+    def _read(self, file: BinaryIO) -> Iterator[JsonChunk | TableChunk]:
         match self.kind:
             case "page":
-                return read_page(body, self.results_key, BATCH_ROWS)
+                return read_page(file.read(), self.results_key, BATCH_ROWS)
             case "jsonl":
-                return read_lines(body, BATCH_ROWS)
+                return read_lines(file, BATCH_ROWS)
             case "csv":
-                return read_csv(body, BATCH_ROWS)
+                return read_csv(file, BATCH_ROWS)
             case "parquet":
-                return read_parquet(body, BATCH_ROWS)
+                return read_parquet(file, BATCH_ROWS)
         raise BadInput(f"is of kind {self.kind!r}; known are {', '.join(KINDS)}")
 
     def _finish(self, chunk: JsonChunk | TableChunk, columns: list[Column], part: int) -> Shaped:

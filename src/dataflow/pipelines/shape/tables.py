@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from itertools import count, islice
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import Number
 from dataflow.pipelines.shape.shaped import BadRow
 
-_BLOCK_BYTES = 8 << 20
+_BLOCK_BYTES = 4 << 20
 _FAMILIES = (
     pa.types.is_integer,
     pa.types.is_decimal,
@@ -68,7 +68,7 @@ class TableChunk:
         return Column(*convert_strictly(form, values), values, 0)
 
 
-def read_csv(body: bytes, limit: int) -> Iterator[TableChunk]:
+def read_csv(file: BinaryIO, limit: int) -> Iterator[TableChunk]:
     """The rows of a CSV file with a header; an empty field is NULL unless it is in quotes."""
     bad: list[BadRow] = []
     skipped: set[int] = set()
@@ -83,7 +83,7 @@ def read_csv(body: bytes, limit: int) -> Iterator[TableChunk]:
     numbers = (number for number in count(1) if number not in skipped)
     told = 0
     try:
-        for batch in _open_csv(body, remember):
+        for batch in _open_csv(file, remember):
             for start in range(0, batch.num_rows or 1, limit):
                 piece = batch.slice(start, limit)
                 yield TableChunk(piece, list(islice(numbers, piece.num_rows)), bad[told:], is_text=True)
@@ -92,10 +92,10 @@ def read_csv(body: bytes, limit: int) -> Iterator[TableChunk]:
         raise BadInput(f"is not CSV in UTF-8 with a header: {error}") from error
 
 
-def read_parquet(body: bytes, limit: int) -> Iterator[TableChunk]:
+def read_parquet(content: BinaryIO, limit: int) -> Iterator[TableChunk]:
     """The rows of a Parquet file."""
     try:
-        file = pq.ParquetFile(pa.BufferReader(body))
+        file = pq.ParquetFile(content, pre_buffer=False)  # else all row groups would be read ahead
         done = 0
         for batch in file.iter_batches(limit, use_threads=False):
             yield TableChunk(batch, range(done + 1, done + batch.num_rows + 1), [], is_text=False)
@@ -106,10 +106,11 @@ def read_parquet(body: bytes, limit: int) -> Iterator[TableChunk]:
         raise BadInput(f"is not a whole Parquet file: {error}") from error
 
 
-def _open_csv(body: bytes, remember: Any) -> Iterator[pa.RecordBatch]:
-    names = _read_header(body)
+def _open_csv(file: BinaryIO, remember: Any) -> Iterator[pa.RecordBatch]:
+    names = _read_header(file.readline())
+    file.seek(0)
     reader = pa_csv.open_csv(
-        pa.BufferReader(body),
+        file,
         read_options=pa_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
         parse_options=pa_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=remember),
         convert_options=pa_csv.ConvertOptions(
@@ -128,9 +129,9 @@ def _open_csv(body: bytes, remember: Any) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist([], schema=reader.schema)
 
 
-def _read_header(body: bytes) -> list[str]:
+def _read_header(line: bytes) -> list[str]:
     reader = pa_csv.open_csv(
-        pa.BufferReader(body[: body.find(b"\n") + 1] or body),
+        pa.BufferReader(line),
         read_options=pa_csv.ReadOptions(use_threads=False),
     )
     names: list[str] = reader.schema.names

@@ -5,9 +5,12 @@ from __future__ import annotations
 import socket
 
 from dataflow.errors import ConfigError
+from dataflow.model.url_text import percent_decode
 
 PORTS = {"sc": 15002, "spark": 7077}
 ANSWER_SECONDS = 10
+PLAIN_PARAMETERS = ("user_id", "user_agent", "use_ssl", "session_id", "grpc_max_message_size")
+"""What may stand after the `/;` of sc://host:port/;… and is no secret; all others are headers."""
 
 
 def refuse_unreachable(place: str) -> None:
@@ -26,6 +29,19 @@ def refuse_unreachable(place: str) -> None:
     raise ConfigError(
         f"Nothing answers at {place}: {wrong}. Start Spark there, or change [spark] in dataflow.toml."
     )
+
+
+def shown_address(address: str) -> str:
+    """The address without the parameters of Spark Connect, a token among them."""
+    scheme, slashes, rest = address.partition("://")
+    return f"{scheme}{slashes}{rest.partition(';')[0].rstrip('/')}" if scheme == "sc" else address
+
+
+def list_remote_secrets(address: str) -> list[str]:
+    """The token and all else in an address of Spark Connect that may be a secret, as written and as meant."""
+    parameters = [part.partition("=") for part in address.split(";")[1:]]
+    found = [value for name, _, value in parameters if value and name not in PLAIN_PARAMETERS]
+    return found + [percent_decode(secret) for secret in found]
 
 
 def find_free_port() -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record
-from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable
+from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
 from dataflow.pipelines.spark.events import list_event_options
 from dataflow.pipelines.spark.java import check_java
 from dataflow.pipelines.spark.talk import quieten, talking_to
@@ -68,6 +68,8 @@ class SparkSettings:
     shared_files: bool = False  # all machines see the project's folder, under the same path
     copy_on_driver: bool = False  # the tasks do not reach the databases; this process does
 
+    _hidden = ("remote", "options")
+
     @property
     def is_local(self) -> bool:
         """True when all tasks run on this machine."""
@@ -75,8 +77,8 @@ class SparkSettings:
 
     @property
     def place(self) -> str:
-        """The address of Spark, as dataflow.toml has it."""
-        return self.remote or self.master
+        """The address of Spark, for people: without its token."""
+        return shown_address(self.remote or self.master)
 
     def refuse_unshared(self) -> None:
         """Raises ConfigError where tasks on other machines would look for files that are on this one."""

@@ -1,0 +1,37 @@
+"""`...` in a field mapping: typed by the rows that can be read, and by no more of a file than is needed."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.shape import inference
+from dataflow.pipelines.shape.fields import parse_fields
+from dataflow.pipelines.shape.inference import infer_fields, read_beginning
+
+FIELDS = parse_fields([("id", "bigint")])
+
+
+def infer(body: bytes, kind: str) -> list[tuple[str, str]]:
+    return [(field.column, field.type.sql) for field in infer_fields(FIELDS, body, kind, "")]
+
+
+def test_a_line_that_is_no_json_is_left_to_the_rejects() -> None:
+    body = b'{"id": 1, "name": "x"}\n{"id": \n\xff\n{"id": 2, "price": 1.5}\n'
+    assert infer(body, "jsonl") == [("id", "bigint"), ("name", "text"), ("price", "numeric")]
+
+
+def test_a_page_that_is_no_json_is_told() -> None:
+    with pytest.raises(BadInput, match=r"is not JSON: .* it begins"):
+        infer(b"<html>", "page")
+
+
+def test_only_the_beginning_of_lines_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = b'{"id": 1}\n'
+    monkeypatch.setattr(inference, "SEEN_ROWS", 3)
+    assert read_beginning(io.BytesIO(line * 10), "jsonl") == line * 3
+    monkeypatch.setattr(inference, "SEEN_BYTES", len(line) + 1)
+    assert read_beginning(io.BytesIO(line * 10), "jsonl") == line
+    assert read_beginning(io.BytesIO(line * 10), "csv") == b""

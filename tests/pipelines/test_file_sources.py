@@ -1,0 +1,49 @@
+"""Files as a source of a pipeline: bad lines, and files and folders that cannot be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.pipelines.worker import FilesFailed
+from tests.pipelines.api_server import ApiServer
+from tests.pipelines.workshop import Workshop
+
+THINGS = """
+    from dataflow.pipelines.sources import files
+
+    class ThingsDatasetPipeline:
+        table_name = "things"
+        source = files("in/*.jsonl")
+        field_mapping = [("id", "id", "bigint PRIMARY KEY"), ...]
+        rejects = {"quarantine": 5}
+"""
+ORDERS = """
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source_url = constants.API + "/next"
+        field_mapping = [("id", "order_id", "bigint")]
+"""
+DAY = "2026-11-14"
+
+
+def test_a_bad_line_of_a_file_whose_fields_are_not_listed_is_a_reject(workshop: Workshop) -> None:
+    (workshop.path / "in").mkdir()
+    lines = ['{"id": 1, "name": "x"}', '{"id": ', '{"id": 2, "name": null}']
+    (workshop.path / "in" / "a.jsonl").write_text("\n".join(lines))
+    workshop.write("things.py", THINGS)
+    assert workshop.run("ThingsDatasetPipeline", DAY).done == 1, workshop.said
+    assert workshop.rows("things", DAY) == [{"id": 1, "name": "x"}, {"id": 2, "name": None}]
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_folder_that_cannot_be_made_fails_the_run_and_is_named(workshop: Workshop, drain: bool) -> None:
+    (workshop.path / ".dataflow").mkdir()
+    (workshop.path / ".dataflow" / "staging").write_text("in the way")
+    workshop.write("orders.py", ORDERS)
+    with ApiServer([{"id": 1}]) as api:
+        workshop.environ = {"API": api.origin}
+        outcome = workshop.run("OrdersDatasetPipeline", None if drain else DAY, drain)
+    assert isinstance(outcome.error, FilesFailed)
+    told = " ".join(workshop.said)
+    assert ".dataflow/staging" in told and "run the same command again" in told
+    assert "NotADirectoryError" in workshop.log() and "Traceback" not in told

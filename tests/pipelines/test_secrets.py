@@ -1,0 +1,123 @@
+"""No secret that pipelines know gets into a run's log, a message or the journal, whoever quotes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from dataflow.errors import ConfigError
+from dataflow.pipelines.describing import describe
+from dataflow.pipelines.postgres.connecting import connect
+from dataflow.pipelines.postgres.making import connect_to
+from dataflow.pipelines.settings import Connection
+from tests.pipelines.api_server import ApiServer
+from tests.pipelines.workshop import Workshop
+
+DAY = "2026-11-14"
+QUOTING = """
+    import os
+
+    import dataflow
+
+    @dataflow.job(outputs=["numbers"], schedule="@daily", start_date=datetime(2026, 11, 1))
+    def make_numbers(run):
+        run.log(f"I know {constants.HAWK_KEY}")
+        run.spark
+        try:
+            raise ValueError(constants.DATAFLOW_CONN_WAREHOUSE)
+        except ValueError as error:
+            raise KeyError(constants.HAWK_KEY + constants.PLAIN + constants.SPARK_ADDRESS) from error
+"""
+ORDERS = """
+    from dataflow.pipelines.sources import bearer, http
+
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source = http(constants.API + "/next?api_key=parameter-secret",
+                               auth=bearer("TOKEN"), headers={"X-Api-Key": "header-secret"})
+        field_mapping = [("id", "order_id", "bigint")]
+"""
+
+
+def all_texts(workshop: Workshop) -> str:
+    """Everything that runs have said and left."""
+    store = b"".join(path.read_bytes() for path in (workshop.path / ".dataflow").glob("dataflow.db*"))
+    return "\n".join([workshop.log(), *workshop.said, store.decode(errors="replace")])
+
+
+def test_what_a_job_quotes_is_hidden_in_its_log_in_messages_and_in_the_journal(workshop: Workshop) -> None:
+    secrets = {
+        "HAWK_KEY": "hawk-secret",
+        "PLAIN": "plain-secret",
+        "DATAFLOW_CONN_WAREHOUSE": "postgresql://etl:conn%2Dsecret@nowhere.invalid/db",
+        "SPARK_ADDRESS": "sc://spark:15002/;token=spark-secret",
+    }
+    workshop.environ |= secrets
+    (workshop.path / "dataflow.toml").write_text(
+        '[connection.db]\nurl = "postgresql://etl@db/x"\npassword_variable = "PLAIN"\n'
+        '[spark]\nremote_variable = "SPARK_ADDRESS"\nshared_files = true\n'
+    )
+    workshop.write("numbers.py", QUOTING)
+    assert workshop.run("make_numbers", DAY).failed == 1
+    found = all_texts(workshop)
+    assert "I know ***" in found and "KeyError" in found and "numbers.py" in found
+    for secret in ("hawk-secret", "plain-secret", "conn-secret", "conn%2Dsecret", "spark-secret"):
+        assert secret not in found
+
+
+def test_what_an_api_echoes_of_our_request_is_hidden(workshop: Workshop) -> None:
+    echoed = "bearer-secret and header-secret and parameter-secret"
+    with ApiServer([{"id": echoed}]) as api:
+        workshop.environ |= {"API": api.origin, "TOKEN": "bearer-secret"}
+        workshop.write("orders.py", ORDERS)
+        assert workshop.run("OrdersDatasetPipeline", DAY).failed == 1
+    found = all_texts(workshop)
+    assert "*** and *** and ***" in found
+    for secret in ("bearer-secret", "header-secret", "parameter-secret"):
+        assert secret not in found
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://etl:conn/secret@nowhere.invalid/db",
+        "postgresql://etl:conn?secret@nowhere.invalid/db",
+        "postgresql://etl:secret@[::1/db",
+        '{"conn_type": "postgres", "password": "secret"}',
+    ],
+)
+def test_a_connection_that_cannot_be_read_is_not_quoted(workshop: Workshop, url: str) -> None:
+    workshop.environ |= {"API": "http://127.0.0.1:9", "TOKEN": "x", "TARGET": "lake"}
+    workshop.write("orders.py", ORDERS.replace("table_name", 'target_db = "warehouse"\n        table_name'))
+    workshop.environ["DATAFLOW_CONN_WAREHOUSE"] = url
+    try:
+        workshop.run("OrdersDatasetPipeline", DAY)
+    except ConfigError as error:
+        workshop.said.append(str(error))
+    found = all_texts(workshop)
+    assert "DATAFLOW_CONN_WAREHOUSE cannot be" in found or "connection warehouse cannot be read" in found
+    assert "secret" not in found.replace("parameter-secret", "").replace("header-secret", "")
+
+
+def test_show_has_no_password_of_the_target(workshop: Workshop) -> None:
+    workshop.environ |= {"API": "http://api", "TOKEN": "x"}
+    workshop.environ["DATAFLOW_CONN_WAREHOUSE"] = "postgresql://db/x?password=hunter2&sslpassword=hunter2"
+    workshop.write("orders.py", ORDERS.replace("table_name", 'target_db = "warehouse"\n        table_name'))
+    shown = str(describe(workshop.catalog().get("OrdersDatasetPipeline"), workshop.settings()))
+    assert "postgresql://db/x?sslpassword=***" in shown
+    assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize("query", ["", "?user={user}"])
+def test_a_connection_without_a_user_takes_its_password_for_a_password(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    parts = urlsplit(postgres_url)
+    assert parts.username is not None
+    monkeypatch.setenv("PGUSER", parts.username)
+    hosts = parts.netloc.rpartition("@")[2]
+    url = f"postgresql://{hosts}{parts.path}{query.format(user=parts.username)}"
+    with connect(connect_to(Connection("db", url, parts.password or "any"))) as session:
+        assert session.execute("select 1").fetchone() == (1,)
