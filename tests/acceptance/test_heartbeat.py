@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import psycopg
 
+from dataflow.model.records import Run
+from dataflow.runjob.heartbeat import Heartbeat
 from tests.acceptance.flow import ONE_JOB, Flow, finish, wait_until
 
 SHORT = 'lease = "3.2s"\ngrace = "0.1s"\n'
@@ -45,3 +50,27 @@ def test_work_whose_lease_cannot_be_renewed_is_tried_later_and_later(postgres_fl
             connection.execute("DROP ROLE lonely")
     assert flow.outcomes() == ["LOST", "LOST"]
     assert flow.select("SELECT state, losses, not_before IS NULL FROM work") == [("WAITING", 2, False)]
+
+
+class HeldRun:
+    """A run that a program holds, as the heartbeat sees it."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.renewed_at = run, 0.0
+
+    def renewed(self, at: float) -> None:
+        self.renewed_at = at
+
+
+def test_it_stops_although_it_was_about_to_look_when_told_so(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    run = Run(1, 1, 1, "loadbob", "1", 1, "nobody", lease_seconds=0.03, grace_seconds=0.0)
+    with sqlite_flow.store() as store:
+        heartbeat = Heartbeat(store, "nobody", [HeldRun(run)])
+        stopping = threading.Thread(target=heartbeat.stop, daemon=True)
+        with heartbeat._lock:  # where it looks up what to keep
+            time.sleep(0.2)
+            stopping.start()
+            time.sleep(0.2)
+        stopping.join(10)
+        assert not stopping.is_alive()
