@@ -84,9 +84,12 @@ class Heartbeat:
 
     def _beat(self) -> None:
         store: Store | None = None
-        while not self._woken.wait(min(self._third_seconds / 2, LOOK_SECONDS)) or not self._stopped:
+        while True:
+            self._woken.wait(min(self._third_seconds / 2, LOOK_SECONDS))
             with self._lock:
                 self._woken.clear()
+                if self._stopped:  # asked after the clearing, which may have taken the call to stop away
+                    break
                 kept = dict(self._kept)
                 third_seconds = self._shortest_third()
             if third_seconds < self._third_seconds and store is not None:
