@@ -53,6 +53,10 @@ WRITE = sql.SQL("""
     update {ledger} set run_id = %(run_id)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
     where table_name = %(table)s and dataid = %(dataid)s
 """)
+OTHERS = sql.SQL("""
+    select dataid from {ledger} where table_name = %(table)s and dataid <> %(dataid)s and run_id is not null
+    order by sort_key
+""")
 # The other store's run ids mean nothing here: 0 is older than any run, and says that somebody published.
 TAKE_OVER = sql.SQL("""
     update {ledger} set store_id = %(store_id)s, fence = 0, run_id = case when run_id is not null then 0 end
@@ -124,6 +128,18 @@ class Ledger:
     def write(self, session: Session, rows: int) -> None:
         """Notes what this run published, in the transaction that publishes it."""
         session.execute(WRITE.format(**self._names), self._values | {"rows": rows})
+
+    def refuse_gone(self, session: Session) -> None:
+        """To be asked where the table is missing: made anew, it would lack the rows of other dataids."""
+        others = [row[0] for row in session.execute(OTHERS.format(**self._names), self._values).fetchall()]
+        if others:
+            ledger, name = self._names["ledger"].as_string(session), sql.Literal(self._table.name)
+            raise Conflict(
+                f"Table {self._table} is gone, and with it the rows of {len(others)} other dataids published "
+                f"in it, from {others[0]} to {others[-1]}. Restore it under its name; or have it made anew: "
+                f"update {ledger} set run_id = null where table_name = {name.as_string(session)}; "
+                f"then, for each of them: dataflow resubmit {self._destination.job} DATAID"
+            )
 
     def find(self, session: Session) -> Entry | None:
         """The dataid's row, once no publish of it is under way; None when no run of this store began it."""

@@ -11,7 +11,14 @@ from dataflow.pipelines.postgres import ddl
 from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.encoding import is_cast
 from dataflow.pipelines.postgres.failures import InvalidRows
-from dataflow.pipelines.postgres.ledger import Entry
+from dataflow.pipelines.postgres.ledger import Entry, Ledger
+from dataflow.pipelines.postgres.safeguards import (
+    check_can_delete,
+    check_deleted,
+    check_rules,
+    check_taken,
+    count_rows,
+)
 from dataflow.pipelines.postgres.staging import Staging, attempt_numbers
 from dataflow.pipelines.postgres.swapping import check_can_swap, make_twin, take_place
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
@@ -35,8 +42,17 @@ class Load:
     def attempts(self) -> list[int]:
         return attempt_numbers(list(self.accepted))
 
+    @property
+    def rows(self) -> int:
+        return sum(staged.rows for staged in self.accepted)
 
-def publish_rows(session: Session, load: Load, entry: Entry) -> None:
+    @property
+    def is_whole(self) -> bool:
+        """Whether the table holds nothing but this load once it is published."""
+        return self.partition is None and self.strategy in ("replace", "swap")
+
+
+def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> None:
     """Puts the accepted rows, and only them, into the table; it is made if missing."""
     if load.strategy == "append" and entry.run_id is not None:
         raise Conflict(
@@ -44,11 +60,14 @@ def publish_rows(session: Session, load: Load, entry: Entry) -> None:
             'replaces nothing. To have its rows replaced use write = "merge", or "replace" in mode partition.'
         )
     if _is_missing(session, load.table):
+        if not load.is_whole:
+            ledger.refuse_gone(session)
         _load_first(session, load)
     else:
         ddl.check_table_fits(session, load.table, load.partition)
         if load.strategy in ("append", "merge"):
             ddl.check_keys(session, load.table, load.partition)
+        check_rules(session, load.table)
         load.staging.check(session, list(load.accepted))
         # The rows that a foreign key elsewhere points to go and come back in one transaction.
         session.execute("set constraints all deferred")
@@ -71,7 +90,7 @@ def _load_first(session: Session, load: Load) -> None:
     else:
         load.staging.check(session, list(load.accepted))
         ddl.create_table(session, load.table, load.partition)
-        _insert(session, load, load.table.identifier)
+        _add(session, load, load.table.identifier)
     ddl.add_constraints(session, load.table, load.partition)
 
 
@@ -98,17 +117,20 @@ def _adopt(session: Session, load: Load) -> None:
 
 
 def _replace(session: Session, load: Load) -> None:
+    check_can_delete(session, load.table, whole=load.is_whole)
+    where: sql.Composable = NOTHING
     if load.partition:
-        column, value = sql.Identifier(load.partition), sql.Literal(load.dataid)
-        statement = sql.SQL("delete from {} where {} = {}")
-        session.execute(statement.format(load.table.identifier, column, value))
-    else:
-        session.execute(sql.SQL("delete from {}").format(load.table.identifier))
-    _insert(session, load, load.table.identifier)
+        where = sql.SQL("where {} = {}").format(sql.Identifier(load.partition), sql.Literal(load.dataid))
+    session.execute(sql.SQL("delete from {} {}").format(load.table.identifier, where))
+    check_deleted(session, load.table, where)
+    taken = _insert(session, load, load.table.identifier)
+    if taken != load.rows:  # a trigger may have put rows into a child, where readers of the table find them
+        taken = count_rows(session, load.table, where)
+    check_taken(session, load.table, taken, load.rows)
 
 
 def _append(session: Session, load: Load) -> None:
-    _insert(session, load, load.table.identifier)
+    _add(session, load, load.table.identifier)
 
 
 def _merge(session: Session, load: Load) -> None:
@@ -119,10 +141,12 @@ def _merge(session: Session, load: Load) -> None:
     tail = sql.SQL("on conflict ({}) ").format(ddl.names(key)) + action
     try:
         with session.transaction():
-            _insert(session, load, load.table.identifier, tail)
+            taken = _insert(session, load, load.table.identifier, tail)
     except pg_errors.CardinalityViolation as error:
         twice = _find_twice(session, load, key)
         raise InvalidRows(f"A key comes twice among the new rows: {twice}", twice) from error
+    if taken != load.rows:  # a row that is there already, as it is, need not be written again
+        check_taken(session, load.table, load.rows - _count_absent(session, load, key), load.rows)
 
 
 def _swap(session: Session, load: Load) -> None:
@@ -130,15 +154,20 @@ def _swap(session: Session, load: Load) -> None:
         raise Conflict(f'{load.table}: swap replaces whole tables; in mode partition use write = "replace".')
     check_can_swap(session, load.table)
     twin = make_twin(session, load.table, load.staging.run_id)
-    _insert(session, load, twin)
+    _add(session, load, twin)
     take_place(session, load.table, twin)
 
 
 _LOADS = {"replace": _replace, "append": _append, "merge": _merge, "swap": _swap}
 
 
+def _add(session: Session, load: Load, into: sql.Identifier) -> None:
+    check_taken(session, load.table, _insert(session, load, into), load.rows)
+
+
 # Values stand in these statements as literals: with parameters, a percent sign in a name would be one, too.
-def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> None:
+def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> int:
+    """How many rows the table took."""
     columns = ddl.all_columns(load.table, load.partition)
     values = [_value(column) for column in load.table.columns]
     if load.partition:
@@ -153,7 +182,37 @@ def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Compos
         _order(load.table),
         tail,
     )
-    session.execute(statement)
+    return session.execute(statement).rowcount
+
+
+def _count_absent(session: Session, load: Load, key: tuple[str, ...]) -> int:
+    """How many staged rows are not in the table, value for value; as text, for json has no equality."""
+    given = sql.SQL(", ").join(
+        sql.SQL("{} as {}").format(_value(column), sql.Identifier(column.name))
+        for column in load.table.columns
+    )
+    columns = [sql.Identifier(column.name) for column in load.table.columns]
+    values = [sql.SQL("row({})::text").format(_of(side, columns)) for side in ("s", "t")]
+    keys = [sql.Identifier(name) for name in key]
+    statement = sql.SQL(
+        "select count(*) from (select {} from {} where {} = any({})) s where not exists "
+        "(select 1 from {} t where ({}) = ({}) and {} = {})"
+    ).format(
+        given,
+        load.staging.identifier,
+        sql.Identifier(ATTEMPT),
+        sql.Literal(load.attempts),
+        load.table.identifier,
+        _of("t", keys),
+        _of("s", keys),
+        *values,
+    )
+    row = session.execute(statement).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _of(side: str, columns: list[sql.Identifier]) -> sql.Composable:
+    return sql.SQL(", ").join(sql.SQL("{}.{}").format(sql.Identifier(side), column) for column in columns)
 
 
 def _find_twice(session: Session, load: Load, key: tuple[str, ...]) -> str:

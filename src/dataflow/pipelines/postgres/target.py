@@ -98,13 +98,12 @@ class PostgresTarget:
         load = Load(
             self.table, self.staging, staged, options.strategy, self.destination.dataid, self.partition
         )
-        rows = sum(each.rows for each in staged)
 
         def act(session: Session, entry: Entry) -> None:
-            publish_rows(session, load, entry)
+            publish_rows(session, load, entry, self._ledger)
             replace_rejects(session, self.table, self.destination, rejects)
 
-        return Published(self._give_out(act, rows).rows, sum(each.size for each in staged))
+        return Published(self._give_out(act, load.rows).rows, sum(each.size for each in staged))
 
     def publish_view(self, select: str) -> Published:
         """Makes or replaces the plain view of the table's name; several statements are refused."""
