@@ -108,6 +108,31 @@ def test_a_cancelled_dataset_run_ends_its_spark_jobs_and_publishes_nothing(
         assert database.execute("select to_regclass('orders')").fetchone() == (None,)
 
 
+def test_a_run_that_is_cancelled_while_its_publish_waits_for_a_lock_publishes_nothing(
+    orders: Workshop,
+) -> None:
+    orders.environ["TARGET"] = "datasets_db"
+    assert orders.run("OrdersDatasetPipeline", "2026-11-13").done == 1
+    waiting = "select 1 from pg_locks where relation = 'orders'::regclass and not granted"
+    url = orders.environ["DATAFLOW_CONN_DATASETS_DB"]
+    with psycopg.connect(url) as holder, psycopg.connect(url, autocommit=True) as database:
+        holder.execute("lock table orders in share mode")
+
+        def let_go() -> None:
+            wait_until(lambda: orders.store.list_runs(10, outcome="CANCELLED"))
+            holder.rollback()
+
+        letting_go = threading.Thread(target=let_go)
+        letting_go.start()
+        outcome = run_and_cancel(
+            orders, "OrdersDatasetPipeline", DAY, lambda: database.execute(waiting).fetchone()
+        )
+        letting_go.join()
+        assert isinstance(outcome.error, LeaseLost)
+        published = "select dataid from dataflow_ledger where run_id is not null"
+        assert database.execute(published).fetchall() == [("2026-11-13",)]
+
+
 def test_a_cancelled_view_run_ends_what_the_database_does_and_publishes_nothing(orders: Workshop) -> None:
     orders.environ["TARGET"] = "datasets_db"
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1

@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dataflow.errors import LeaseLost, StoreUnreachable
+from dataflow.model.status import RunOutcome
+
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
+    from dataflow.store.store import Store
 
 WATCH_SECONDS = 1.0
 
@@ -16,6 +20,23 @@ WATCH_SECONDS = 1.0
 def refuse_lost(claimed: ClaimedRun) -> None:
     """Raises LeaseLost once the lease is known to be lost: the last look before something is given out."""
     claimed.refuse_lost()
+
+
+def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
+    """Raises LeaseLost once the run has ended in the store, too, which nobody may have noticed here yet.
+
+    A store that gives no answer changes nothing: the lease's end is known without it.
+    """
+    refuse_lost(claimed)
+    try:
+        found = store.find_run(claimed.run_id)
+    except StoreUnreachable:
+        return
+    if found is None or found.outcome != RunOutcome.RUNNING:
+        raise LeaseLost(
+            f"Run {claimed.run_id} has ended as {found.outcome if found else 'unknown'}. "
+            f"Nothing was published. See: dataflow why {claimed.run.job} {claimed.dataid}"
+        )
 
 
 @contextmanager

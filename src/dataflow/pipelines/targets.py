@@ -9,6 +9,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.lake.target import LakeTarget
+from dataflow.pipelines.leases import refuse_revoked
 from dataflow.pipelines.records import Destination, Target
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.spark.frames import count_bad_rows
@@ -103,6 +104,7 @@ def dataset_target(
 
 def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities) -> Target:
     """The target as Spark's tasks can reach it: themselves, or by way of files that this process copies."""
+    target.last_look = lambda: refuse_revoked(claimed, facilities.store)
     if not facilities.settings.spark.copy_on_driver:
         return target
     from dataflow.pipelines.postgres.relay import RelayTarget  # only those who write to it need its driver

@@ -16,7 +16,7 @@ from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.judgement import Judgement, checked_fields, fields_of
 from dataflow.pipelines.lake.locating import is_read_whole
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
-from dataflow.pipelines.leases import refuse_lost
+from dataflow.pipelines.leases import refuse_lost, refuse_revoked
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over
 from dataflow.pipelines.sql.translation import translate
@@ -97,6 +97,7 @@ class ViewRun:
 
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(connection, self._definition, select, destination)
+        target.last_look = lambda: refuse_revoked(self._claimed, self._facilities.store)
         target.begin()
         if not self._definition.materialized:
             refuse_lost(self._claimed)

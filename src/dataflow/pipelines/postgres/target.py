@@ -54,6 +54,8 @@ class PostgresTarget:
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
         self.staging = Staging(table, destination)
         self._ledger = Ledger(table, destination, whole=self.partition is None)
+        # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
+        self.last_look: Callable[[], None] = lambda: None
 
     def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
         """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
@@ -132,6 +134,7 @@ class PostgresTarget:
                     return Published(entry.rows or 0)
                 act(session, entry)
                 self._ledger.write(session, rows)
+                self.last_look()
         except InvalidRows as error:
             raise InvalidRows(f"{self.table} was not published. {error}", error.detail) from error
         except TargetLocked as error:
