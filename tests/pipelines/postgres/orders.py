@@ -32,10 +32,11 @@ def make_target(
     inputs: str = "pages:1",
     table: Table = ORDERS,
     store_id: str = "1a2b",
+    dataset: str = "orders",
     **options: Any,
 ) -> PostgresTarget:
     """A run's target; the dataid sorts as it is written."""
-    destination = Destination("orders", dataid, dataid, run_id, mode, inputs, store_id, "OrdersPipeline")
+    destination = Destination(dataset, dataid, dataid, run_id, mode, inputs, store_id, "OrdersPipeline")
     return PostgresTarget(Connection("warehouse", url), table, destination, Options(**options))
 
 

@@ -196,3 +196,19 @@ def test_a_table_of_nothing_but_its_key_is_merged(postgres_url: str) -> None:
     query(postgres_url, skip("insert", "new.id > 5", "new"))
     with pytest.raises(Conflict, match="of 2 staged rows it took 1"):
         load(make_target(postgres_url, 3, "d3", table=table, strategy="merge"), [(1, "x", 1), (6, "x", 1)])
+
+
+@pytest.mark.parametrize("dataid", ["d1", "d2"])
+def test_a_table_of_one_dataset_is_not_written_by_another(postgres_url: str, dataid: str) -> None:
+    load(make_target(postgres_url, 1, "d1"), make_rows(4, "old"))
+    with pytest.raises(Conflict, match="already the table of dataset orders, dataid d1; bills cannot"):
+        make_target(postgres_url, 2, dataid, dataset="bills").begin()
+    assert read_orders(postgres_url) == OLD
+
+
+def test_a_run_whose_id_was_used_before_its_store_was_restored_is_published(postgres_url: str) -> None:
+    load(make_target(postgres_url, 2), make_rows(4, "old"))
+    load(make_target(postgres_url, 2), make_rows(3, "new"))
+    assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
+    with pytest.raises(Conflict, match=r"was appended to public\.orders by run 0 already"):
+        load(make_target(postgres_url, 2, strategy="append"), make_rows(3, "again", first=9))

@@ -36,18 +36,21 @@ RAISE = sql.SQL("""
     insert into {ledger} as l (table_name, dataid, dataset, store_id, sort_key, fence)
     values (%(table)s, %(dataid)s, %(dataset)s, %(store_id)s, %(sort_key)s, %(run_id)s)
     on conflict (table_name, dataid) do update
-        set fence = excluded.fence, dataset = excluded.dataset, sort_key = excluded.sort_key
-        where l.fence <= excluded.fence and l.store_id = excluded.store_id
+        set fence = excluded.fence, sort_key = excluded.sort_key,
+            -- Who begins has published nothing: that run had its id before the store was restored.
+            run_id = case when l.run_id = excluded.fence then 0 else l.run_id end
+        where l.fence <= excluded.fence and l.store_id = excluded.store_id and l.dataset = excluded.dataset
     returning 1
 """)
 # All rows of the table where it is replaced whole: whoever publishes another dataid of it has to wait.
 LOCK = sql.SQL("""
-    select dataid, store_id, sort_key, fence, run_id, rows, inputs from {ledger}
+    select dataid, dataset, store_id, sort_key, fence, run_id, rows, inputs from {ledger}
     where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
     order by dataid for update
 """)
 READ = sql.SQL("""
-    select dataid, store_id, sort_key, fence, run_id, rows, inputs from {ledger} where table_name = %(table)s
+    select dataid, dataset, store_id, sort_key, fence, run_id, rows, inputs from {ledger}
+    where table_name = %(table)s
 """)
 WRITE = sql.SQL("""
     update {ledger} set run_id = %(run_id)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
@@ -69,6 +72,7 @@ class Entry:
     """A ledger row: `fence` is the newest run that began, `run_id` the one that published."""
 
     dataid: str
+    dataset: str
     store_id: str
     sort_key: str
     fence: int
@@ -182,6 +186,11 @@ class Ledger:
                     f"{self._table} is written by the runs of another status store, {entry.dataid} by its "
                     f"run {entry.run_id or entry.fence}. If that store is gone, or is to write it no more: "
                     f"dataflow pipeline takeover {self._destination.job}"
+                )
+            if entry.dataset != self._destination.dataset:
+                raise Conflict(
+                    f"{self._table} is already the table of dataset {entry.dataset}, dataid {entry.dataid}; "
+                    f"{self._destination.dataset} cannot have the same. Name one of them otherwise."
                 )
 
     def _superseded_by(self, fence: int) -> Superseded:
