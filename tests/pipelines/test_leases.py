@@ -67,7 +67,13 @@ def wait_until(is_so: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def run_and_cancel(orders: Workshop, job: str, dataid: str | None, is_at_work: Callable[[], object]) -> Any:
+def run_and_cancel(
+    orders: Workshop,
+    job: str,
+    dataid: str | None,
+    is_at_work: Callable[[], object],
+    afterwards: Callable[[], None] = lambda: None,
+) -> Any:
     """Starts a run, cancels it as an operator does once it is at work, and gives its outcome."""
     outcomes: list[Any] = []
     thread = threading.Thread(target=lambda: outcomes.append(orders.run(job, dataid)))
@@ -75,6 +81,7 @@ def run_and_cancel(orders: Workshop, job: str, dataid: str | None, is_at_work: C
     wait_until(is_at_work)
     [run] = orders.store.list_runs(10, outcome="RUNNING")
     orders.store.cancel(run.run_id, "a test wants it")
+    afterwards()
     thread.join(SOON_SECONDS)
     assert not thread.is_alive()
     return outcomes[0]
@@ -117,17 +124,13 @@ def test_a_run_that_is_cancelled_while_its_publish_waits_for_a_lock_publishes_no
     url = orders.environ["DATAFLOW_CONN_DATASETS_DB"]
     with psycopg.connect(url) as holder, psycopg.connect(url, autocommit=True) as database:
         holder.execute("lock table orders in share mode")
-
-        def let_go() -> None:
-            wait_until(lambda: orders.store.list_runs(10, outcome="CANCELLED"))
-            holder.rollback()
-
-        letting_go = threading.Thread(target=let_go)
-        letting_go.start()
         outcome = run_and_cancel(
-            orders, "OrdersDatasetPipeline", DAY, lambda: database.execute(waiting).fetchone()
+            orders,
+            "OrdersDatasetPipeline",
+            DAY,
+            lambda: database.execute(waiting).fetchone(),
+            holder.rollback,
         )
-        letting_go.join()
         assert isinstance(outcome.error, LeaseLost)
         published = "select dataid from dataflow_ledger where run_id is not null"
         assert database.execute(published).fetchall() == [("2026-11-13",)]
