@@ -62,6 +62,16 @@ some_function(name)
 sum(ratio::real)
 cents between symmetric 1 and 2
 row_number() over w
+lower(name) over ()
+due + '1 day ago'::interval
+due + '1 day 2'::interval
+due + '1_000 days'::interval
+due + '1 day-2 hours'::interval
+due + interval '1 day ago'
+due + interval '1 quarter'
+code = any('{A1,NULL}')
+code = any('{A1,,b}')
+code = any('{A1')
 """.strip().splitlines(),
 )
 def test_a_construct_without_an_equal_is_refused(expression: str) -> None:
@@ -83,6 +93,11 @@ def test_a_construct_without_an_equal_is_refused(expression: str) -> None:
         "select * from (values (1)) v(x)",
         "select * from orders tablesample system (10)",
         "select code from orders union select id from teams",
+        "select distinct on (team) id from orders order by id",
+        "select distinct on (2) id from orders order by 2",
+        "select due + interval(0) '1.6 seconds' from orders",
+        "select due + interval '36 hours' day from orders",
+        "select due + interval '3' day to second from orders",
     ],
 )
 def test_a_query_without_an_equal_is_refused(sql: str) -> None:

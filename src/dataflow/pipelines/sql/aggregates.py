@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dataflow.pipelines.sql import functions
-from dataflow.pipelines.sql.casting import cast
+from dataflow.pipelines.sql.casting import cast, unify
 from dataflow.pipelines.sql.numbers import divide, quotient_scale
 from dataflow.pipelines.sql.operators import condition
 from dataflow.pipelines.sql.texts import integer_of, text_of
@@ -162,12 +162,15 @@ def _filter(work: Work, node: exp.Filter) -> Typed:
 
 
 def _with_suffix(work: Work, inner: exp.Expr, suffix: str) -> Typed:
-    before = work.suffix
-    work.suffix = suffix + before
+    before = work.suffix, work.suffixed
+    work.suffix, work.suffixed = suffix + work.suffix, inner
     try:
-        return work.expression(inner)
+        found = work.expression(inner)
     finally:
-        work.suffix = before
+        work.suffix, work.suffixed = before
+    if suffix not in found.sql:
+        work.refuse(inner, "is not an aggregate or window function that is translated")
+    return found
 
 
 def order_by(work: Work, order: exp.Expr) -> str:
@@ -220,13 +223,13 @@ def _ranking(word: str) -> Handler:
 
 def _neighbour(word: str) -> Handler:
     def handle(work: Work, node: exp.Func) -> Typed:
-        value = work.expression(node.this)
-        value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
+        value, *default = unify(
+            work, [work.expression(each) for each in (node.this, node.args.get("default")) if each], node
+        )
         parts = [value.sql]
         if node.args.get("offset") is not None:
             parts.append(integer_of(work, node.args["offset"], node).sql)
-        if node.args.get("default") is not None:
-            parts.append(cast(work, work.expression(node.args["default"]), value.type, node).sql)
+        parts += [each.sql for each in default]
         return Typed(f"{word}({', '.join(parts)}){_over(work, node)}", value.type)
 
     return handle

@@ -102,10 +102,21 @@ def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
 def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:
     """All values in the one type PostgreSQL would give them together."""
     common = find_common([value.type for value in values])
+    if common is not None and common.name == "numeric":
+        # A text written out becomes a numeric with all of its digits, whatever the column beside it keeps.
+        values = [read_beside(work, value, common, node) for value in values]
+        common = find_common([value.type for value in values])
     if common is None:
         kinds = ", ".join(dict.fromkeys(value.type.postgres for value in values))
         work.refuse(node, f"mixes types that do not go together ({kinds}); add a cast")
     return [cast(work, value, common, node) for value in values]
+
+
+def read_beside(work: Work, value: Typed, other: SqlType, node: exp.Expr) -> Typed:
+    """A text written out beside a value of another type, read as that type; anything else as it is."""
+    if value.type.name != "unknown" or value.constant is None or other.name == "unknown":
+        return value
+    return cast(work, value, NUMERIC if other.name == "numeric" else other, node)
 
 
 def number_literal(text: str) -> Typed:
@@ -169,11 +180,19 @@ def _write_constant(text: str, target: SqlType) -> tuple[str, SqlType]:
         return _numeric_literal(number, None if target == NUMERIC else target)
     if name in TIMES:
         return _write_time(stripped, name), target
-    if target.element and stripped.startswith("{") and not re.search(r'["\\{}]', stripped[1:-1]):
-        parts = [part.strip() for part in stripped[1:-1].split(",")] if stripped[1:-1].strip() else []
-        items = ", ".join(_write_constant(part, target.element)[0] for part in parts)
-        return f"CAST(ARRAY({items}) AS {target.spark})", target
+    if target.element and re.fullmatch(r'\{[^"\\{}]*\}', stripped):
+        return _write_array(stripped[1:-1].strip(), target, target.element)
     raise ValueError(text)
+
+
+def _write_array(text: str, target: SqlType, element: SqlType) -> tuple[str, SqlType]:
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if any(part.lower() in ("", "null") for part in parts):
+        raise ValueError(text)
+    items = [_write_constant(part, element) for part in parts]
+    common = find_common([kind for _, kind in items]) if items else element
+    kind = SqlType("array", element=common)
+    return f"CAST(ARRAY({', '.join(sql for sql, _ in items)}) AS {kind.spark})", kind
 
 
 def _write_time(text: str, name: str) -> str:

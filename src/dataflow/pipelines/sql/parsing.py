@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import sqlglot
@@ -21,6 +22,10 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 _AS_WRITTEN = ("TO_CHAR", "TO_DATE", "TO_TIMESTAMP", "DATE_PART", "LOG", "DIV")
 
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_INTERVAL_FIELDS = ("year", "month", "day", "hour", "minute", "second")
+
+
 class PostgresAsWritten(Postgres):
     """PostgreSQL's dialect, with the functions whose formats must not be rewritten left alone."""
 
@@ -31,6 +36,19 @@ class PostgresAsWritten(Postgres):
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: read for name, read in Postgres.Parser.FUNCTION_PARSERS.items() if name not in _AS_WRITTEN
         }
+
+        def _parse_interval(self, require_interval: bool = True, **options: Any) -> Any:
+            """Keeps the text of an interval whole: of '1 day ago' the tree would hold '1 day'."""
+            index = self._index
+            if require_interval and self._match(TokenType.INTERVAL) and self._match(TokenType.STRING):
+                text = exp.Literal.string(self._prev.text)
+                if self._curr is None or self._curr.text.lower() not in _INTERVAL_FIELDS:
+                    return exp.Cast(this=text, to=exp.DataType.build("interval"))
+                if not _WHOLE.fullmatch(text.name):
+                    self._advance()
+                    return exp.Interval(this=text)
+            self._retreat(index)
+            return super()._parse_interval(require_interval, **options)
 
 
 DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": "spark"}
@@ -116,6 +134,8 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     if not isinstance(statement, exp.Query):
         raise BadInput(f"{place}: {_name(statement)} is not a SELECT. Views may only read.")
     _refuse_writing(statement, place)
+    if dialect == "postgres":
+        _refuse_intervals(statement, place)
     return statement
 
 
@@ -174,6 +194,18 @@ def _refuse_writing(tree: exp.Expr, place: str) -> None:
             )
         if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
             raise BadInput(f"{place}: {node.sql()} is not a dataset's name.")
+
+
+def _refuse_intervals(tree: exp.Expr, place: str) -> None:
+    """BadInput for an interval of which the tree keeps a part, or that it reads otherwise."""
+    for node in tree.find_all(exp.Interval):
+        count, unit = node.this, node.args.get("unit")
+        whole = isinstance(count, exp.Literal) and _WHOLE.fullmatch(count.name)
+        if not isinstance(node.parent, exp.DataType) and not (whole and isinstance(unit, exp.Var)):
+            raise BadInput(
+                f"{place}: {node.sql(dialect='postgres')} is an interval that is not understood. "
+                "Write it with its units inside the quotes, as in interval '1 day 2 hours'."
+            )
 
 
 def _refuse_characters(sql: str, dialect: str, place: str) -> None:

@@ -83,8 +83,8 @@ class Queries:
         """Any query, in a scope of its own inside the work's present one."""
         if isinstance(node, exp.Subquery):
             return self._parenthesised(work, node)
-        outer, common, suffix, guards = work.scope, self.tables.common, work.suffix, work.guards
-        work.scope, self.tables.common, work.suffix, work.guards = Scope(outer), dict(common), "", []
+        outer, common, guards = work.scope, self.tables.common, work.guards
+        work.scope, self.tables.common, work.guards = Scope(outer), dict(common), []
         try:
             prefix = self._common_tables(work, node)
             if isinstance(node, exp.SetOperation):
@@ -95,7 +95,7 @@ class Queries:
                 work.refuse(node, "is not a query that is translated")
             return Query(prefix + found.sql, found.columns)
         finally:
-            work.scope, self.tables.common, work.suffix, work.guards = outer, common, suffix, guards
+            work.scope, self.tables.common, work.guards = outer, common, guards
 
     def _parenthesised(self, work: Work, node: exp.Subquery) -> Query:
         if any(value for key, value in node.args.items() if key not in ("this", "alias")):
@@ -260,9 +260,10 @@ class Queries:
         return f" GROUP BY {', '.join(self._grouped(work, each, outputs) for each in group.expressions)}"
 
     def _grouped(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
+        node = node.unnest()
         if isinstance(node, exp.Literal) and node.is_int:
             return node.name
-        if isinstance(node, exp.Column) and not node.table and work.scope.find(fold(node.this)) is None:
+        if isinstance(node, exp.Column) and not node.table and not work.scope.has(fold(node.this)):
             # A column goes before an output's name here, and after it in ORDER BY.
             for name, value in outputs:
                 if name == fold(node.this):
@@ -272,7 +273,9 @@ class Queries:
     def _tail(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
         text = ""
         if order := node.args.get("order"):
-            keys = [f"{self._sorted(work, each, outputs)}{direction(each)}" for each in order.expressions]
+            keys = [
+                f"{self._sorted(work, each.this, outputs)}{direction(each)}" for each in order.expressions
+            ]
             text += f" ORDER BY {', '.join(keys)}"
         for key, word in (("limit", "LIMIT"), ("offset", "OFFSET")):
             if clause := node.args.get(key):
@@ -281,8 +284,9 @@ class Queries:
                 text += f" {word} {clause.expression.name}"
         return text
 
-    def _sorted(self, work: Work, ordered: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
-        node, names = ordered.this, [name for name, _ in outputs]
+    def _sorted(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
+        """What ORDER BY or DISTINCT ON names: an output by its number, or the text of an expression."""
+        node, names = node.unnest(), [name for name, _ in outputs]
         if isinstance(node, exp.Literal) and node.is_int:
             return node.name
         if isinstance(node, exp.Column) and not node.table and fold(node.this) in names:
@@ -298,17 +302,19 @@ class Queries:
         if order is None or node.args.get("limit") or node.args.get("offset") or node.args.get("group"):
             work.refuse(node, "uses DISTINCT ON with LIMIT or GROUP BY, or without ORDER BY")
         by_number = {str(number): value.sql for number, (_, value) in enumerate(outputs, 1)}
-        keys = [self._sorted(work, each, outputs) for each in order.expressions]
-        sorting = [
-            f"{by_number.get(key, key)}{direction(each)}"
-            for key, each in zip(keys, order.expressions, strict=True)
-        ]
-        parts = ", ".join(work.expression(each).sql for each in (on.expressions or [on]))
-        rank = f"ROW_NUMBER() OVER (PARTITION BY {parts} ORDER BY {', '.join(sorting)}) AS {quote(_RANK)}"
+        named = [*(each.this for each in order.expressions), *(on.expressions or [on])]
+        found = [self._sorted(work, each, outputs) for each in named]
+        texts = [by_number.get(text, text) for text in found]
+        keys, parts = texts[: len(order.expressions)], dict.fromkeys(texts[len(order.expressions) :])
+        if any(text.isdecimal() and text not in by_number for text in found):
+            work.refuse(node, "names an output by a number that it has not")
+        if set(list(dict.fromkeys(keys))[: len(parts)]) - set(parts):
+            work.refuse(node, "has an ORDER BY that does not begin with what is in DISTINCT ON")
+        sorting = [f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True)]
+        window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(sorting)}"
+        rank = f"ROW_NUMBER() OVER ({window}) AS {quote(_RANK)}"
         hidden = [quote(f"{_KEY} {number}") for number, _ in enumerate(keys)]
-        kept = ", ".join(
-            f"{by_number.get(key, key)} AS {name}" for key, name in zip(keys, hidden, strict=True)
-        )
+        kept = ", ".join(f"{key} AS {name}" for key, name in zip(keys, hidden, strict=True))
         names = ", ".join(quote(name) for name, _ in outputs)
         again = ", ".join(
             f"{name}{direction(each)}" for name, each in zip(hidden, order.expressions, strict=True)

@@ -170,17 +170,15 @@ def _from_local(local: str, zone: str) -> str:
 def _interval(work: Work, node: exp.Interval) -> Typed:
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
         work.refuse(node, "is an interval that is not written out")
-    unit = node.args.get("unit")
-    return read_interval(work, f"{node.this.name} {unit.name if unit else ''}", node)
+    return read_interval(work, f"{node.this.name} {node.args['unit'].name}", node)
 
 
 def read_interval(work: Work, text: str, node: exp.Expr) -> Typed:
     """An interval written out, as months, days and seconds."""
-    parts = re.findall(r"([+-]?\d+)\s*([a-z]+)", text.lower())
-    if not parts or re.sub(r"([+-]?\d+)\s*([a-z]+)", "", text.lower()).strip():
+    if not re.fullmatch(r"\s*([+-]?\d+\s*[a-z]+(\s+|$))+", text.lower(), re.ASCII):
         work.refuse(node, "is an interval that is not written like '1 year 2 months 3 days 4 hours'")
     totals = [0, 0, 0]
-    for count, word in parts:
+    for count, word in re.findall(r"([+-]?\d+)\s*([a-z]+)", text.lower()):
         unit = _SHORT_UNITS.get(word, word.removesuffix("s"))
         if unit not in _UNITS:
             work.refuse(node, f"has the unit {word}")
@@ -190,7 +188,7 @@ def read_interval(work: Work, text: str, node: exp.Expr) -> Typed:
 
 def cast_interval(work: Work, node: exp.Cast) -> Typed:
     """`'1 month'::interval`."""
-    if not isinstance(node.this, exp.Literal):
+    if not isinstance(node.this, exp.Literal) or node.args["to"].expressions:
         work.refuse(node, "casts to interval, which only works for an interval written out")
     return read_interval(work, node.this.name, node)
 
