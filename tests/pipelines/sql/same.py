@@ -156,6 +156,12 @@ reverse(name)
 md5(name)
 regexp_replace(name,'[^a-z]','','g')
 starts_with(name,'A')
+upper(name||'straße')
+lower('İ'||upper(name))
+name ~ '[\d-]'
+name ~ '[-\d]'
+name ~ '^.{2,3}$'
+name ilike 'ac!%' escape '!'
 """,
     "conditions": r"""
 name is null
@@ -272,6 +278,15 @@ timestamp '2020-10-25 01:30:00+01'
 '2020-01-31'::date + interval '1 month'
 '1 month'::interval + due
 due + interval '1' month
+timestamp '2014-10-26 00:30:00' at time zone 'Asia/Magadan'
+timestamp '2020-10-25 02:30:00' at time zone 'Antarctica/Troll'
+local at time zone 'UTC'
+extract(year from date '0001-01-01' - 1)
+(date '9999-12-31' + 1)::text
+(timestamp '9999-12-31 00:00:00' + interval '1 day')::text
+(timestamptz '9999-12-31 00:00:00' + interval '1 day')::text
+to_char(date '0099-01-02','YYYY FMYYYY YY')
+to_char(date '9999-12-31' + 1,'YYYY FMYYYY')
 due + interval '-1 day 2 hours'
 due + interval ' 1day  3 hrs '
 """,
@@ -318,6 +333,7 @@ array_length(tags,1)
 cardinality(tags)
 array_to_string(tags,',')
 array_to_string(tags,',','?')
+array_to_string(tags,',',null)
 array[cents,small]
 exists(select 1 from teams where teams.id=orders.team)
 (select max(name) from teams where teams.id=orders.team)

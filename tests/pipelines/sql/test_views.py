@@ -75,6 +75,8 @@ def test_a_view_with_joins_and_the_last_day_of_the_month(both: Both) -> None:
         "select * from teams",
         "select * from orders, public.orders",
         "with teams as (select * from teams) select * from teams",
+        'with "Teams" as (select 1 as id) select * from teams',
+        'with teams as (select 1 as id) select * from "Teams"',
         "select * from (with teams as (select 1 as id) select * from teams) x, teams",
     ],
 )
@@ -82,6 +84,8 @@ def test_only_its_own_datasets_are_read_and_what_it_makes_itself(query: str) -> 
     assert "Name its pipeline in dataset_pipeline too" in refusal(query=query)
     assert built(query="with a as (select 1), b as (select * from a) select * from orders, b")
     assert built(query="select * from orders, generate_series(1, 3) as n")
+    assert built(query='with "teams" as (select 1) select * from orders, Teams')
+    assert built(query="with `Teams` as (select 1) select * from orders, teams", dialect="spark")
 
 
 def test_all_fields_and_a_whole_query_with_params() -> None:

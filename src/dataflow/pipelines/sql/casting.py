@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import uuid
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -90,12 +91,14 @@ def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
     name, text = value.type.name, read_type("text")
     if name in ("text", "unknown"):
         return Typed(value.sql, text, value.constant)
-    if name in ("uuid", *INTEGERS, "boolean", "date", "timestamp") or (
-        name == "numeric" and value.type.fixed
-    ):
+    if name in ("uuid", *INTEGERS, "boolean") or (name == "numeric" and value.type.fixed):
         return Typed(f"CAST({value.sql} AS STRING)", text)
-    if name == "timestamptz":
-        return Typed(f"CONCAT(CAST({value.sql} AS STRING), '+00')", text)
+    if name in TIMES:
+        # Spark puts a sign before the year 10000.
+        written = f"TRIM(LEADING '+' FROM CAST({value.sql} AS STRING))"
+        written = f"CONCAT({written}, '+00')" if name == "timestamptz" else written
+        error = "RAISE_ERROR('a year before 1 is not turned into text')"
+        return Typed(f"CASE WHEN YEAR({value.sql}) < 1 THEN {error} ELSE {written} END", text)
     work.refuse(node, f"turns {value.type.postgres} into text, which Spark writes differently")
 
 
@@ -174,7 +177,7 @@ def _write_constant(text: str, target: SqlType) -> tuple[str, SqlType]:
     if name in INTEGERS:
         return f"CAST({int(stripped)} AS {target.spark})", target
     if name in ("real", "double"):
-        return f"CAST('{float(stripped)!r}' AS {target.spark})", target
+        return f"CAST('{_read_float(stripped, name)!r}' AS {target.spark})", target
     if name == "numeric":
         number = Decimal(stripped)
         return _numeric_literal(number, None if target == NUMERIC else target)
@@ -183,6 +186,15 @@ def _write_constant(text: str, target: SqlType) -> tuple[str, SqlType]:
     if target.element and re.fullmatch(r'\{[^"\\{}]*\}', stripped):
         return _write_array(stripped[1:-1].strip(), target, target.element)
     raise ValueError(text)
+
+
+def _read_float(text: str, name: str) -> float:
+    value = float(text)
+    largest, smallest = (3.4028235e38, 1.4e-45) if name == "real" else (sys.float_info.max, 5e-324)
+    # PostgreSQL refuses what its type cannot hold, also what is too near to zero.
+    if Decimal(text).is_finite() and Decimal(text) and not smallest <= abs(value) <= largest:
+        raise ValueError(text)
+    return value
 
 
 def _write_array(text: str, target: SqlType, element: SqlType) -> tuple[str, SqlType]:

@@ -232,7 +232,9 @@ def _square_root(work: Work, node: exp.Sqrt) -> Typed:
     value = _one_number(work, node)
     if value.type.name == "numeric":
         work.refuse(node, "takes the root of a numeric; cast it to double precision")
-    return Typed(f"SQRT({cast(work, value, DOUBLE, node).sql})", DOUBLE)
+    root = cast(work, value, DOUBLE, node).sql
+    error = "RAISE_ERROR('cannot take square root of a negative number')"
+    return Typed(f"CASE WHEN {root} < 0 THEN {error} ELSE SQRT({root}) END", DOUBLE)
 
 
 def _sign(work: Work, node: exp.Sign) -> Typed:

@@ -21,6 +21,16 @@ _COMPARISONS |= {exp.NullSafeEQ: "<=>"}
 _INCOMPARABLE = ("array", "json", "bytea", MONTHS.name)
 
 
+def told_apart(work: Work, value: Typed, node: exp.Expr, sorting: bool = False) -> Typed:
+    """A value by which rows are grouped or sorted, if Spark tells its values apart as PostgreSQL does."""
+    kind = value.type
+    while kind.element is not None and not sorting:
+        kind = kind.element
+    if kind.name == "json" or kind.element is not None:
+        work.refuse(node, f"{'sorts' if sorting else 'compares'} values of type {value.type.postgres}")
+    return value
+
+
 def _literal(work: Work, node: exp.Literal) -> Typed:
     if node.is_string:
         return Typed(text_literal(node.this), UNKNOWN, node.this)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from zoneinfo import available_timezones
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo, available_timezones
 
 from sqlglot import exp
 
@@ -57,7 +60,7 @@ _SHORT_UNITS |= {
 }
 _INTERVALS = {SPAN.name, MONTHS.name}
 _FIELDS = {
-    "YEAR": "YEAR({})",
+    "YEAR": "(YEAR({0}) - CASE WHEN YEAR({0}) < 1 THEN 1 ELSE 0 END)",  # there is no year 0
     "QUARTER": "QUARTER({})",
     "MONTH": "MONTH({})",
     "WEEK": "WEEKOFYEAR({})",
@@ -69,6 +72,10 @@ _FIELDS = {
     "HOUR": "HOUR({})",
     "MINUTE": "MINUTE({})",
 }
+
+
+# From before the first zone left the sun's time until the rules of today repeat themselves.
+_FIRST_CHANGE, _DAYS_OF_CHANGES = datetime(1840, 1, 1, tzinfo=UTC), 366 * 200
 
 
 def _truncate(work: Work, node: exp.TimestampTrunc) -> Typed:
@@ -160,11 +167,20 @@ def _at_zone(work: Work, node: exp.AtTimeZone) -> Typed:
 
 
 def _from_local(local: str, zone: str) -> str:
-    """An hour that clocks show twice is the later one to PostgreSQL, the earlier one to Spark."""
+    """A time that clocks show twice is the later one to PostgreSQL, the earlier one to Spark."""
     earlier = f"TO_UTC_TIMESTAMP({local}, {zone})"
-    later = [f"({earlier} + INTERVAL '{minutes}' MINUTE)" for minutes in (60, 30)]
+    later = [f"({earlier} + INTERVAL '{seconds}' SECOND)" for seconds in _set_back(zone.strip("'"))]
     tests = " ".join(f"WHEN FROM_UTC_TIMESTAMP({each}, {zone}) = {local} THEN {each}" for each in later)
-    return f"CASE {tests} ELSE {earlier} END"
+    return f"CASE {tests} ELSE {earlier} END" if later else earlier
+
+
+@cache
+def _set_back(zone: str) -> tuple[int, ...]:
+    """By how many seconds the clocks of a zone were ever put back, or will be by its present rules."""
+    days = [_FIRST_CHANGE + timedelta(days=number) for number in range(0, _DAYS_OF_CHANGES, 7)]
+    offsets = [day.astimezone(ZoneInfo(zone)).utcoffset() or timedelta() for day in days]
+    falls = {int((before - after).total_seconds()) for before, after in pairwise(offsets) if after < before}
+    return tuple(sorted(falls, reverse=True))
 
 
 def _interval(work: Work, node: exp.Interval) -> Typed:

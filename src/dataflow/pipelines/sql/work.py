@@ -56,6 +56,10 @@ class Scope:
         """Whether a table of this scope itself has a column of that name."""
         return any(name in columns for columns in self.sources.values())
 
+    def aliases(self) -> list[str]:
+        """The names of tables here and outside."""
+        return [*self.sources, *(self.outer.aliases() if self.outer else [])]
+
     def all_columns(self) -> list[tuple[str, Typed]]:
         """What `*` stands for: columns joined by USING first, then every table's own."""
         own = [
