@@ -193,3 +193,8 @@ def test_comments_and_quotes_hide_nothing() -> None:
         built(query="select /* ; drop table x */ id from orders -- ; drop table y") == "SELECT id FROM orders"
     )
     assert "drop" in built(where_clause="name = 'a'';drop table x;--'")
+
+
+@pytest.mark.parametrize("number", ["0x1F", "0b101", "1_000"])
+def test_a_number_in_another_notation_is_refused(number: str) -> None:
+    assert f"{number} is not a number in decimal digits" in refusal(query=f"select {number} from orders")
