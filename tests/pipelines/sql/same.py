@@ -156,6 +156,12 @@ reverse(name)
 md5(name)
 regexp_replace(name,'[^a-z]','','g')
 starts_with(name,'A')
+upper(name||'straße')
+lower('İ'||upper(name))
+name ~ '[\d-]'
+name ~ '[-\d]'
+name ~ '^.{2,3}$'
+name ilike 'ac!%' escape '!'
 """,
     "conditions": r"""
 name is null
@@ -271,6 +277,18 @@ timestamptz '2020-10-25 01:30:00+01'
 timestamp '2020-10-25 01:30:00+01'
 '2020-01-31'::date + interval '1 month'
 '1 month'::interval + due
+due + interval '1' month
+timestamp '2014-10-26 00:30:00' at time zone 'Asia/Magadan'
+timestamp '2020-10-25 02:30:00' at time zone 'Antarctica/Troll'
+local at time zone 'UTC'
+extract(year from date '0001-01-01' - 1)
+(date '9999-12-31' + 1)::text
+(timestamp '9999-12-31 00:00:00' + interval '1 day')::text
+(timestamptz '9999-12-31 00:00:00' + interval '1 day')::text
+to_char(date '0099-01-02','YYYY FMYYYY YY')
+to_char(date '9999-12-31' + 1,'YYYY FMYYYY')
+due + interval '-1 day 2 hours'
+due + interval ' 1day  3 hrs '
 """,
     "constants and casts": r"""
 '123'::int
@@ -285,6 +303,22 @@ cents::boolean
 paid::int
 'yes'::bool=paid
 name::varchar(3)
+price='33.334'
+price in ('33.334','2.50')
+price between '33.331' and '33.334'
+rate='0.33333333334'
+coalesce(price,'1.005')
+greatest(price,'0.005')
+price+'0.005'
+price*'1.005'
+price/'3'
+cents/'7'
+case when cents is not null then '0.126' else price end
+nullif(price,'2.504')
+price=any('{33.334,2.5}')
+price<>all('{0.12345678901234567890,2.5}')
+cents=any(array[7.0,1.5])
+price=any('{}')
 """,
     "arrays and subqueries": r"""
 tags
@@ -299,6 +333,7 @@ array_length(tags,1)
 cardinality(tags)
 array_to_string(tags,',')
 array_to_string(tags,',','?')
+array_to_string(tags,',',null)
 array[cents,small]
 exists(select 1 from teams where teams.id=orders.team)
 (select max(name) from teams where teams.id=orders.team)
@@ -331,6 +366,9 @@ first_value(code) over (partition by team order by id)
 last_value(code) over (partition by team order by id rows between unbounded preceding and unbounded following)
 ntile(4) over (order by id)
 dense_rank() over (order by price)
+lag(price,1,'0.005') over (order by id)
+lag(price,1,0.005) over (order by id)
+lead(small,1,100000) over (order by id)
 """,
 }
 
@@ -347,6 +385,14 @@ select distinct code from orders order by code
 select distinct code, team from orders
 select distinct on (team) team, id, code from orders order by team, price desc, id
 select distinct on (o.team) o.* from orders o order by o.team, o.id
+select distinct on (1) team, id from orders order by 1, id
+select distinct on ((team), 2) team, paid, id from orders order by 2, team desc, id
+select distinct on (code) upper(code) as code, id from orders order by code, id
+select upper(code) as team, id from orders order by (team), (2)
+select id from orders where team in (select teams.id % 2 as team from teams group by team)
+select team, sum(count(*)) over (order by team) from orders group by team
+select team, sum(cents), sum(cents) / sum(sum(cents)) over (), avg(sum(price)) over (), max(count(*) filter (where paid)) over () from orders group by team
+select team, lag(sum(cents)) over (order by team), rank() over (order by count(*) desc, team), first_value(max(code)) over (partition by count(*) order by team) from orders group by team
 select o.id, t.name as "Team ""Name""", t."Budget" from orders o left join teams t on t.id = o.team where t."Budget" is null or t."Budget" > 1
 select o.id, t.name from orders o join teams t on o.team = t.id and t."Budget" > 0
 select a.id, b.id from teams a full join teams b on a.id = b.id + 1

@@ -9,6 +9,8 @@ from dataflow.errors import BadInput
 from dataflow.pipelines.sql.translation import translate
 from tests.pipelines.sql.both import SCHEMA, Both
 
+WITH_JSON = {**SCHEMA, "orders": {**SCHEMA["orders"], "notes": "jsonb"}}
+
 
 @pytest.mark.parametrize(
     "expression",
@@ -62,11 +64,37 @@ some_function(name)
 sum(ratio::real)
 cents between symmetric 1 and 2
 row_number() over w
+lower(name) over ()
+due + '1 day ago'::interval
+due + '1 day 2'::interval
+due + '1_000 days'::interval
+due + '1 day-2 hours'::interval
+due + interval '1 day ago'
+due + interval '1 quarter'
+code = any('{A1,NULL}')
+code = any('{A1,,b}')
+code = any('{A1')
+name ilike 'AXC%' escape 'X'
+name ilike 'AXC%' escape 'x'
+name ~ '[\\d-z]'
+name ~ '[a-\\d]'
+name ~ 'a{,2}'
+name ~ '{'
+array_to_string(tags, ',', code)
+'1e400'::double precision
+'1e-400'::double precision
+'1e39'::real
+to_date('2020-02-011', 'YYYY-MM-DD')
+count(distinct notes)
+count(*) over (partition by notes)
+rank() over (order by notes)
+rank() over (order by tags)
+string_agg(code, ',' order by notes)
 """.strip().splitlines(),
 )
 def test_a_construct_without_an_equal_is_refused(expression: str) -> None:
     with pytest.raises(BadInput, match=r"^OrdersViewPipeline\.query: .*spark"):
-        translate(f"select {expression} from orders", "postgres", SCHEMA, "OrdersViewPipeline.query")
+        translate(f"select {expression} from orders", "postgres", WITH_JSON, "OrdersViewPipeline.query")
 
 
 @pytest.mark.parametrize(
@@ -83,11 +111,33 @@ def test_a_construct_without_an_equal_is_refused(expression: str) -> None:
         "select * from (values (1)) v(x)",
         "select * from orders tablesample system (10)",
         "select code from orders union select id from teams",
+        "select distinct on (team) id from orders order by id",
+        "select distinct on (2) id from orders order by 2",
+        "select due + interval(0) '1.6 seconds' from orders",
+        "select due + interval '36 hours' day from orders",
+        "select due + interval '3' day to second from orders",
+        "select 1_000",
+        "select 0x1F",
+        "select 0b101",
+        "select distinct notes from orders",
+        "select array_agg(notes order by id) as n from orders group by notes",
+        "select notes as n, 1 from orders group by n",
+        "select notes, 1 from orders group by 1",
+        "select notes from orders union select notes from orders",
+        "select notes from orders except all select notes from orders",
+        "select id from orders order by notes",
+        "select notes from orders order by 1",
+        "select distinct on (notes) notes from orders order by notes",
+        "select id from orders order by 2",
+        "select a.id from orders a join orders b using (notes)",
+        'with "Teams" as (select 1 as id) select count(*) from teams',
+        'with a as (select 1 as id), "A" as (select 2 as id) select * from a',
+        'select id from orders t where exists (select 1 from teams "T" where t.id = 1)',
     ],
 )
 def test_a_query_without_an_equal_is_refused(sql: str) -> None:
     with pytest.raises(BadInput, match=r"^query: "):
-        translate(sql, "postgres", SCHEMA)
+        translate(sql, "postgres", WITH_JSON)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +184,9 @@ def test_a_name_with_dots_is_never_that_of_a_with(dialect: str) -> None:
         "name::int",
         "name::date",
         "to_date(name, 'YYYY-MM-DD')",
+        "to_date(replace(day_text, '-', '-0'), 'YYYY-MM-DD')",
+        "sqrt(ratio)",
+        "(date '0001-01-01' - id)::text",
         "wide*wide*wide*wide",
     ],
 )

@@ -56,3 +56,13 @@ def test_queries_have_the_rows_that_postgres_gives(both: Both, sql: str) -> None
     if not re.search(r"order by [^()]*$", sql):
         theirs, ours = sorted(theirs, key=repr), sorted(ours, key=repr)
     assert theirs == ours
+
+
+@pytest.mark.parametrize(
+    "interval",
+    ["1 day ago", "1 year 2 months ago", "1 day 2", "@ 1 day", "1-2", "1 day 02:03", "1.5 days", "P1Y2M"],
+)
+def test_an_interval_written_anew_for_postgres_keeps_all_of_its_text(both: Both, interval: str) -> None:
+    sql = f"select due + interval '{interval}' from orders order by id"
+    again = read_statement(sql, "postgres", "query").sql(dialect=PostgresAsWritten)
+    assert both.ask_postgres(again) == both.ask_postgres(sql), again

@@ -75,6 +75,8 @@ def test_a_view_with_joins_and_the_last_day_of_the_month(both: Both) -> None:
         "select * from teams",
         "select * from orders, public.orders",
         "with teams as (select * from teams) select * from teams",
+        'with "Teams" as (select 1 as id) select * from teams',
+        'with teams as (select 1 as id) select * from "Teams"',
         "select * from (with teams as (select 1 as id) select * from teams) x, teams",
     ],
 )
@@ -82,6 +84,8 @@ def test_only_its_own_datasets_are_read_and_what_it_makes_itself(query: str) -> 
     assert "Name its pipeline in dataset_pipeline too" in refusal(query=query)
     assert built(query="with a as (select 1), b as (select * from a) select * from orders, b")
     assert built(query="select * from orders, generate_series(1, 3) as n")
+    assert built(query='with "teams" as (select 1) select * from orders, Teams')
+    assert built(query="with `Teams` as (select 1) select * from orders, teams", dialect="spark")
 
 
 def test_all_fields_and_a_whole_query_with_params() -> None:
@@ -189,3 +193,8 @@ def test_comments_and_quotes_hide_nothing() -> None:
         built(query="select /* ; drop table x */ id from orders -- ; drop table y") == "SELECT id FROM orders"
     )
     assert "drop" in built(where_clause="name = 'a'';drop table x;--'")
+
+
+@pytest.mark.parametrize("number", ["0x1F", "0b101", "1_000"])
+def test_a_number_in_another_notation_is_refused(number: str) -> None:
+    assert f"{number} is not a number in decimal digits" in refusal(query=f"select {number} from orders")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dataflow.pipelines.sql import functions
-from dataflow.pipelines.sql.casting import cast
+from dataflow.pipelines.sql.casting import cast, unify
 from dataflow.pipelines.sql.numbers import divide, quotient_scale
-from dataflow.pipelines.sql.operators import condition
+from dataflow.pipelines.sql.operators import condition, told_apart
 from dataflow.pipelines.sql.texts import integer_of, text_of
 from dataflow.pipelines.sql.types import (
     BIGINT,
@@ -29,7 +29,10 @@ def _count(work: Work, node: exp.Count) -> Typed:
     if isinstance(node.this, exp.Star):
         return Typed(f"COUNT(*){work.suffix}", BIGINT)
     word, inner = _distinct(work, node)
-    return Typed(f"COUNT({word}{work.expression(inner).sql}){work.suffix}", BIGINT)
+    value = work.expression(inner)
+    if word:
+        told_apart(work, value, node)
+    return Typed(f"COUNT({word}{value.sql}){work.suffix}", BIGINT)
 
 
 def _distinct(work: Work, node: exp.AggFunc) -> tuple[str, exp.Expr]:
@@ -130,7 +133,9 @@ def _ordered_items(work: Work, node: exp.AggFunc, keep_nulls: bool) -> tuple[str
     inner = order.this.expressions[0] if distinct else order.this
     value = work.expression(inner)
     value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
-    keys = [(work.expression(each.this), each) for each in order.expressions]
+    keys = [
+        (told_apart(work, work.expression(each.this), node, sorting=True), each) for each in order.expressions
+    ]
     if distinct and [key.sql for key, _ in keys] != [value.sql]:
         work.refuse(node, "is DISTINCT and ordered by something else")
     fields = "".join(f"'k{number}', {key.sql}, " for number, (key, _) in enumerate(keys))
@@ -162,17 +167,21 @@ def _filter(work: Work, node: exp.Filter) -> Typed:
 
 
 def _with_suffix(work: Work, inner: exp.Expr, suffix: str) -> Typed:
-    before = work.suffix
-    work.suffix = suffix + before
+    before = work.suffix, work.suffixed
+    work.suffix, work.suffixed = suffix + work.suffix, inner
     try:
-        return work.expression(inner)
+        found = work.expression(inner)
     finally:
-        work.suffix = before
+        work.suffix, work.suffixed = before
+    if suffix not in found.sql:
+        work.refuse(inner, "is not an aggregate or window function that is translated")
+    return found
 
 
 def order_by(work: Work, order: exp.Expr) -> str:
     """A sort order with PostgreSQL's place for NULLs: last, or first when descending."""
-    return ", ".join(f"{work.expression(each.this).sql}{direction(each)}" for each in order.expressions)
+    keys = [told_apart(work, work.expression(each.this), each, sorting=True) for each in order.expressions]
+    return ", ".join(f"{key.sql}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True))
 
 
 def direction(ordered: exp.Expr) -> str:
@@ -186,7 +195,8 @@ def _window(work: Work, node: exp.Window) -> Typed:
         work.refuse(node, "uses a named window; write it out")
     parts = []
     if partition := node.args.get("partition_by"):
-        parts.append(f"PARTITION BY {', '.join(work.expression(each).sql for each in partition)}")
+        keys = [told_apart(work, work.expression(each), node).sql for each in partition]
+        parts.append(f"PARTITION BY {', '.join(keys)}")
     if order := node.args.get("order"):
         parts.append(f"ORDER BY {order_by(work, order)}")
     if spec := node.args.get("spec"):
@@ -220,13 +230,13 @@ def _ranking(word: str) -> Handler:
 
 def _neighbour(word: str) -> Handler:
     def handle(work: Work, node: exp.Func) -> Typed:
-        value = work.expression(node.this)
-        value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
+        value, *default = unify(
+            work, [work.expression(each) for each in (node.this, node.args.get("default")) if each], node
+        )
         parts = [value.sql]
         if node.args.get("offset") is not None:
             parts.append(integer_of(work, node.args["offset"], node).sql)
-        if node.args.get("default") is not None:
-            parts.append(cast(work, work.expression(node.args["default"]), value.type, node).sql)
+        parts += [each.sql for each in default]
         return Typed(f"{word}({', '.join(parts)}){_over(work, node)}", value.type)
 
     return handle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import uuid
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -90,22 +91,35 @@ def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
     name, text = value.type.name, read_type("text")
     if name in ("text", "unknown"):
         return Typed(value.sql, text, value.constant)
-    if name in ("uuid", *INTEGERS, "boolean", "date", "timestamp") or (
-        name == "numeric" and value.type.fixed
-    ):
+    if name in ("uuid", *INTEGERS, "boolean") or (name == "numeric" and value.type.fixed):
         return Typed(f"CAST({value.sql} AS STRING)", text)
-    if name == "timestamptz":
-        return Typed(f"CONCAT(CAST({value.sql} AS STRING), '+00')", text)
+    if name in TIMES:
+        # Spark puts a sign before the year 10000.
+        written = f"TRIM(LEADING '+' FROM CAST({value.sql} AS STRING))"
+        written = f"CONCAT({written}, '+00')" if name == "timestamptz" else written
+        error = "RAISE_ERROR('a year before 1 is not turned into text')"
+        return Typed(f"CASE WHEN YEAR({value.sql}) < 1 THEN {error} ELSE {written} END", text)
     work.refuse(node, f"turns {value.type.postgres} into text, which Spark writes differently")
 
 
 def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:
     """All values in the one type PostgreSQL would give them together."""
     common = find_common([value.type for value in values])
+    if common is not None and common.name == "numeric":
+        # A text written out becomes a numeric with all of its digits, whatever the column beside it keeps.
+        values = [read_beside(work, value, common, node) for value in values]
+        common = find_common([value.type for value in values])
     if common is None:
         kinds = ", ".join(dict.fromkeys(value.type.postgres for value in values))
         work.refuse(node, f"mixes types that do not go together ({kinds}); add a cast")
     return [cast(work, value, common, node) for value in values]
+
+
+def read_beside(work: Work, value: Typed, other: SqlType, node: exp.Expr) -> Typed:
+    """A text written out beside a value of another type, read as that type; anything else as it is."""
+    if value.type.name != "unknown" or value.constant is None or other.name == "unknown":
+        return value
+    return cast(work, value, NUMERIC if other.name == "numeric" else other, node)
 
 
 def number_literal(text: str) -> Typed:
@@ -163,17 +177,34 @@ def _write_constant(text: str, target: SqlType) -> tuple[str, SqlType]:
     if name in INTEGERS:
         return f"CAST({int(stripped)} AS {target.spark})", target
     if name in ("real", "double"):
-        return f"CAST('{float(stripped)!r}' AS {target.spark})", target
+        return f"CAST('{_read_float(stripped, name)!r}' AS {target.spark})", target
     if name == "numeric":
         number = Decimal(stripped)
         return _numeric_literal(number, None if target == NUMERIC else target)
     if name in TIMES:
         return _write_time(stripped, name), target
-    if target.element and stripped.startswith("{") and not re.search(r'["\\{}]', stripped[1:-1]):
-        parts = [part.strip() for part in stripped[1:-1].split(",")] if stripped[1:-1].strip() else []
-        items = ", ".join(_write_constant(part, target.element)[0] for part in parts)
-        return f"CAST(ARRAY({items}) AS {target.spark})", target
+    if target.element and re.fullmatch(r'\{[^"\\{}]*\}', stripped):
+        return _write_array(stripped[1:-1].strip(), target, target.element)
     raise ValueError(text)
+
+
+def _read_float(text: str, name: str) -> float:
+    value = float(text)
+    largest, smallest = (3.4028235e38, 1.4e-45) if name == "real" else (sys.float_info.max, 5e-324)
+    # PostgreSQL refuses what its type cannot hold, also what is too near to zero.
+    if Decimal(text).is_finite() and Decimal(text) and not smallest <= abs(value) <= largest:
+        raise ValueError(text)
+    return value
+
+
+def _write_array(text: str, target: SqlType, element: SqlType) -> tuple[str, SqlType]:
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if any(part.lower() in ("", "null") for part in parts):
+        raise ValueError(text)
+    items = [_write_constant(part, element) for part in parts]
+    common = find_common([kind for _, kind in items]) if items else element
+    kind = SqlType("array", element=common)
+    return f"CAST(ARRAY({', '.join(sql for sql, _ in items)}) AS {kind.spark})", kind
 
 
 def _write_time(text: str, name: str) -> str:

@@ -13,7 +13,7 @@ from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 # PostgreSQL's word: what Spark writes for it, plain and after FM.
 _WRITING = {
-    "YYYY": ("DATE_FORMAT({}, 'yyyy')",) * 2,
+    "YYYY": ("TRIM(LEADING '+' FROM DATE_FORMAT({}, 'yyyy'))", "DATE_FORMAT({}, 'y')"),
     "YY": ("DATE_FORMAT({}, 'yy')",) * 2,
     "MM": ("DATE_FORMAT({}, 'MM')", "DATE_FORMAT({}, 'M')"),
     "DD": ("DATE_FORMAT({}, 'dd')", "DATE_FORMAT({}, 'd')"),
@@ -129,7 +129,8 @@ def _reading(work: Work, layout: str, node: exp.Expr) -> tuple[str, str, str, in
         )
     if "YYYY" not in layout:
         work.refuse(node, f"reads the format {layout!r}, which has no YYYY")
-    return pattern, python_format, spark_format, length
+    # PostgreSQL reads all digits there are for the last word, however many.
+    return f"{pattern}(?![0-9])", python_format, spark_format, length
 
 
 def _split(work: Work, layout: str, node: exp.Expr) -> list[re.Match[str]]:

@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 from sqlglot import exp
 
 from dataflow.pipelines.sql import functions
-from dataflow.pipelines.sql.casting import cast, unify
+from dataflow.pipelines.sql.casting import cast, read_beside, unify
 from dataflow.pipelines.sql.times import add_times, scale_interval
 from dataflow.pipelines.sql.types import (
     DOUBLE,
@@ -49,6 +49,10 @@ def _with_times(work: Work, node: exp.Binary, left: Typed, right: Typed) -> Type
 
 
 def _both_numbers(work: Work, node: exp.Binary, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+    left, right = (
+        read_beside(work, left, right.type, node),
+        read_beside(work, right, left.type, node),
+    )
     if "unknown" in (left.type.name, right.type.name):
         left, right = unify(work, [left, right], node)
     if left.type.name not in NUMBERS or right.type.name not in NUMBERS:
@@ -228,7 +232,9 @@ def _square_root(work: Work, node: exp.Sqrt) -> Typed:
     value = _one_number(work, node)
     if value.type.name == "numeric":
         work.refuse(node, "takes the root of a numeric; cast it to double precision")
-    return Typed(f"SQRT({cast(work, value, DOUBLE, node).sql})", DOUBLE)
+    root = cast(work, value, DOUBLE, node).sql
+    error = "RAISE_ERROR('cannot take square root of a negative number')"
+    return Typed(f"CASE WHEN {root} < 0 THEN {error} ELSE SQRT({root}) END", DOUBLE)
 
 
 def _sign(work: Work, node: exp.Sign) -> Typed:

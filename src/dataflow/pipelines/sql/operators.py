@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dataflow.pipelines.sql.casting import cast, cast_node, number_literal, to_text, unify
 from dataflow.pipelines.sql.times import cast_interval
-from dataflow.pipelines.sql.types import BOOLEAN, MONTHS, TEXT, UNKNOWN, SqlType
+from dataflow.pipelines.sql.types import BOOLEAN, MONTHS, NUMERIC, TEXT, UNKNOWN, SqlType
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -19,6 +19,16 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
 }
 _COMPARISONS |= {exp.NullSafeEQ: "<=>"}
 _INCOMPARABLE = ("array", "json", "bytea", MONTHS.name)
+
+
+def told_apart(work: Work, value: Typed, node: exp.Expr, sorting: bool = False) -> Typed:
+    """A value by which rows are grouped or sorted, if Spark tells its values apart as PostgreSQL does."""
+    kind = value.type
+    while kind.element is not None and not sorting:
+        kind = kind.element
+    if kind.name == "json" or kind.element is not None:
+        work.refuse(node, f"{'sorts' if sorting else 'compares'} values of type {value.type.postgres}")
+    return value
 
 
 def _literal(work: Work, node: exp.Literal) -> Typed:
@@ -106,16 +116,13 @@ def _compare_items(work: Work, node: exp.Binary) -> Typed:
         work.refuse(node, "compares with a subquery; write IN or EXISTS")
     left, items = work.expression(node.this), work.expression(operand)
     if items.type.name == "unknown":
-        items = cast(
-            work, items, SqlType("array", element=TEXT if left.type.name == "unknown" else left.type), node
-        )
+        kind = {"unknown": TEXT, "numeric": NUMERIC}.get(left.type.name, left.type)
+        items = cast(work, items, SqlType("array", element=kind), node)
     if items.type.element is None:
         work.refuse(node, "needs an array")
-    left, _ = unify(work, [left, Typed("", items.type.element)], node)
-    if left.type != items.type.element:
-        work.refuse(node, f"compares {left.type.postgres} with {items.type.postgres}; cast the array")
+    left, item = unify(work, [left, Typed("item", items.type.element)], node)
     word = "FORALL" if every else "EXISTS"
-    test = f"{left.sql} {_operator(work, node, left.type)} item"
+    test = f"{left.sql} {_operator(work, node, left.type)} {item.sql}"
     return Typed(f"{word}({items.sql}, item -> {test})", BOOLEAN)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable
 from typing import Any
 
 import sqlglot
@@ -13,12 +15,17 @@ from sqlglot.tokenizer_core import TokenType
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
+from dataflow.pipelines.sql.work import fold
 
 # It warns on stderr of statements it does not know, which are refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 # Kept as written: the tree of these would hold a format in another notation, or forget which one it was.
 _AS_WRITTEN = ("TO_CHAR", "TO_DATE", "TO_TIMESTAMP", "DATE_PART", "LOG", "DIV")
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_INTERVAL_FIELDS = ("year", "month", "day", "hour", "minute", "second")
 
 
 class PostgresAsWritten(Postgres):
@@ -31,6 +38,19 @@ class PostgresAsWritten(Postgres):
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: read for name, read in Postgres.Parser.FUNCTION_PARSERS.items() if name not in _AS_WRITTEN
         }
+
+        def _parse_interval(self, require_interval: bool = True, **options: Any) -> Any:
+            """Keeps the text of an interval whole: of '1 day ago' the tree would hold '1 day'."""
+            index = self._index
+            if require_interval and self._match(TokenType.INTERVAL) and self._match(TokenType.STRING):
+                text = exp.Literal.string(self._prev.text)
+                if self._curr is None or self._curr.text.lower() not in _INTERVAL_FIELDS:
+                    return exp.Cast(this=text, to=exp.DataType.build("interval"))
+                if not _WHOLE.fullmatch(text.name):
+                    self._advance()
+                    return exp.Interval(this=text)
+            self._retreat(index)
+            return super()._parse_interval(require_interval, **options)
 
 
 DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": "spark"}
@@ -116,15 +136,20 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     if not isinstance(statement, exp.Query):
         raise BadInput(f"{place}: {_name(statement)} is not a SELECT. Views may only read.")
     _refuse_writing(statement, place)
+    if dialect == "postgres":
+        _refuse_numbers(sql, place)
+        _refuse_intervals(statement, place)
     return statement
 
 
-def list_tables(statement: exp.Expr) -> list[exp.Table]:
+def list_tables(statement: exp.Expr, dialect: str) -> list[exp.Table]:
     """The tables that a query reads, but for those it makes itself with WITH."""
-    return [table for table in statement.find_all(exp.Table) if not _is_common(table)]
+    # Spark does not tell names apart by case; PostgreSQL does when they are quoted.
+    read = str.lower if dialect == "spark" else str
+    return [table for table in statement.find_all(exp.Table) if not _is_common(table, read)]
 
 
-def _is_common(table: exp.Table) -> bool:
+def _is_common(table: exp.Table, read: Callable[[str], str]) -> bool:
     """Whether a name is that of a WITH in whose sight it stands; a name with dots never is."""
     if len(table.parts) != 1:
         return False
@@ -140,7 +165,7 @@ def _is_common(table: exp.Table) -> bool:
             clause = node.args.get("with_")
             visible = clause.expressions if clause else []
             node = node.parent
-        if any(each.alias.lower() == table.name.lower() for each in visible):
+        if any(read(fold(each.args["alias"].this)) == read(fold(table.this)) for each in visible):
             return True
     return False
 
@@ -174,6 +199,36 @@ def _refuse_writing(tree: exp.Expr, place: str) -> None:
             )
         if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
             raise BadInput(f"{place}: {node.sql()} is not a dataset's name.")
+
+
+def _refuse_numbers(sql: str, place: str) -> None:
+    """BadInput for 1_000, 0x1F and the like, which the tree holds as something else."""
+    tokens = sqlglot.tokenize(sql, read=PostgresAsWritten)
+    for number, token in enumerate(tokens):
+        written = sql[token.start : token.end + 1]
+        rest = "".join(
+            following.text
+            for following in tokens[number + 1 : number + 2]
+            if following.start == token.end + 1 and following.token_type == TokenType.VAR
+        )
+        if (token.token_type == TokenType.NUMBER and rest) or (
+            token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and written.startswith("0")
+        ):
+            raise BadInput(
+                f"{place}: {written}{rest} is not a number in decimal digits. Write it with 0 to 9 alone."
+            )
+
+
+def _refuse_intervals(tree: exp.Expr, place: str) -> None:
+    """BadInput for an interval of which the tree keeps a part, or that it reads otherwise."""
+    for node in tree.find_all(exp.Interval):
+        count, unit = node.this, node.args.get("unit")
+        whole = isinstance(count, exp.Literal) and _WHOLE.fullmatch(count.name)
+        if not isinstance(node.parent, exp.DataType) and not (whole and isinstance(unit, exp.Var)):
+            raise BadInput(
+                f"{place}: {node.sql(dialect='postgres')} is an interval that is not understood. "
+                "Write it with its units inside the quotes, as in interval '1 day 2 hours'."
+            )
 
 
 def _refuse_characters(sql: str, dialect: str, place: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 _CLASSES = {"d": "[0-9]", "D": "[^0-9]", "w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]"}
 _CLASSES |= {"s": "[ \\t\\n\\r\\f\\x0B]", "S": "[^ \\t\\n\\r\\f\\x0B]"}
 _LITERAL = "\\.^$*+?()[]{}|-/\"'&%#@!~,:;<>= "
 _CONTROLS = {"t": "\\t", "n": "\\n", "r": "\\r", "f": "\\f"}
+_BOUND = re.compile(r"\{\d{1,2}(,\d{0,2})?\}", re.ASCII)
 
 
 def translate_pattern(pattern: str, only_boolean: bool = True) -> str | None:
@@ -37,6 +40,8 @@ def _next(pattern: str, position: int) -> tuple[str | None, int]:
     if character == "(" and following == "?":
         kept = pattern[position : position + 3]
         return (kept, position + 3) if kept in ("(?:", "(?=", "(?!") else (None, position)
+    if character == "{" and not _BOUND.match(pattern, position):
+        return None, position  # a plain character to PostgreSQL, an error in Java
     if character in "*+?}" and following == "+":
         return None, position  # possessive in Java, an error in PostgreSQL
     if character in "#&":
@@ -46,6 +51,12 @@ def _next(pattern: str, position: int) -> tuple[str | None, int]:
 
 def _escaped(following: str) -> str | None:
     return f"\\{following}" if following and following in _LITERAL and following != " " else None
+
+
+def _is_range(pattern: str, position: int) -> bool:
+    """Whether an escape inside brackets is one end of a range, as in [\\d-z] or [a-\\d]."""
+    before, after = pattern[position - 1], pattern[position + 2 : position + 4]
+    return (before == "-" and pattern[position - 2] not in "[^") or (after[:1] == "-" and after[1:] != "]")
 
 
 def _bracket(pattern: str, start: int) -> tuple[str | None, int]:
@@ -62,7 +73,7 @@ def _bracket(pattern: str, start: int) -> tuple[str | None, int]:
             following = pattern[position + 1 : position + 2]
             inner = _CLASSES[following][1:-1] if following in ("d", "w", "s") else _CONTROLS.get(following)
             piece = inner or _escaped(following)
-            if piece is None:
+            if piece is None or (inner and _is_range(pattern, position)):
                 return None, position
             result, position = result + piece, position + 2
         elif character == "[" and pattern[position + 1 : position + 2] in (":", ".", "="):

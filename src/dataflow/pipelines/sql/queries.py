@@ -11,7 +11,7 @@ from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.sql.aggregates import direction
 from dataflow.pipelines.sql.casting import cast
-from dataflow.pipelines.sql.operators import condition
+from dataflow.pipelines.sql.operators import condition, told_apart
 from dataflow.pipelines.sql.types import TEXT, SqlType, find_common
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
 
@@ -83,8 +83,8 @@ class Queries:
         """Any query, in a scope of its own inside the work's present one."""
         if isinstance(node, exp.Subquery):
             return self._parenthesised(work, node)
-        outer, common, suffix, guards = work.scope, self.tables.common, work.suffix, work.guards
-        work.scope, self.tables.common, work.suffix, work.guards = Scope(outer), dict(common), "", []
+        outer, common, guards = work.scope, self.tables.common, work.guards
+        work.scope, self.tables.common, work.guards = Scope(outer), dict(common), []
         try:
             prefix = self._common_tables(work, node)
             if isinstance(node, exp.SetOperation):
@@ -95,7 +95,7 @@ class Queries:
                 work.refuse(node, "is not a query that is translated")
             return Query(prefix + found.sql, found.columns)
         finally:
-            work.scope, self.tables.common, work.suffix, work.guards = outer, common, suffix, guards
+            work.scope, self.tables.common, work.guards = outer, common, guards
 
     def _parenthesised(self, work: Work, node: exp.Subquery) -> Query:
         if any(value for key, value in node.args.items() if key not in ("this", "alias")):
@@ -112,6 +112,7 @@ class Queries:
         for each in clause.expressions:
             name, found = fold(each.args["alias"].this), self.query(work, each.this)
             names = [fold(column) for column in each.args["alias"].args.get("columns") or []]
+            _refuse_case(work, each, name, [*self.tables.schema, *self.tables.common])
             columns = self._named(work, each, found, names)
             self.tables.common[name] = columns
             listed = ", ".join(quote(column) for column in columns)
@@ -137,6 +138,8 @@ class Queries:
                 work.refuse(node, f"combines {first.postgres} and {second.postgres} in column {name}")
             kinds.append(common)
         word = _SET_WORDS[type(node)] + ("" if node.args.get("distinct") else " ALL")
+        for kind in kinds if word != "UNION ALL" else []:
+            told_apart(work, Typed("", kind), node)
         columns = tuple((name, kind) for (name, _), kind in zip(left.columns, kinds, strict=True))
         sql = f"({left.recast(kinds)}) {word} ({right.recast(kinds)})"
         return Query(
@@ -158,6 +161,8 @@ class Queries:
         distinct = node.args.get("distinct")
         if distinct and distinct.args.get("on"):
             return Query(self._distinct_on(work, node, outputs, f"SELECT {listed}", rest), columns)
+        for _, value in outputs if distinct else []:
+            told_apart(work, value, node)
         word = "SELECT DISTINCT" if distinct else "SELECT"
         return Query(f"{word} {listed}{rest}{self._tail(work, node, outputs)}", columns)
 
@@ -196,6 +201,7 @@ class Queries:
             raise BadInput(
                 f"{work.place}: {quoted(given)} stands twice in FROM. Give one of them another name."
             )
+        _refuse_case(work, node, given, work.scope.aliases())
         work.scope.sources[given] = columns
         renamed = (
             f"({', '.join(quote(column) for column in columns)})" if isinstance(node, exp.Subquery) else ""
@@ -225,6 +231,7 @@ class Queries:
             left, kind = before.find(name), work.scope.sources[alias].get(name)
             if left is None or kind is None or left.type != kind:
                 work.refuse(node, f"joins by {name}, which is not in both with one type; write ON")
+            told_apart(work, left, node)
             right = f"{quote(alias)}.{quote(name)}"
             tests.append(f"{left.sql} = {right}")
             merged = {"RIGHT": right, "FULL": f"COALESCE({left.sql}, {right})"}.get(word, left.sql)
@@ -260,19 +267,28 @@ class Queries:
         return f" GROUP BY {', '.join(self._grouped(work, each, outputs) for each in group.expressions)}"
 
     def _grouped(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
+        node = node.unnest()
         if isinstance(node, exp.Literal) and node.is_int:
+            told_apart(work, self._numbered(work, node, outputs), node)
             return node.name
-        if isinstance(node, exp.Column) and not node.table and work.scope.find(fold(node.this)) is None:
+        if isinstance(node, exp.Column) and not node.table and not work.scope.has(fold(node.this)):
             # A column goes before an output's name here, and after it in ORDER BY.
             for name, value in outputs:
                 if name == fold(node.this):
-                    return value.sql
-        return work.expression(node).sql
+                    return told_apart(work, value, node).sql
+        return told_apart(work, work.expression(node), node).sql
+
+    def _numbered(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> Typed:
+        if not 1 <= int(node.name) <= len(outputs):
+            work.refuse(node, f"names an output by its number; there are {len(outputs)}")
+        return outputs[int(node.name) - 1][1]
 
     def _tail(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
         text = ""
         if order := node.args.get("order"):
-            keys = [f"{self._sorted(work, each, outputs)}{direction(each)}" for each in order.expressions]
+            keys = [
+                f"{self._sorted(work, each.this, outputs)}{direction(each)}" for each in order.expressions
+            ]
             text += f" ORDER BY {', '.join(keys)}"
         for key, word in (("limit", "LIMIT"), ("offset", "OFFSET")):
             if clause := node.args.get(key):
@@ -281,13 +297,17 @@ class Queries:
                 text += f" {word} {clause.expression.name}"
         return text
 
-    def _sorted(self, work: Work, ordered: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
-        node, names = ordered.this, [name for name, _ in outputs]
+    def _sorted(self, work: Work, node: exp.Expr, outputs: list[tuple[str, Typed]]) -> str:
+        """What ORDER BY or DISTINCT ON names: an output by its number, or the text of an expression."""
+        node, names = node.unnest(), [name for name, _ in outputs]
         if isinstance(node, exp.Literal) and node.is_int:
+            told_apart(work, self._numbered(work, node, outputs), node, sorting=True)
             return node.name
         if isinstance(node, exp.Column) and not node.table and fold(node.this) in names:
-            return str(names.index(fold(node.this)) + 1)
-        sql = work.expression(node).sql
+            number = names.index(fold(node.this))
+            told_apart(work, outputs[number][1], node, sorting=True)
+            return str(number + 1)
+        sql = told_apart(work, work.expression(node), node, sorting=True).sql
         same = [number for number, (_, value) in enumerate(outputs, 1) if value.sql == sql]
         return str(same[0]) if same else sql
 
@@ -298,23 +318,27 @@ class Queries:
         if order is None or node.args.get("limit") or node.args.get("offset") or node.args.get("group"):
             work.refuse(node, "uses DISTINCT ON with LIMIT or GROUP BY, or without ORDER BY")
         by_number = {str(number): value.sql for number, (_, value) in enumerate(outputs, 1)}
-        keys = [self._sorted(work, each, outputs) for each in order.expressions]
-        sorting = [
-            f"{by_number.get(key, key)}{direction(each)}"
-            for key, each in zip(keys, order.expressions, strict=True)
-        ]
-        parts = ", ".join(work.expression(each).sql for each in (on.expressions or [on]))
-        rank = f"ROW_NUMBER() OVER (PARTITION BY {parts} ORDER BY {', '.join(sorting)}) AS {quote(_RANK)}"
+        named = [*(each.this for each in order.expressions), *(on.expressions or [on])]
+        texts = [by_number.get(text, text) for text in (self._sorted(work, each, outputs) for each in named)]
+        keys, parts = texts[: len(order.expressions)], dict.fromkeys(texts[len(order.expressions) :])
+        if set(list(dict.fromkeys(keys))[: len(parts)]) - set(parts):
+            work.refuse(node, "has an ORDER BY that does not begin with what is in DISTINCT ON")
+        sorting = [f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True)]
+        window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(sorting)}"
+        rank = f"ROW_NUMBER() OVER ({window}) AS {quote(_RANK)}"
         hidden = [quote(f"{_KEY} {number}") for number, _ in enumerate(keys)]
-        kept = ", ".join(
-            f"{by_number.get(key, key)} AS {name}" for key, name in zip(keys, hidden, strict=True)
-        )
+        kept = ", ".join(f"{key} AS {name}" for key, name in zip(keys, hidden, strict=True))
         names = ", ".join(quote(name) for name, _ in outputs)
         again = ", ".join(
             f"{name}{direction(each)}" for name, each in zip(hidden, order.expressions, strict=True)
         )
         inner = f"{select}, {rank}, {kept}{rest}"
         return f"SELECT {names} FROM ({inner}) WHERE {quote(_RANK)} = 1 ORDER BY {again}"
+
+
+def _refuse_case(work: Work, node: exp.Expr, name: str, others: list[str]) -> None:
+    if any(other != name and other.lower() == name.lower() for other in others):
+        work.refuse(node, f"is called {name}, which Spark does not tell from another name by its case")
 
 
 def _name(item: exp.Expr) -> str:

@@ -69,6 +69,8 @@ def _escape(work: Work, node: exp.Escape) -> Typed:
     mark = work.expression(node.expression).constant
     if mark is None or len(mark) != 1 or not isinstance(node.this, exp.Like | exp.ILike):
         work.refuse(node, "needs LIKE and one character after ESCAPE")
+    if isinstance(node.this, exp.ILike) and mark.isalpha():
+        work.refuse(node, "escapes with a letter, which has no case here; take another character")
     inner = work.expression(node.this)
     return Typed(f"{inner.sql[:-1]} ESCAPE {text_literal(mark)})", BOOLEAN)
 
@@ -105,6 +107,19 @@ def _replace_pattern(work: Work, node: exp.RegexpReplace) -> Typed:
 def _plain(word: str, result: SqlType = TEXT) -> Handler:
     def handle(work: Work, node: exp.Func) -> Typed:
         return Typed(f"{word}({text_of(work, node.this, node).sql})", result)
+
+    return handle
+
+
+def _cased(word: str) -> Handler:
+    """upper and lower, character by character: Java makes SS of one ß, and looks at what is around a Σ."""
+
+    def handle(work: Work, node: exp.Func) -> Typed:
+        text = text_of(work, node.this, node).sql
+        one = f"CASE WHEN LENGTH({word}(c)) = 1 THEN {word}(c) ELSE c END"
+        each = f"ARRAY_JOIN(TRANSFORM(SPLIT({text}, ''), c -> {one}), '')"
+        other = text_literal("[^\\x00-\\x7F]")
+        return Typed(f"CASE WHEN {text} RLIKE {other} THEN {each} ELSE {word}({text}) END", TEXT)
 
     return handle
 
@@ -225,8 +240,11 @@ def _array_to_text(work: Work, node: exp.ArrayToString) -> Typed:
     if element != TEXT:
         work.refuse(node, f"joins {value.type.postgres}; only text[] is translated")
     parts = [value.sql, text_of(work, node.expression, node).sql]
-    if node.args.get("null") is not None:
-        parts.append(text_of(work, node.args["null"], node).sql)
+    if node.args.get("null") is not None and not isinstance(node.args["null"], exp.Null):
+        shown = text_of(work, node.args["null"], node)
+        if shown.constant is None:
+            work.refuse(node, "shows NULLs as a text that is not written out")
+        parts.append(shown.sql)
     return Typed(f"ARRAY_JOIN({', '.join(parts)})", TEXT)
 
 
@@ -240,8 +258,8 @@ HANDLERS: dict[type, Handler] = {
     exp.RegexpLike: _matches("(?s)"),
     exp.RegexpILike: _matches("(?si)"),
     exp.RegexpReplace: _replace_pattern,
-    exp.Lower: _plain("LOWER"),
-    exp.Upper: _plain("UPPER"),
+    exp.Lower: _cased("LOWER"),
+    exp.Upper: _cased("UPPER"),
     exp.Length: _plain("LENGTH", INTEGER),
     exp.Reverse: _plain("REVERSE"),
     exp.MD5: _plain("MD5"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from zoneinfo import available_timezones
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo, available_timezones
 
 from sqlglot import exp
 
@@ -57,7 +60,7 @@ _SHORT_UNITS |= {
 }
 _INTERVALS = {SPAN.name, MONTHS.name}
 _FIELDS = {
-    "YEAR": "YEAR({})",
+    "YEAR": "(YEAR({0}) - CASE WHEN YEAR({0}) < 1 THEN 1 ELSE 0 END)",  # there is no year 0
     "QUARTER": "QUARTER({})",
     "MONTH": "MONTH({})",
     "WEEK": "WEEKOFYEAR({})",
@@ -69,6 +72,10 @@ _FIELDS = {
     "HOUR": "HOUR({})",
     "MINUTE": "MINUTE({})",
 }
+
+
+# From before the first zone left the sun's time until the rules of today repeat themselves.
+_FIRST_CHANGE, _DAYS_OF_CHANGES = datetime(1840, 1, 1, tzinfo=UTC), 366 * 200
 
 
 def _truncate(work: Work, node: exp.TimestampTrunc) -> Typed:
@@ -160,27 +167,34 @@ def _at_zone(work: Work, node: exp.AtTimeZone) -> Typed:
 
 
 def _from_local(local: str, zone: str) -> str:
-    """An hour that clocks show twice is the later one to PostgreSQL, the earlier one to Spark."""
+    """A time that clocks show twice is the later one to PostgreSQL, the earlier one to Spark."""
     earlier = f"TO_UTC_TIMESTAMP({local}, {zone})"
-    later = [f"({earlier} + INTERVAL '{minutes}' MINUTE)" for minutes in (60, 30)]
+    later = [f"({earlier} + INTERVAL '{seconds}' SECOND)" for seconds in _set_back(zone.strip("'"))]
     tests = " ".join(f"WHEN FROM_UTC_TIMESTAMP({each}, {zone}) = {local} THEN {each}" for each in later)
-    return f"CASE {tests} ELSE {earlier} END"
+    return f"CASE {tests} ELSE {earlier} END" if later else earlier
+
+
+@cache
+def _set_back(zone: str) -> tuple[int, ...]:
+    """By how many seconds the clocks of a zone were ever put back, or will be by its present rules."""
+    days = [_FIRST_CHANGE + timedelta(days=number) for number in range(0, _DAYS_OF_CHANGES, 7)]
+    offsets = [day.astimezone(ZoneInfo(zone)).utcoffset() or timedelta() for day in days]
+    falls = {int((before - after).total_seconds()) for before, after in pairwise(offsets) if after < before}
+    return tuple(sorted(falls, reverse=True))
 
 
 def _interval(work: Work, node: exp.Interval) -> Typed:
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
         work.refuse(node, "is an interval that is not written out")
-    unit = node.args.get("unit")
-    return read_interval(work, f"{node.this.name} {unit.name if unit else ''}", node)
+    return read_interval(work, f"{node.this.name} {node.args['unit'].name}", node)
 
 
 def read_interval(work: Work, text: str, node: exp.Expr) -> Typed:
     """An interval written out, as months, days and seconds."""
-    parts = re.findall(r"([+-]?\d+)\s*([a-z]+)", text.lower())
-    if not parts or re.sub(r"([+-]?\d+)\s*([a-z]+)", "", text.lower()).strip():
+    if not re.fullmatch(r"\s*([+-]?\d+\s*[a-z]+(\s+|$))+", text.lower(), re.ASCII):
         work.refuse(node, "is an interval that is not written like '1 year 2 months 3 days 4 hours'")
     totals = [0, 0, 0]
-    for count, word in parts:
+    for count, word in re.findall(r"([+-]?\d+)\s*([a-z]+)", text.lower()):
         unit = _SHORT_UNITS.get(word, word.removesuffix("s"))
         if unit not in _UNITS:
             work.refuse(node, f"has the unit {word}")
@@ -190,7 +204,7 @@ def read_interval(work: Work, text: str, node: exp.Expr) -> Typed:
 
 def cast_interval(work: Work, node: exp.Cast) -> Typed:
     """`'1 month'::interval`."""
-    if not isinstance(node.this, exp.Literal):
+    if not isinstance(node.this, exp.Literal) or node.args["to"].expressions:
         work.refuse(node, "casts to interval, which only works for an interval written out")
     return read_interval(work, node.this.name, node)
 

@@ -69,7 +69,7 @@ def _list_tables(
 ) -> tuple[str, ...]:
     known = {name.lower(): name for name in schema}
     named: dict[str, None] = {}
-    for table in list_tables(statement):
+    for table in list_tables(statement, "spark"):
         name = ".".join(part.name for part in table.parts)
         if name.lower() not in known:
             raise BadInput(f"{place}: there is no dataset {name!r}. There are: {', '.join(sorted(schema))}.")

@@ -81,7 +81,7 @@ def _assemble(view: View, clauses: Mapping[str, str]) -> exp.Select:
 
 def _refuse_others(view: View, statement: exp.Expr) -> None:
     """BadInput for a table that is none of its datasets: it would be read unpinned, and never waited for."""
-    for table in list_tables(statement):
+    for table in list_tables(statement, view.dialect):
         name = ".".join(fold(part) for part in table.parts)
         if isinstance(table.this, exp.Func) or name in view.datasets:
             continue
@@ -95,7 +95,7 @@ def _refuse_others(view: View, statement: exp.Expr) -> None:
 
 def _rename(view: View, statement: exp.Expr) -> None:
     """Reads each table under the name it has there; in the statement it keeps that of the dataset."""
-    for table in list_tables(statement):
+    for table in list_tables(statement, view.dialect):
         if called := view.tables.get(fold(table.this)):
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))

@@ -52,6 +52,14 @@ class Scope:
             return Typed(f"{quote(aliases[0])}.{quote(name)}", self.sources[aliases[0]][name])
         return self.outer.find(name, table) if self.outer and table not in self.sources else None
 
+    def has(self, name: str) -> bool:
+        """Whether a table of this scope itself has a column of that name."""
+        return any(name in columns for columns in self.sources.values())
+
+    def aliases(self) -> list[str]:
+        """The names of tables here and outside."""
+        return [*self.sources, *(self.outer.aliases() if self.outer else [])]
+
     def all_columns(self) -> list[tuple[str, Typed]]:
         """What `*` stands for: columns joined by USING first, then every table's own."""
         own = [
@@ -80,7 +88,8 @@ class Work:
         self.scope = Scope(None)
         self.used: dict[str, Function] = {}
         self.guards: list[str] = []  # conditions under which the present expression is looked at
-        self.suffix = ""  # FILTER and OVER of the aggregate being translated
+        self.suffix = ""  # FILTER and OVER of the aggregate being translated, and of none inside it
+        self.suffixed: exp.Expr | None = None  # that aggregate
         self.translate_query: Callable[[Work, exp.Expr], Any]
 
     def expression(self, node: exp.Expr) -> Typed:
@@ -90,11 +99,13 @@ class Work:
             handler = self.functions.get(node.name.lower())
         if handler is None:
             self.refuse(node, "has no translation to Spark SQL")
-        guards = self.guards
+        guards, suffix = self.guards, self.suffix
         if isinstance(node, exp.AggFunc | exp.Window):
             self.guards = []  # whatever is around it, an aggregate looks at all of its rows
+        if node is not self.suffixed:
+            self.suffix = ""
         found = handler(self, node)
-        self.guards = guards
+        self.guards, self.suffix = guards, suffix
         if len(found.sql) > MAX_SQL:
             raise BadInput(
                 f"{self.place}: the translation is longer than {MAX_SQL} characters. Split the expression."
