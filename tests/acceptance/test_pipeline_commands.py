@@ -188,3 +188,22 @@ def test_a_new_passphrase_gives_new_records_of_connections(commands: Commands) -
     )
     new = commands("secret", "rotate", stdin="another long passphrase").out.strip()
     assert decrypt(new, "another long passphrase", "connection:db") == "hunter2-hunter2"
+
+
+def test_every_next_command_of_a_pipeline_is_one_that_runs_it(example: Project) -> None:
+    waits = example.run("dataflow", "run", VIEW, check=False)
+    assert f"next: dataflow run {DATASET}\n" in waits.stderr
+    (store,) = (example.path / ".dataflow").glob("*.db")
+    elsewhere = Project(example.path / "elsewhere", example.home)
+    elsewhere.path.mkdir()
+    (elsewhere.path / "dataflow.toml").touch()
+    told = [
+        example.run("dataflow", "why", DATASET).stdout,
+        elsewhere.run("dataflow", "why", DATASET, "--store", f"sqlite:///{store}").stdout,
+        example.run("dataflow", "status").stdout,
+    ]
+    for text in told:
+        assert f"the next dataflow run {DATASET} adds it" in text
+        assert "RunJob" not in text
+    past = example.run("dataflow", "why", DATASET, "2024-01-31").stdout
+    assert f"next: dataflow run {DATASET} --dataid 2024-01-31" in past

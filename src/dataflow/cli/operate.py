@@ -8,6 +8,7 @@ from dataflow.actions.cancel import cancel, parse_run_id
 from dataflow.actions.dataset_rules import check_text
 from dataflow.actions.hold import hold, release
 from dataflow.actions.mark import MARKS, mark
+from dataflow.actions.next_commands import runner
 from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import add_yes_option, may_go_on
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
+    from dataflow.model.records import Plan
 
 ASK_ABOVE = 100
 """How much work may be resubmitted without a question."""
@@ -89,8 +91,12 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
     they = "It is" if done == 1 else "They are"
-    context.say(f"{args.job}: {done:,} resubmitted. {they} done again by the ordinary RunJob.")
+    context.say(f"{args.job}: {done:,} resubmitted. {they} done again by {_ordinary(plan)}.")
     return 0
+
+
+def _ordinary(plan: Plan) -> str:
+    return runner(plan) if plan.is_pipeline else "the ordinary RunJob"
 
 
 def hold_work(args: argparse.Namespace, context: Context) -> int:
