@@ -41,6 +41,7 @@ class PythonRun:
         self._claimed = claimed
         self._facilities = facilities
         self._span = _span_of(definition, claimed)
+        self.warning = ""
         self._outputs = Outputs(self._make_target, f"run-{claimed.run_id}", self.log)
 
     def execute(self) -> None:
