@@ -198,7 +198,7 @@ def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
 
 def _with_exit_code(reason: str, exit_code: int | None) -> str:
     known = exit_code is None or str(exit_code) in reason
-    return reason if known else f"{reason}, exit code {exit_code}"
+    return (reason if known else f"{reason.rstrip('.')}, exit code {exit_code}").rstrip(".")
 
 
 def list_callers(case: WorkCase) -> list[Reason]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FAIL_WORDS = ("failed", "late")
 DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "not_done", "first", "last", "gaps", "missing")
+LONGEST_REASON = 80
 FAILURE_COLUMNS = ("job", "dataid", "state", "run_id", "reason", "next")
 
 
@@ -110,7 +111,8 @@ def _show_tables(found: StoreStatus, late: set[str], not_done: Mapping[str, int]
     show_rows(datasets, DATASET_COLUMNS, False, "No datasets. Add one: dataflow dataset add NAME")
     if found.failures:
         print()
-        show_rows([_failure_record(failure) for failure in found.failures], FAILURE_COLUMNS, False)
+        failures = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
+        show_rows(failures, FAILURE_COLUMNS, False)
 
 
 def _show_due(store: Store, due: Mapping[str, str]) -> None:
@@ -121,6 +123,11 @@ def _show_due(store: Store, due: Mapping[str, str]) -> None:
         plan = store.find_plan(job)
         command = runner(plan) if plan else "RunJob"
         print(f"{job}: an interval of {calendar} has ended; the next {command} adds it as work")
+
+
+def _shortened(reason: str) -> str:
+    """A reason that fits in a table; `dataflow why` and --json have all of it."""
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
 
 
 def _oldest_text(job: JobStatus, is_late: bool) -> str:
