@@ -224,3 +224,21 @@ def test_a_project_without_a_store_is_told_the_command_that_makes_it(project: Pr
 def test_the_name_of_a_dataset_leads_to_the_pipeline_that_makes_it(example: Project) -> None:
     done = example.run("dataflow", "run", "orders", check=False)
     assert f"orders is made by: {DATASET}." in done.stderr
+
+
+def test_a_preview_shows_a_few_rejects_and_how_many_more_there_are(example: Project) -> None:
+    with (example.path / "data" / "orders.jsonl").open("a") as file:
+        for number in range(8):
+            file.write(f'{{"reference": "B-{number}", "company": {{"name": "B"}}, "subtotal": "much"}}\n')
+    preview = example.run("dataflow", "pipeline", "preview", DATASET).stdout
+    assert preview.count("reject: ") == 5
+    assert "and 3 more rejects" in preview
+
+
+def test_a_pipeline_that_cannot_be_registered_keeps_no_other_from_it(example: Project) -> None:
+    job = "import dataflow\n\n\n@dataflow.job(inputs=['{0}'], outputs=['{1}'])\ndef {1}(run):\n    pass\n"
+    (example.path / "pipelines" / "typo.py").write_text(job.format("orderss", "typo"))
+    (example.path / "pipelines" / "ranks.py").write_text(job.format("orders", "ranks"))
+    told = example.run("dataflow", "run", VIEW, check=False).stderr
+    assert "warning: typo is not registered: pipelines/typo.py:" in told
+    assert {one["job"] for one in example.json("dataflow", "status")["jobs"]} == {DATASET, VIEW, "ranks"}

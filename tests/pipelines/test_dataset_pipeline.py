@@ -128,6 +128,12 @@ def test_after_a_failed_page_the_next_run_goes_on_where_it_ended(orders: Worksho
     assert len(orders.rows("orders", DAY)) == 95
 
 
+def test_a_source_field_that_is_in_no_row_is_named_where_a_check_fails_for_it(orders: Workshop) -> None:
+    orders.write("orders.py", PIPELINE.replace('("id", "order_id"', '("idd", "order_id"'))
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert str(outcome.error).endswith("95 of 95 rows have NULL. In no row of the source is: idd.")
+
+
 def test_an_empty_source_is_what_minimum_rows_is_for(orders: Workshop, api: ApiServer) -> None:
     api.rows = []
     outcome = orders.run("OrdersDatasetPipeline", DAY)

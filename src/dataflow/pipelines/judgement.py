@@ -75,16 +75,21 @@ class Judgement:
 
     def list_drift(self) -> list[str]:
         """How the source differs from the mapping, a line each."""
-        missing: dict[str, int] = {}
-        for report in self._reports:
-            for name, rows in report.missing:
-                missing[name] = missing.get(name, 0) + rows
+        missing = self._count_missing()
         new = sorted({name for report in self._reports for name in report.new})
         lines = [
             f"drift: source field {name} is missing in {rows} of {self.rows_read} rows"
             for name, rows in missing.items()
         ]
         return lines + [f"drift: source field {name} is not mapped" for name in new]
+
+    def _count_missing(self) -> dict[str, int]:
+        """By mapped source field, how many rows lack it."""
+        missing: dict[str, int] = {}
+        for report in self._reports:
+            for name, rows in report.missing:
+                missing[name] = missing.get(name, 0) + rows
+        return missing
 
     def decide_rejects(self, policy: RejectPolicy) -> None:
         """Raises InvalidData when more rows were rejected than the policy allows."""
@@ -108,7 +113,9 @@ class Judgement:
             self.findings.append(judge_count(check, bad_rows, samples))
         refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]
         if refusing:
-            raise InvalidData(f"{len(refusing)} checks failed: {'; '.join(refusing)}.")
+            gone = [name for name, rows in self._count_missing().items() if rows == self.rows_read]
+            cause = f" In no row of the source is: {', '.join(gone)}." if gone else ""
+            raise InvalidData(f"{len(refusing)} checks failed: {'; '.join(refusing)}.{cause}")
 
     def list_warnings(self) -> list[str]:
         """What checks of severity warning said no to."""

@@ -87,6 +87,7 @@ class PythonRun:
             raise
         except Exception as error:
             if is_spark_error(error):
+                error.add_note(f"{self._place_of(error)}: ")  # for the sentence it becomes
                 raise
             words = f"{type(error).__name__}: {error}".removesuffix(": ")
             raise JobFailed(f"{self._place_of(error)}: {words}") from error
