@@ -141,3 +141,13 @@ def test_one_is_told_of_as_one_and_two_as_two(bob: Commands) -> None:
     assert told in bob.say("resubmit loadbob 1.0").err
     told = "2 resubmitted. They are done again by the ordinary RunJob."
     assert told in bob.say("resubmit loadbob 1.0 2.0").err
+
+
+def test_work_that_is_invalid_is_told_to_who_looks_for_failed_work(bob: Commands) -> None:
+    bob.say("ready bobin 1.0")
+    bob("mark", "loadbob", "1.0", "INVALID", "--why", "it is " + "very " * 40 + "wrong")
+    told = bob.say("resubmit loadbob --failed").err
+    assert "there is no such work. But 1 is INVALID: dataflow resubmit loadbob --invalid" in told
+    status = bob.say("status").out
+    assert "dataflow resubmit loadbob 1.0" in status and "wrong" not in status
+    assert "wrong" in bob.say("status --json").out

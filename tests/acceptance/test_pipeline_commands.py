@@ -44,6 +44,8 @@ def test_the_project_that_init_writes_runs_by_the_commands_it_tells(example: Pro
 def test_init_tells_the_commands_and_keeps_the_lake_out_of_git(project: Project) -> None:
     told = project.run("dataflow", "init", "--pipelines", "new").stderr
     assert f"dataflow run {DATASET} && dataflow run {VIEW} --drain" in told
+    for name in ("dataflow.toml", "pipelines/orders.py", "data/orders.jsonl"):
+        assert str(project.path / "new" / name) in told
     assert (project.path / "new" / ".gitignore").read_text() == ".dataflow/\nlake/\n"
     listed = project.run("dataflow", "pipeline", "list", env={"DATAFLOW_PROJECT": str(project.path / "new")})
     assert DATASET in listed.stdout
@@ -136,8 +138,9 @@ class OtherDatasetPipeline:
     done = example.run("dataflow", "run", VIEW, "--waiting-exit-code", "75", check=False)
     assert done.returncode == 75
     assert "waits for orders to cover 2024-01" in done.stderr
-    assert "other pipelines are not registered: pipelines/other.py:2: OtherDatasetPipeline: There is no" in (
-        done.stderr
+    assert (
+        "OtherDatasetPipeline is not registered: pipelines/other.py:2: OtherDatasetPipeline: There is no"
+        in (done.stderr)
     )
     refused = example.run("dataflow", "run", "OtherDatasetPipeline", check=False)
     assert refused.returncode == 78
@@ -188,3 +191,54 @@ def test_a_new_passphrase_gives_new_records_of_connections(commands: Commands) -
     )
     new = commands("secret", "rotate", stdin="another long passphrase").out.strip()
     assert decrypt(new, "another long passphrase", "connection:db") == "hunter2-hunter2"
+
+
+def test_every_next_command_of_a_pipeline_is_one_that_runs_it(example: Project) -> None:
+    waits = example.run("dataflow", "run", VIEW, check=False)
+    assert f"next: dataflow run {DATASET}\n" in waits.stderr
+    (store,) = (example.path / ".dataflow").glob("*.db")
+    elsewhere = Project(example.path / "elsewhere", example.home)
+    elsewhere.path.mkdir()
+    (elsewhere.path / "dataflow.toml").touch()
+    told = [
+        example.run("dataflow", "why", DATASET).stdout,
+        elsewhere.run("dataflow", "why", DATASET, "--store", f"sqlite:///{store}").stdout,
+        example.run("dataflow", "status").stdout,
+    ]
+    for text in told:
+        assert f"the next dataflow run {DATASET} adds it" in text
+        assert "RunJob" not in text
+    past = example.run("dataflow", "why", DATASET, "2024-01-31").stdout
+    assert f"next: dataflow run {DATASET} --dataid 2024-01-31" in past
+
+
+def test_a_project_without_a_store_is_told_the_command_that_makes_it(project: Project) -> None:
+    project.run("dataflow", "init", "--example")
+    declared = project.run("dataflow", "status", check=False).stderr
+    assert declared.endswith("To begin a new one: dataflow apply\n")
+    (project.path / "pipelines").mkdir()
+    piped = project.run("dataflow", "status", check=False).stderr
+    assert "To begin a new one: dataflow run PIPELINE" in piped
+
+
+def test_the_name_of_a_dataset_leads_to_the_pipeline_that_makes_it(example: Project) -> None:
+    done = example.run("dataflow", "run", "orders", check=False)
+    assert f"orders is made by: {DATASET}." in done.stderr
+
+
+def test_a_preview_shows_a_few_rejects_and_how_many_more_there_are(example: Project) -> None:
+    with (example.path / "data" / "orders.jsonl").open("a") as file:
+        for number in range(8):
+            file.write(f'{{"reference": "B-{number}", "company": {{"name": "B"}}, "subtotal": "much"}}\n')
+    preview = example.run("dataflow", "pipeline", "preview", DATASET).stdout
+    assert preview.count("reject: ") == 5
+    assert "and 3 more rejects" in preview
+
+
+def test_a_pipeline_that_cannot_be_registered_keeps_no_other_from_it(example: Project) -> None:
+    job = "import dataflow\n\n\n@dataflow.job(inputs=['{0}'], outputs=['{1}'])\ndef {1}(run):\n    pass\n"
+    (example.path / "pipelines" / "typo.py").write_text(job.format("orderss", "typo"))
+    (example.path / "pipelines" / "ranks.py").write_text(job.format("orders", "ranks"))
+    told = example.run("dataflow", "run", VIEW, check=False).stderr
+    assert "warning: typo is not registered: pipelines/typo.py:" in told
+    assert {one["job"] for one in example.json("dataflow", "status")["jobs"]} == {DATASET, VIEW, "ranks"}

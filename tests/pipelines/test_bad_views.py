@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from dataflow.errors import BadInput
 from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
@@ -41,7 +42,6 @@ def orders(workshop: Workshop) -> Workshop:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("order_id >=", "no_such_column >=", "no_such_column"),
         ('("name", "Name")', '("name) from orders; drop table orders; --", "Name")', "fields[2]"),
         ("{{ params.least }}", "{{ params.leest }}", "leest"),
         ("{{ params.least }}", "{{ dss }}", 'Did you mean "ds"'),
@@ -49,6 +49,24 @@ def orders(workshop: Workshop) -> Workshop:
         ('"least": "0"', '"least": "0) union select 1, current_user --"', "where_clause"),
         ("{{ params.least }}", "{{ ''.__class__.__mro__ }}", "not allowed"),
         ("order_id >=", "pg_read_file('/etc/passwd') is not null and order_id >=", "pg_read_file"),
+        ("{{ params.least }}", "0 GROUP BY order_id", "where_clause"),
+    ],
+)
+def test_a_view_that_can_be_for_no_interval_is_refused_once_and_none_is_claimed(
+    orders: Workshop, old: str, new: str, reason: str
+) -> None:
+    orders.write("orders.py", PIPELINES.replace(old, new))
+    with pytest.raises(BadInput) as refusal:
+        orders.run("AllViewPipeline", drain=True)
+    assert reason in str(refusal.value)
+    assert not orders.store.list_runs()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("order_id >=", "no_such_column >=", "no_such_column"),
+        ("{{ params.least }}", "{{ 0 if ds.startswith('2023') else dss }}", 'Did you mean "ds"'),
     ],
 )
 def test_a_view_that_cannot_be_is_refused_with_its_attribute(

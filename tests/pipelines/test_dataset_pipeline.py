@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -87,6 +88,9 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     assert len(orders.rows("orders", DAY)) == 95
     [rejects] = (orders.path / ".dataflow" / "staging").rglob("_rejects.jsonl")
     assert '"value": "twelve"' in rejects.read_text()
+    again = "dataflow resubmit OrdersDatasetPipeline 2026-11-13 && dataflow run OrdersDatasetPipeline"
+    assert orders.said[-1] == f"next, when that is mended: {again}"
+    assert "Traceback" not in orders.log()
 
 
 @pytest.mark.parametrize(
@@ -124,6 +128,12 @@ def test_after_a_failed_page_the_next_run_goes_on_where_it_ended(orders: Worksho
     assert len(orders.rows("orders", DAY)) == 95
 
 
+def test_a_source_field_that_is_in_no_row_is_named_where_a_check_fails_for_it(orders: Workshop) -> None:
+    orders.write("orders.py", PIPELINE.replace('("id", "order_id"', '("idd", "order_id"'))
+    outcome = orders.run("OrdersDatasetPipeline", DAY)
+    assert str(outcome.error).endswith("95 of 95 rows have NULL. In no row of the source is: idd.")
+
+
 def test_an_empty_source_is_what_minimum_rows_is_for(orders: Workshop, api: ApiServer) -> None:
     api.rows = []
     outcome = orders.run("OrdersDatasetPipeline", DAY)
@@ -141,11 +151,17 @@ def test_rejects_up_to_a_limit_are_set_aside_and_the_rest_is_published(
 ) -> None:
     orders.write("orders.py", PIPELINE + '        rejects = {"quarantine": 2}\n')
     for number in (3, 42):
-        api.rows[number]["amount"] = "much"
+        api.rows[number] |= {"amount": "much", "unmapped": "secret"}
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     assert len(orders.rows("orders", DAY)) == 93
     [rejects] = (orders.path / "lake").rglob("_rejects.jsonl")
-    assert [line.count("much") for line in rejects.read_text().splitlines()] == [1, 1]
+    kept = [json.loads(line) for line in rejects.read_text().splitlines()]
+    assert [one["value"] for one in kept] == ["much", "much"]
+    assert [json.loads(one["source_row"])["id"] for one in kept] == [3, 42]
+    assert "secret" not in kept[0]["source_row"]  # only what is mapped
+    told = f"2 of 95 rows did not fit and were left out; they are in {rejects}"
+    assert orders.said[-1] == f"OrdersDatasetPipeline {DAY}: warning: {told}"
+    assert f"warning: {told}" in orders.log()
     api.rows[50]["amount"] = "much"
     api._bodies.clear()
     outcome = orders.run("OrdersDatasetPipeline", "2026-11-13")

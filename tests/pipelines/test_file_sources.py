@@ -45,5 +45,6 @@ def test_a_folder_that_cannot_be_made_fails_the_run_and_is_named(workshop: Works
         outcome = workshop.run("OrdersDatasetPipeline", None if drain else DAY, drain)
     assert isinstance(outcome.error, FilesFailed)
     told = " ".join(workshop.said)
-    assert ".dataflow/staging" in told and "run the same command again" in told
+    assert ".dataflow/staging" in told
+    assert "next, when that is mended: dataflow resubmit OrdersDatasetPipeline 2026-11-" in told
     assert "NotADirectoryError" in workshop.log() and "Traceback" not in told

@@ -139,6 +139,7 @@ def test_an_attribute_that_cannot_be_is_told_with_its_place(
     catalog = load(folder, datasets=DATASET.replace(old, new))
     assert catalog.definitions == {}
     assert reason in catalog.problems[0]
+    assert "?." not in catalog.problems[0]
     assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
 
 

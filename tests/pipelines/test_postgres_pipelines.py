@@ -17,6 +17,7 @@ from dataflow.errors import InvalidData
 from dataflow.pipelines.taking_over import take_tables_over
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
+from tests.project import Project
 
 PIPELINES = """
     class OrdersDatasetPipeline:
@@ -211,6 +212,15 @@ def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
     assert ask(orders, "select count(*) from orders") == [(59,)]
     rejects = "select dataid, part, row_number, field, value from orders_rejects"
     assert ask(orders, rejects) == [(DAY, 1, 4, "amount", "much")]
+    [(row,)] = ask(orders, "select source_row::jsonb from orders_rejects")
+    assert (row["id"], row["amount"]) == (api.rows[3]["id"], "much")
+    told = (
+        "1 of 60 rows did not fit and were left out; they are in table public.orders_rejects of datasets_db"
+    )
+    assert told in orders.said[-1]
+    shown = Project(orders.path, orders.path).run("dataflow", "versions", "orders", DAY)
+    assert "postgresql://datasets_db/public.orders" in shown.stdout
+    assert "not on this machine" not in shown.stderr
     api.rows = make_rows(60)
     api._bodies.clear()
     orders.resubmit("OrdersDatasetPipeline", DAY)

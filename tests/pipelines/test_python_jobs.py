@@ -148,6 +148,7 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
     make(workshop, TOTALS.replace('sum("amount")', 'sum("amuont")'))
     workshop.run("load_orders", "2026-08-02")
     words = str(workshop.run("make_totals").error)
+    assert words.startswith("pipelines/jobs.py:8: Spark failed: ")
     assert "amuont" in words
     assert "\n" not in words
 

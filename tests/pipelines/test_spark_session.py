@@ -153,12 +153,13 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(orde
     env = orders.environ | {"TARGET": "lake"}
     code, shown = run_on_a_terminal(project, "OrdersDatasetPipeline", env)
     assert code == 0
-    assert "starting Spark" in shown and "OrdersDatasetPipeline" in shown
+    assert "starting Spark" in shown and "\r\x1b[KOrdersDatasetPipeline" in shown
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=200)
     assert done.returncode == 1
-    failed, hint = done.stderr.splitlines()
+    failed, hint, following = done.stderr.splitlines()
     assert failed.startswith("NumbersViewPipeline 2026-10: Spark failed: [CAST_INVALID_INPUT] ")
     assert hint.startswith("log: dataflow logs 2")
+    assert "dataflow resubmit NumbersViewPipeline 2026-10 && dataflow run NumbersViewPipeline" in following
     assert [word for word in NOISE if word in shown + done.stdout + done.stderr] == []
     logs = orders.path / ".dataflow" / "logs"
     assert "at org.apache.spark" in (logs / "2.log").read_text()

@@ -65,24 +65,25 @@ def _store_modes(config: Config) -> Iterator[Finding]:
     for file in (path, f"{path}-wal", f"{path}-shm"):
         changed = list(_judge(file, OTHERS_WRITE, PROBLEM, "changed", "o-rw"))
         yield from changed or _judge(file, OTHERS_READ, WARNING, "read", "o-r")
-    yield from _judge(os.path.dirname(path), OTHERS_WRITE, PROBLEM, "changed", "o-w")
+    yield from _judge(os.path.dirname(path), OTHERS_WRITE, PROBLEM, "changed by others", "o-w")
 
 
 def _folder_modes(config: Config) -> Iterator[Finding]:
     yield from _judge(config.log_dir, OTHERS_READ, WARNING, "read", "o-rx")
     for folder in (config.log_dir, config.lock_dir):
-        yield from _judge(folder, OTHERS_WRITE, PROBLEM, "changed", "o-w")
+        yield from _judge(folder, OTHERS_WRITE, PROBLEM, "changed by others", "o-w")
 
 
 def _secret_modes(config: Config) -> Iterator[Finding]:
     for name in (PROJECT_FILE, PROPERTIES_FILE):
         path = os.path.join(config.project_dir, name)
         # It names commands that are run: whoever can write it is whoever runs them.
-        yield from _judge(path, OTHERS_WRITE, PROBLEM, "changed", "o-w")
+        yield from _judge(path, OTHERS_WRITE, PROBLEM, "changed by others", "o-w")
         if _holds_secret(path):
-            yield from _judge(path, OTHERS_READ, WARNING, "read, and it holds an encrypted password", "o-r")
+            verb = "read by others, and it holds an encrypted password"
+            yield from _judge(path, OTHERS_READ, WARNING, verb, "o-r")
     if config.passkey_file:
-        yield from _judge(config.passkey_file, stat.S_IRWXG | stat.S_IRWXO, PROBLEM, "read", "go=")
+        yield from _judge(config.passkey_file, stat.S_IRWXG | stat.S_IRWXO, PROBLEM, "read by others", "go=")
 
 
 def _judge(path: str, bits: int, level: str, verb: str, change: str) -> Iterator[Finding]:
@@ -94,7 +95,7 @@ def _judge(path: str, bits: int, level: str, verb: str, change: str) -> Iterator
         return  # nobody else can get into the folder
     # In a sticky folder such as /tmp others may add, but not replace.
     if mode & bits and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
-        text = f"{path} (mode {stat.S_IMODE(mode):04o}) can be {verb} by others"
+        text = f"{path} (mode {stat.S_IMODE(mode):04o}) can be {verb}"
         yield Finding("permissions", level, text, shell("chmod", change, path))
 
 

@@ -10,6 +10,7 @@ from dataflow.actions.next_commands import (
     ready_command,
     resubmit_command,
     run_command,
+    runner,
     shell,
     why_command,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dataflow.actions.work_case import ChunkFacts, WorkCase
-    from dataflow.model.records import Pin, PlanInput
+    from dataflow.model.records import Pin, Plan, PlanInput
     from dataflow.model.schedule import Interval
     from dataflow.store.store import Store
 
@@ -74,7 +75,8 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     name, command = source.dataset.name, run_command(case.plan)
     due, due_at, _ = calendar
     if due:
-        return Reason(f"interval {due[0].dataid} of {name} has ended, and the next RunJob adds it", command)
+        adds = f"the next {runner(case.plan)} adds it"
+        return Reason(f"interval {due[0].dataid} of {name} has ended, and {adds}", command)
     if due_at is None:
         owner = name.removesuffix(CALENDAR_SUFFIX)
         later = shell("dataflow", "job", "add", owner, "--end") + " DATAID"
@@ -131,10 +133,21 @@ def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
     """The command that brings about a chunk, or tells why it is not there."""
     producer = find_producer(case.store, source.dataset_id)
     if producer is not None:
+        plan = case.store.find_plan(producer)
+        if plan is not None and plan.is_pipeline and _has_next(case.store, plan):
+            return run_command(plan)
         return why_command(producer, dataid) if dataid else why_command(producer)
     if _find_calendar(case.store, source.dataset_id) is not None:
         return run_command(case.plan)
     return ready_command(source.dataset.name, dataid or "DATAID")
+
+
+def _has_next(store: Store, plan: Plan) -> bool:
+    """True when a run of the job would find work, be it an interval that has ended and is not added yet."""
+    if store.find("explain.first_claimable", job_id=plan.job_id) is not None:
+        return True
+    calendars = [_find_calendar(store, source.dataset_id) for source in plan.inputs]
+    return any(calendar[0] for calendar in calendars if calendar is not None)
 
 
 def _moment(moment: datetime) -> str:
@@ -162,7 +175,7 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     name, command = source.dataset.name, run_command(case.plan)
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
-        return Reason("its interval has ended, and the next RunJob adds it", command)
+        return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
     span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
     if span is not None and span[1].timestamp() > now:
         return Reason(f"its interval ends at {time_of(span[1].timestamp())}", command)

@@ -16,11 +16,18 @@ def shell(*words: str) -> str:
     return " ".join(quote(word) for word in words)
 
 
+def runner(plan: Plan) -> str:
+    """What does a job's work, as a sentence names it: RunJob, or the command that runs a pipeline."""
+    return run_command(plan) if plan.is_pipeline else "RunJob"
+
+
 def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) -> str:
-    """The RunJob that does a job's next work, or that of one dataid; `kill` if lost work must be ended.
+    """The command that does a job's next work, or that of one dataid; `kill` if lost work must be ended.
 
     What the store does not know, such as the script of a job that has never run, is said in words.
     """
+    if plan.is_pipeline:
+        return shell("dataflow", "run", plan.job.name, *([] if dataid is None else ["--dataid", dataid]))
     words = ["RunJob"]
     if dataid is not None:
         words += ["--dataid", dataid]
@@ -33,7 +40,9 @@ def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) ->
 
 
 def force_command(plan: Plan, dataid: str) -> str:
-    """The command that runs a job's script for a dataid that nothing calls for."""
+    """The command that does a job's work for a dataid that nothing calls for."""
+    if plan.is_pipeline:
+        return run_command(plan, dataid)
     command = shell("dataflow", "force", plan.job.name, dataid)
     if plan.script_path:
         return f"{command} -- {shell(plan.script_path)}"

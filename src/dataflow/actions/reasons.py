@@ -16,6 +16,7 @@ from dataflow.actions.next_commands import (
     ready_command,
     resubmit_command,
     run_command,
+    runner,
     shell,
     why_command,
 )
@@ -120,7 +121,7 @@ def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.find("explain.first_claimable", job_id=case.plan.job_id)
     history = f"{work.reason}; " if work.reason else ""
     if first is None or first[0] == case.dataid or case.plan.job.ordered:
-        text = f"{history}nothing is in its way: the next RunJob takes it"
+        text = f"{history}nothing is in its way: the next {runner(case.plan)} takes it"
         return Reason(text, run_command(case.plan))
     text = f"{history}nothing is in its way, but {first[0]} comes first"
     return Reason(text, run_command(case.plan, case.dataid))
@@ -155,7 +156,7 @@ def _taken_over(case: WorkCase, run: RunRow, text: str, where: str) -> Reason:
     if row is not None and row[0]:
         text = f"{text}: the next RunJob with a --kill-command{where} takes it over"
         return Reason(text, run_command(case.plan, kill=True))
-    return Reason(f"{text}: the next RunJob{where} takes it over", run_command(case.plan))
+    return Reason(f"{text}: the next {runner(case.plan)}{where} takes it over", run_command(case.plan))
 
 
 def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Reason]:
@@ -197,7 +198,7 @@ def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
 
 def _with_exit_code(reason: str, exit_code: int | None) -> str:
     known = exit_code is None or str(exit_code) in reason
-    return reason if known else f"{reason}, exit code {exit_code}"
+    return (reason if known else f"{reason.rstrip('.')}, exit code {exit_code}").rstrip(".")
 
 
 def list_callers(case: WorkCase) -> list[Reason]:
@@ -219,6 +220,8 @@ def list_callers(case: WorkCase) -> list[Reason]:
             reasons.append(Reason(f"no chunk of {name} is ready", ready_command(name, "DATAID")))
     if not reasons:
         command = shell("dataflow", "force", case.plan.job.name) + ", followed by a dataid, -- and its script"
+        if case.plan.is_pipeline:
+            command = run_command(case.plan, "DATAID")
         return [Reason("it has no inputs", command)]
     return reasons
 

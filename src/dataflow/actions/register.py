@@ -73,14 +73,19 @@ def remove_job(store: Store, name: str) -> None:
     store.register(verb)
 
 
-def register(store: Store, draft: Callable[[Registry], Draft]) -> list[Change]:
-    """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing."""
+def register(store: Store, draft: Callable[[Registry], Draft], script_path: str = "") -> list[Change]:
+    """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing.
+
+    With `script_path` it is known from now on what does the work of all the drafted jobs.
+    """
 
     def verb(tx: Transaction) -> list[Change]:
         registry = Registry(tx)
         drafted = draft(registry)
         write_entries(tx, drafted.datasets, _entries(registry, drafted), registry.dataset_ids)
         for change in drafted.changes:
+            if script_path and change.kind == "job":
+                tx.run("registration.set_script_path", name=change.name, script_path=script_path)
             if change.what != UNCHANGED:
                 _journal(tx, change, store.actor)
         return drafted.changes

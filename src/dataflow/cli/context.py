@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
+from dataflow.config.project import PROJECT_FILE
 from dataflow.config.settings import load_config
 
 TYPE_CHECKING = False
@@ -58,7 +60,19 @@ class Context:
         if not self._makes_store:
             from dataflow.store.opening import refuse_missing  # start-up: `--help` opens no store
 
-            refuse_missing(self.config.store_url)
+            refuse_missing(self.config.store_url, self._beginning())
+
+    def _beginning(self) -> str:
+        """The command by which this very project makes its store."""
+        folder = self.config.project_dir
+        if os.path.isdir(os.path.join(folder, "pipelines")):
+            return "dataflow run PIPELINE (which there are: dataflow pipeline list)"
+        try:
+            with open(os.path.join(folder, PROJECT_FILE), encoding="utf-8") as file:
+                declares = any(line.startswith(("[dataset.", "[job.")) for line in file)
+        except (OSError, ValueError):
+            declares = False
+        return "dataflow apply" if declares else "dataflow dataset add NAME"
 
     def passphrase(self) -> str:
         """The passphrase: PASSKEY, the configured file, or asked for once when stdin is a terminal."""

@@ -47,7 +47,8 @@ def init(args: argparse.Namespace, context: Context) -> int:
         _ignore(os.path.join(folder, ".gitignore"), [STATE_FOLDER, *(["lake"] if args.pipelines else [])])
     except OSError as error:
         raise BadInput(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
-    context.say(f"{os.path.join(folder, PROJECT_FILE)} is written.")
+    are = "is" if len(files) == 1 else "are"
+    context.say(f"{', '.join(os.path.join(folder, name) for name in files)} {are} written.")
     enter = "" if os.path.samefile(folder, context.cwd) else f"cd {args.folder} && "
     steps = [EXAMPLE_STEPS] * args.example + [PIPELINE_STEPS] * args.pipelines
     context.say(f"Next: {enter}{' && '.join(steps) or STEPS}")

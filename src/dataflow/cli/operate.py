@@ -8,6 +8,7 @@ from dataflow.actions.cancel import cancel, parse_run_id
 from dataflow.actions.dataset_rules import check_text
 from dataflow.actions.hold import hold, release
 from dataflow.actions.mark import MARKS, mark
+from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import add_yes_option, may_go_on
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
+    from dataflow.model.records import Plan
 
 ASK_ABOVE = 100
 """How much work may be resubmitted without a question."""
@@ -82,15 +84,29 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
     refuse_running(context.store, plan, selection)
     count = count_selected(context.store, plan, selection)
     if not count:
-        context.say(f"{args.job}: there is no such work. See: dataflow status")
+        context.say(f"{args.job}: there is no such work. {_other_end(args, context, plan)}")
         return 0
     if count > ASK_ABOVE and not may_go_on(f"Have {count:,} chunks of {args.job} done again?", args.yes):
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
     they = "It is" if done == 1 else "They are"
-    context.say(f"{args.job}: {done:,} resubmitted. {they} done again by the ordinary RunJob.")
+    context.say(f"{args.job}: {done:,} resubmitted. {they} done again by {_ordinary(plan)}.")
     return 0
+
+
+def _other_end(args: argparse.Namespace, context: Context, plan: Plan) -> str:
+    """Where work that ended badly is found: what failed its checks is INVALID, the rest FAILED."""
+    other = Selection(state=WorkState.INVALID if args.failed else WorkState.FAILED)
+    if (args.failed or args.invalid) and (count := count_selected(context.store, plan, other)):
+        word, state = ("--invalid", "INVALID") if args.failed else ("--failed", "FAILED")
+        are = "is" if count == 1 else "are"
+        return f"But {count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
+    return "See: dataflow status"
+
+
+def _ordinary(plan: Plan) -> str:
+    return runner(plan) if plan.is_pipeline else "the ordinary RunJob"
 
 
 def hold_work(args: argparse.Namespace, context: Context) -> int:

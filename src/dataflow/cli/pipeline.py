@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.settings import PipelineSettings
 
 LOST = 125
+REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
 TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code")
 """The options of RunJob that mean something for a pipeline."""
 
@@ -145,7 +146,12 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
         facilities = Facilities(
             context.config, context.store, settings, (context.environ, catalog.constants), progress
         )
-        worker = PipelineWorker(flow, facilities, definition, context.say, options.quiet)
+
+        def say(text: str) -> None:
+            progress.clear()
+            context.say(text)
+
+        worker = PipelineWorker(flow, facilities, definition, say, options.quiet)
         try:
             with settings.secrets.hidden_in_errors():
                 outcome = worker.run(options.drain, options.dataid)
@@ -159,14 +165,19 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
 
 
 def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
-    """Registers all pipelines; where one of the others cannot be, only this one and those it reads from."""
+    """Registers all pipelines; one of the others that cannot be is told, and keeps no other from it."""
     from dataflow.pipelines.registering import register_pipelines
 
     try:
         register_pipelines(context.store, catalog.definitions.values(), settings)
-    except (BadInput, ConfigError, Conflict, UnknownName) as error:
+    except REFUSALS:
         register_pipelines(context.store, catalog.list_needed(definition), settings)
-        context.say(f"warning: the other pipelines are not registered: {error}")
+        for other in catalog.definitions.values():
+            try:
+                register_pipelines(context.store, catalog.list_needed(other), settings)
+            except REFUSALS as error:
+                place = "" if str(error).startswith(other.place) else f"{other.place}: {other.job}: "
+                context.say(f"warning: {other.job} is not registered: {place}{error}")
 
 
 def _nothing_done(context: Context, flow: Any, definition: Definition, options: RunOptions) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 ROWS = 10
+SHOWN_REJECTS = 5
 SQL_KEYS = ("select", "spark_sql", "ddl")
 CLAUSES = ("query", "join_clause", "where_clause")
 
@@ -210,8 +211,10 @@ def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
         return
     context.say(f"{found.dataid}, from {found.read}; nothing was published.")
     show_rows(found.rows, [name for name, _ in found.columns], False, "It has no rows that fit.")
-    for one in found.rejects:
+    for one in found.rejects[:SHOWN_REJECTS]:
         where = f" {one['field']}={one['value']!r}" if one["field"] else f" {one['value']!r}"
         print(f"{paint('reject', 'bold red')}: row {one['row']}{as_text(where)}: {as_text(one['reason'])}")
+    if len(found.rejects) > SHOWN_REJECTS:
+        print(f"and {len(found.rejects) - SHOWN_REJECTS} more rejects; --json shows them")
     for line in found.drift:
         print(f"drift: {as_text(line)}")

@@ -49,12 +49,18 @@ class PipelineProgress:
             self._began_at = now
         self._stage, self._shown_at, self._is_shown = stage, now, True
         rate = rows / max(now - self._began_at, 0.001)
-        counts = f", {pages:,} pages, {rows:,} rows, {rate:,.0f} rows/s" if pages or rows else ""
+        pages_text = f"{pages:,} page{'s' * (pages != 1)}"
+        counts = f", {pages_text}, {rows:,} rows, {rate:,.0f} rows/s" if pages or rows else ""
         print(f"\r\x1b[K{stage}{counts} …", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Takes the line away, for something else to be said in its place."""
+        if self._is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._stage, self._is_shown = "", False
 
     def __enter__(self) -> PipelineProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dataflow.actions.next_commands import runner
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.output import add_json_option, show_object, show_rows
 from dataflow.config.durations import format_seconds, parse_seconds
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
     from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
     from dataflow.cli.context import Context
+    from dataflow.store.store import Store
 
 FAIL_WORDS = ("failed", "late")
 DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "not_done", "first", "last", "gaps", "missing")
+LONGEST_REASON = 80
 FAILURE_COLUMNS = ("job", "dataid", "state", "run_id", "reason", "next")
 
 
@@ -71,7 +74,7 @@ def status(args: argparse.Namespace, context: Context) -> int:
         show_object(as_record(found, late, not_done, due), True)
     else:
         _show_tables(found, late, not_done)
-        _show_due(due)
+        _show_due(context.store, due)
     failed = found.count_failed()
     verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(sorted(late))}
     bad = [word for word in args.fail_if if verdicts[word]]
@@ -108,15 +111,23 @@ def _show_tables(found: StoreStatus, late: set[str], not_done: Mapping[str, int]
     show_rows(datasets, DATASET_COLUMNS, False, "No datasets. Add one: dataflow dataset add NAME")
     if found.failures:
         print()
-        show_rows([_failure_record(failure) for failure in found.failures], FAILURE_COLUMNS, False)
+        failures = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
+        show_rows(failures, FAILURE_COLUMNS, False)
 
 
-def _show_due(due: Mapping[str, str]) -> None:
+def _show_due(store: Store, due: Mapping[str, str]) -> None:
     """On stdout with the tables, of which it is a part: on stderr cron would mail it."""
     if due:
         print()
     for job, calendar in sorted(due.items()):
-        print(f"{job}: an interval of {calendar} has ended; the next RunJob adds it as work")
+        plan = store.find_plan(job)
+        command = runner(plan) if plan else "RunJob"
+        print(f"{job}: an interval of {calendar} has ended; the next {command} adds it as work")
+
+
+def _shortened(reason: str) -> str:
+    """A reason that fits in a table; `dataflow why` and --json have all of it."""
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
 
 
 def _oldest_text(job: JobStatus, is_late: bool) -> str:

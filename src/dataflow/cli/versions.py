@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.chunks import count
 from dataflow.cli.operate import add_why_option
@@ -56,7 +57,7 @@ def show_versions(args: argparse.Namespace, context: Context) -> int:
     ]
     show_rows(rows, COLUMNS, args.json, f"No version of {args.dataset}/{args.dataid} is on this machine.")
     for version in found:
-        if version.current and version.missing:
+        if version.current and version.missing and is_local(version.location):  # a table is not looked for
             context.say(
                 f"Version {version.version} is current, but {version.missing} is not on this machine."
             )

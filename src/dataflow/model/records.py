@@ -102,6 +102,10 @@ class PlanOutput:
     dataset: Dataset
 
 
+PIPELINE = "pipeline"
+"""What stands for the script of a job that is a pipeline; a script itself has a full path."""
+
+
 @record
 class Plan:
     """A job with all that a run of it needs; good as long as the job's revision stays the same."""
@@ -114,6 +118,11 @@ class Plan:
     script_path: str
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
+
+    @property
+    def is_pipeline(self) -> bool:
+        """True when `dataflow run NAME` does the job's work, and no script."""
+        return self.script_path == PIPELINE
 
     @property
     def one_at_a_time(self) -> bool:

@@ -68,7 +68,8 @@ class Attributes:
 
     def wrong(self, name: str, what: str) -> BadInput:
         """An error about one attribute."""
-        return BadInput(f"{self.place}: {self._job}.{name} {what}.")
+        end = "" if what.endswith(("?", ".")) else "."
+        return BadInput(f"{self.place}: {self._job}.{name} {what}{end}")
 
     def saying(self, name: str) -> _Saying:
         """Errors raised inside name this attribute."""
@@ -78,9 +79,7 @@ class Attributes:
         known = [name for base in (self._base,) for name in (*vars(base), *base.__annotations__)]
         for name in vars(self.thing):
             if not name.startswith("_") and name not in known and not callable(getattr(self.thing, name)):
-                raise self.wrong(
-                    name, f"is no attribute of a pipeline.{did_you_mean(name, known)}".rstrip(".")
-                )
+                raise self.wrong(name, f"is no attribute of a pipeline.{did_you_mean(name, known)}")
 
 
 class _Saying:

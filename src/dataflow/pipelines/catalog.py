@@ -48,6 +48,10 @@ class Catalog:
             return self.definitions[name]
         broken = f" {len(self.problems)} cannot be loaded: {' '.join(self.problems)}" if self.problems else ""
         hint = did_you_mean(name, list(self.definitions))
+        if name in self._known:  # a dataset's
+            hint = f" {name} is made by: {self._known[name].job}."
+        elif any(name in problem for problem in self.problems):
+            hint = ""  # it is there, and what is wrong with it is told
         raise UnknownName(
             f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
         )

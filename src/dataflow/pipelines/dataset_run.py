@@ -49,6 +49,7 @@ class DatasetRun:
         limit = definition.rejects.limit
         self._most_rejects = max(KEPT_REJECTS, int(limit)) if limit >= 1 or not limit else MOST_REJECTS
         self._pages = self._rows = 0
+        self.warning = ""
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
@@ -97,6 +98,10 @@ class DatasetRun:
         failpoints.reach("after_publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         self.log(f"published {published.rows} rows")
+        if judgement.rejected:
+            left_out = f"{judgement.rejected} of {judgement.rows_read} rows did not fit and were left out"
+            self.warning = f"{left_out}; they are in {self._rejects_place()}"
+            self.log(f"warning: {self.warning}")
         return published
 
     def _stage(
@@ -134,6 +139,16 @@ class DatasetRun:
         judgement.decide_checks(target, last_rows, self._span.end)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
+
+    def _rejects_place(self) -> str:
+        """Where the rows that were left out of what is published have gone."""
+        definition = self._definition
+        if self._facilities.settings.get_connection(definition.target).is_lake:
+            folder = os.path.dirname(self._claimed.location(definition.dataset))
+            return os.path.join(folder, REJECTS)
+        from dataflow.pipelines.postgres.rejects import rejects_name  # only databases need its driver
+
+        return f"table {definition.schema}.{rejects_name(definition.dataset)} of {definition.target}"
 
     def _keep_rejects(self, judgement: Judgement) -> None:
         """Leaves the rejected rows beside the fetched pages, to be looked at."""

@@ -53,6 +53,19 @@ def find_start_before(timing: Timing, span: Span) -> datetime | None:
     return datetime.fromtimestamp(begins_at, tz)
 
 
+def list_samples(timing: Timing) -> list[Span]:
+    """A few intervals of a schedule that lie far apart, to try on them what should do for all."""
+    tz = clock.zone(timing.timezone)
+    if timing.schedule == ONCE:
+        return [interval_of(timing, ONCE_DATAID)]
+    samples = []
+    for moment in (datetime(2023, 2, 14, tzinfo=tz), datetime(2024, 7, 1, tzinfo=tz)):
+        starts = interval_starts(timing.schedule, tz, moment.timestamp())
+        begins_at, ends_at = next(starts)[0], next(starts)[0]
+        samples.append(Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz)))
+    return samples
+
+
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
     """The interval of a dataid that no schedule has made; None for a grain that is not of time."""
     tz = clock.zone(timezone)

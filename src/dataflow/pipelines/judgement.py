@@ -58,6 +58,16 @@ class Judgement:
         """How many rows are staged."""
         return sum(report.staged.rows for report in self._reports)
 
+    @property
+    def rejected(self) -> int:
+        """How many rows did not fit."""
+        return sum(report.rejected for report in self._reports)
+
+    @property
+    def rows_read(self) -> int:
+        """How many rows the source has given."""
+        return sum(report.rows_read for report in self._reports)
+
     def list_rejects(self) -> list[Reject]:
         """The rejected values, as far as they were kept, in order."""
         found = [reject for report in self._reports for reject in report.rejects]
@@ -65,22 +75,25 @@ class Judgement:
 
     def list_drift(self) -> list[str]:
         """How the source differs from the mapping, a line each."""
+        missing = self._count_missing()
+        new = sorted({name for report in self._reports for name in report.new})
+        lines = [
+            f"drift: source field {name} is missing in {rows} of {self.rows_read} rows"
+            for name, rows in missing.items()
+        ]
+        return lines + [f"drift: source field {name} is not mapped" for name in new]
+
+    def _count_missing(self) -> dict[str, int]:
+        """By mapped source field, how many rows lack it."""
         missing: dict[str, int] = {}
         for report in self._reports:
             for name, rows in report.missing:
                 missing[name] = missing.get(name, 0) + rows
-        new = sorted({name for report in self._reports for name in report.new})
-        read = sum(report.rows_read for report in self._reports)
-        lines = [
-            f"drift: source field {name} is missing in {rows} of {read} rows"
-            for name, rows in missing.items()
-        ]
-        return lines + [f"drift: source field {name} is new and not mapped" for name in new]
+        return missing
 
     def decide_rejects(self, policy: RejectPolicy) -> None:
         """Raises InvalidData when more rows were rejected than the policy allows."""
-        rejected = sum(report.rejected for report in self._reports)
-        decision = decide(policy, rejected, sum(report.rows_read for report in self._reports))
+        decision = decide(policy, self.rejected, self.rows_read)
         if not decision.accepted:
             shown = [
                 f"part {one.part} row {one.row} {one.field}={one.value!r} {one.reason}"
@@ -100,7 +113,9 @@ class Judgement:
             self.findings.append(judge_count(check, bad_rows, samples))
         refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]
         if refusing:
-            raise InvalidData(f"{len(refusing)} checks failed: {'; '.join(refusing)}.")
+            gone = [name for name, rows in self._count_missing().items() if rows == self.rows_read]
+            cause = f" In no row of the source is: {', '.join(gone)}." if gone else ""
+            raise InvalidData(f"{len(refusing)} checks failed: {'; '.join(refusing)}.{cause}")
 
     def list_warnings(self) -> list[str]:
         """What checks of severity warning said no to."""
@@ -115,6 +130,8 @@ class Judgement:
         """What was found right, to be published with the chunk, and what was not, or not looked at."""
         passed = sum(one.verdict is Verdict.YES for one in self.findings)
         parts = [f"{passed} checks passed on {self.rows} rows"]
+        if self.rejected:
+            parts.append(f"{self.rejected} of {self.rows_read} rows did not fit and were left out")
         for word, verdict in (("warned", Verdict.NO), ("not checked", Verdict.NOT_CHECKED)):
             if named := [one.check for one in self.findings if one.verdict is verdict]:
                 parts.append(f"{len(named)} {word}: {', '.join(named)}")

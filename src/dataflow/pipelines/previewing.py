@@ -146,8 +146,11 @@ class _Collected:
             {"row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
             for one in shaped.rejects[: SHOWN_REJECTS - len(self.rejects)]
         ]
-        self.drift |= {f"source field {name} is missing in some rows" for name, _ in shaped.missing}
-        self.drift |= {f"source field {name} is new and not mapped" for name in shaped.new}
+        self.drift |= {
+            f"source field {name} is {'in no row' if rows == shaped.rows_read else 'missing in some rows'}"
+            for name, rows in shaped.missing
+        }
+        self.drift |= {f"source field {name} is not mapped" for name in shaped.new}
         return len(self.rows) >= self._most
 
 

@@ -41,6 +41,7 @@ class PythonRun:
         self._claimed = claimed
         self._facilities = facilities
         self._span = _span_of(definition, claimed)
+        self.warning = ""
         self._outputs = Outputs(self._make_target, f"run-{claimed.run_id}", self.log)
 
     def execute(self) -> None:
@@ -86,6 +87,7 @@ class PythonRun:
             raise
         except Exception as error:
             if is_spark_error(error):
+                error.add_note(f"{self._place_of(error)}: ")  # for the sentence it becomes
                 raise
             words = f"{type(error).__name__}: {error}".removesuffix(": ")
             raise JobFailed(f"{self._place_of(error)}: {words}") from error

@@ -10,7 +10,7 @@ from dataflow.actions.register import register
 from dataflow.errors import ConfigError
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.records import Dataset, Job
+from dataflow.model.records import PIPELINE, Dataset, Job
 from dataflow.model.schedule import grain_of, parse_schedule
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Timing, ViewDefinition
 from dataflow.pipelines.intervals import interval_of
@@ -35,7 +35,7 @@ def register_pipelines(
 ) -> list[Change]:
     """Registers jobs and datasets of these pipelines in one transaction; what is as it was is not touched."""
     in_order = producers_first(list(definitions))
-    return register(store, lambda registry: _draft(registry, in_order, settings))
+    return register(store, lambda registry: _draft(registry, in_order, settings), PIPELINE)
 
 
 def _draft(registry: Registry, definitions: list[Registered], settings: PipelineSettings) -> Draft:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.shaped import Reject
 
 REJECTS = "_rejects.jsonl"
-COLUMNS = ("part", "row", "field", "value", "reason")
+COLUMNS = ("part", "row", "field", "value", "reason", "source_row")
 
 
 def write_rejects(path: str, rejects: Sequence[Reject]) -> None:

@@ -48,6 +48,7 @@ class ViewRun:
         self._span = interval_of(definition.timing, claimed.dataid)
         self._stop = threading.Event()
         self._tag = f"run-{claimed.run_id}"
+        self.warning = ""
         self._all_places: dict[str, list[str]] = {}  # of datasets read whole, oldest first
 
     def execute(self) -> None:

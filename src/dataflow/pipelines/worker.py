@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow import failpoints
+from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import DataFlowError, LeaseLost
 from dataflow.pipelines.dataset_run import DatasetRun
-from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition
+from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.leases import watched
-from dataflow.pipelines.python_run import PythonRun
+from dataflow.pipelines.python_run import JobFailed, PythonRun
 from dataflow.pipelines.registering import call_for
 from dataflow.pipelines.spark.session import SparkFailed, SparkGone, explained
 from dataflow.pipelines.view_run import ViewRun
+from dataflow.pipelines.view_sql import refuse_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 class PipelineRun(Protocol):
     """One claimed run of any kind of pipeline."""
+
+    warning: str
+    """What whoever started it should know although it went well; often nothing."""
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
@@ -44,6 +49,10 @@ class FilesFailed(DataFlowError):
 
     code = "files"
     exit_code = 74
+
+
+TRACED = (SparkFailed, JobFailed, FilesFailed)
+"""Errors that come from code that ran: where in it they arose is what one looks for in the log."""
 
 
 class Outcome:
@@ -76,6 +85,8 @@ class PipelineWorker:
         """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
+        if isinstance(self._definition, ViewDefinition):
+            refuse_impossible(self._definition, self._facilities.constants)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
         while self._run_one(dataid) and drain:
@@ -106,6 +117,8 @@ class PipelineWorker:
             seconds = time.monotonic() - began_at
             if not self._quiet:
                 self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
+            if run.warning:
+                self._say(f"{job} {claimed.dataid}: warning: {run.warning}")
         except LeaseLost as error:
             self.outcome.error = error
             self._say(f"{job}: {error}")
@@ -131,19 +144,28 @@ class PipelineWorker:
             folder = self._facilities.config.project_dir
             raise FilesFailed(
                 f"{named}{error.strerror or error}. Look at the file, and at the room and the rights in "
-                f"{folder}; then run the same command again."
+                f"{folder}."
             ) from error
 
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
         self.outcome.failed += 1
         self.outcome.error = error
-        self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+        job, dataid = claimed.run.job, claimed.dataid
+        self._facilities.log(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
             self._facilities.keep_spark_log(claimed.run)
-        self._say(f"{claimed.run.job} {claimed.dataid}: {error}")
-        self._say(
-            f"log: dataflow logs {claimed.run_id}    why: dataflow why {claimed.run.job} {claimed.dataid}"
-        )
+        self._say(f"{job} {dataid}: {error}")
+        self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
+        again, following = resubmit_command(job, dataid), self._flow.why(job, dataid).next
+        if following == again:  # what failed for good is not taken up by the ordinary command alone
+            following = f"{again} && {shell('dataflow', 'run', job)}"
+        self._say(f"next, when that is mended: {following}")
+
+    def _logged(self, error: DataFlowError) -> str:
+        """The error as the run's log has it: a mistake or a refusal is one sentence."""
+        if isinstance(error, TRACED) or self._facilities.environ.get("DATAFLOW_DEBUG"):
+            return "".join(traceback.format_exception(error))
+        return f"{error.code}: {error}"
 
     def _say(self, text: str) -> None:
         self._tell(self._facilities.redact(text))

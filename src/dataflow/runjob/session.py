@@ -124,9 +124,9 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
 
 def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
     if plan.script_path and plan.script_path != claimant.script_path:
+        before = "the pipeline of that name" if plan.is_pipeline else plan.script_path
         report.warn(
-            f"warning: job {plan.job.name} was first run from {plan.script_path}, "
-            f"now from {claimant.script_path}"
+            f"warning: job {plan.job.name} was first run from {before}, now from {claimant.script_path}"
         )
 
 

@@ -53,12 +53,12 @@ def find_missing(url: str) -> str | None:
     return None
 
 
-def refuse_missing(url: str) -> None:
-    """Raises StoreMissing for a SQLite store that nobody has made."""
+def refuse_missing(url: str, beginning: str = "dataflow dataset add NAME") -> None:
+    """Raises StoreMissing for a SQLite store that nobody has made; `beginning` is a command that makes it."""
     if path := find_missing(url):
         raise errors.StoreMissing(
             f"There is no store at {path}. Is it the right folder, and the right --store or DATAFLOW_STORE? "
-            "To begin a new one: dataflow dataset add NAME"
+            f"To begin a new one: {beginning}"
         )
 
 

@@ -49,7 +49,7 @@ def test_a_trouble_that_stays_is_told_after_the_last_attempt(
     with ApiServer(make_rows(30), 10) as server:
         server.fail(1, fault, times=99)
         source = source_of(server, style, pagination=pagination, limits=replace(QUICK, request_seconds=0.4))
-        with pytest.raises(FetchError, match=r"gave no page in 3 attempts; the last one: .* run again"):
+        with pytest.raises(FetchError, match=r"gave no page in 3 attempts; the last one: .* done again"):
             fetch(source, tmp_path)
     assert len(open_staging(source, tmp_path).entries) == 1
 

@@ -95,7 +95,7 @@ class Client:
                 if attempt >= self._limits.attempts:
                     raise FetchError(
                         f"{address} gave no page in {attempt} attempts; the last one: {trouble}. The pages "
-                        "staged so far are kept: run again when the source is well.",
+                        "staged so far are kept for when it is done again.",
                         status=trouble.status,
                     ) from trouble
                 self._watch.wait(self._get_wait(address, attempt, trouble))

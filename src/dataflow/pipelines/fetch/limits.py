@@ -70,7 +70,7 @@ class Watch:
         if time.monotonic() >= self._deadline:
             raise FetchError(
                 f"Fetching took longer than its total limit of {self._limits.total_seconds:g} s; the pages "
-                "staged so far are kept: run again to go on, or raise the source's total_seconds."
+                "staged so far are kept: have it done again to go on, or raise the source's total_seconds."
             )
 
     def wait(self, seconds: float) -> None:
@@ -96,8 +96,8 @@ class Watch:
         longest = self._limits.longest_wait_seconds
         if asked is not None and asked > longest:
             raise FetchError(
-                f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; run again later, "
-                "the pages staged so far are kept"
+                f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; have it done "
+                "again later, the pages staged so far are kept"
             )
         wait = min(self._limits.first_wait_seconds * 2.0 ** (attempt - 1), 60.0, longest)
         # Jitter: many runs that failed together must not come back together.

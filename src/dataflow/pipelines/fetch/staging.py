@@ -71,7 +71,7 @@ class Staging:
         except OSError as wrong:
             raise FetchError(
                 f"Page {number} cannot be written to the staging folder {self.folder}: {wrong.strerror}. The "
-                "pages before it are kept: run again when there is room."
+                "pages before it are kept for when there is room."
             ) from wrong
         return as_part(entry)
 

@@ -60,7 +60,7 @@ def translate(error: psycopg.Error, name: str) -> errors.DataFlowError:
     """The driver's error about the connection `name` as one of ours."""
     text = message_of(error)
     if isinstance(error, pg_errors.LockNotAvailable):
-        return TargetLocked(f"Connection {name}: {text}. Run the same command again when it is free.")
+        return TargetLocked(f"Connection {name}: {text}. Have it done again when that is free.")
     if isinstance(error, pg_errors.ForeignKeyViolation):
         return errors.Conflict(
             f"Connection {name} answered: {_primary(error)}. {error.diag.message_detail or ''} "
@@ -73,9 +73,7 @@ def translate(error: psycopg.Error, name: str) -> errors.DataFlowError:
     if isinstance(error, pg_errors.InvalidSchemaName):
         return TargetError(f"Connection {name} answered: {_primary(error)}. Create it, or name another.")
     if isinstance(error, psycopg.OperationalError):
-        return TargetUnreachable(
-            f"Connection {name} gives no answer: {text}. Is the server up? Then run the same command again."
-        )
+        return TargetUnreachable(f"Connection {name} gives no answer: {text}. Is the server up?")
     return TargetError(f"Connection {name} answered: {_primary(error)}.")
 
 

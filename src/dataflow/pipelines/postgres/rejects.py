@@ -16,13 +16,14 @@ SUFFIX = "_rejects"
 CREATE = sql.SQL("""
     create table {} (
         dataid text not null, run_id bigint not null, part integer not null, row_number bigint not null,
-        field text not null, value text not null, reason text not null
+        field text not null, value text not null, reason text not null, source_row text not null
     )
 """)
-COLUMNS = {"dataid", "run_id", "part", "row_number", "field", "value", "reason"}
+COLUMNS = {"dataid", "run_id", "part", "row_number", "field", "value", "reason", "source_row"}
 COLUMNS_OF = """
     select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
 """
+WIDEN = sql.SQL("alter table {} add column source_row text not null default ''")
 DELETE = sql.SQL("delete from {} where dataid = %s")
 COPY = sql.SQL("copy {} from stdin")
 
@@ -34,7 +35,7 @@ def replace_rejects(
 
     A table of that name that is somebody else's is left alone; Conflict if there are rejects to put into it.
     """
-    name = table.name.encode()[: LONGEST_NAME - len(SUFFIX)].decode(errors="ignore") + SUFFIX
+    name = rejects_name(table.name)
     identifier = sql.Identifier(table.schema, name)
     if exists(session, table.schema, name):
         if not _is_ours(session, identifier):
@@ -52,9 +53,18 @@ def replace_rejects(
     with session.cursor() as cursor, cursor.copy(COPY.format(identifier)) as copy:
         for one in rejects:
             where = (destination.dataid, destination.run_id, one.part, one.row)
-            copy.write_row((*where, one.field, one.value, one.reason))
+            copy.write_row((*where, one.field, one.value, one.reason, one.source_row))
+
+
+def rejects_name(table: str) -> str:
+    """The name of the rejects table beside a table."""
+    return table.encode()[: LONGEST_NAME - len(SUFFIX)].decode(errors="ignore") + SUFFIX
 
 
 def _is_ours(session: Session, identifier: sql.Identifier) -> bool:
-    found = session.execute(COLUMNS_OF, (identifier.as_string(session),)).fetchall()
-    return {name for (name,) in found} == COLUMNS
+    rows = session.execute(COLUMNS_OF, (identifier.as_string(session),)).fetchall()
+    found = {name for (name,) in rows}
+    if COLUMNS - found == {"source_row"} and found < COLUMNS:  # made before rows were kept
+        session.execute(WIDEN.format(identifier))
+        return True
+    return found == COLUMNS

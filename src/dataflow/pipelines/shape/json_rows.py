@@ -60,6 +60,11 @@ class JsonChunk:
             return ()
         return tuple(sorted(set().union(*set(map(tuple, self._rows))) - known))
 
+    def row_at(self, place: int, fields: Sequence[Field]) -> dict[str, Any]:
+        """The fields of one row, by their names in the source; those that it lacks are left out."""
+        found = {field.source: _find_value(self._rows[place], field) for field in fields}
+        return {name: value for name, value in found.items() if value is not _MISSING}
+
     def _plain_columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column] | None:
         columns = []
         for field, form in zip(fields, forms, strict=True):

@@ -8,17 +8,22 @@ from dataflow.model.record import record
 from dataflow.pipelines.shape.json_text import to_json
 
 _SHOWN_CHARACTERS = 200
+_ROW_CHARACTERS = 1000
 
 
 @record
 class Reject:
-    """A value that did not fit. `row` counts from 1 in the part; `field` is empty if the whole row is bad."""
+    """A value that did not fit. `row` counts from 1 in the part; `field` is empty if the whole row is bad.
+
+    `source_row` is the row's mapped fields as JSON, its key first, cut where it is very long.
+    """
 
     part: int
     row: int
     field: str
     value: str
     reason: str
+    source_row: str = ""
 
 
 @record
@@ -44,7 +49,12 @@ class Shaped:
     rows_read: int
 
 
-def shown(value: object) -> str:
+def shown_row(row: object) -> str:
+    """A whole row as a reject keeps it: at most 1,000 characters, storable as text anywhere."""
+    return shown(row, _ROW_CHARACTERS)
+
+
+def shown(value: object, most: int = _SHOWN_CHARACTERS) -> str:
     """A value as a reject shows it: at most 200 characters, storable as text anywhere."""
     if isinstance(value, str):
         text = value
@@ -53,5 +63,5 @@ def shown(value: object) -> str:
             text = to_json(value).decode()
         except TypeError:
             text = str(value)
-    cut = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    cut = text if len(text) <= most else text[: most - 1] + "…"
     return cut.encode("utf-8", "replace").decode().replace("\0", "�")

@@ -15,7 +15,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.shape.columns import Column, ColumnForm
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_rows import JsonChunk, read_lines, read_page
-from dataflow.pipelines.shape.shaped import Reject, Shaped, shown
+from dataflow.pipelines.shape.shaped import Reject, Shaped, shown, shown_row
 from dataflow.pipelines.shape.tables import TableChunk, read_csv, read_parquet
 
 KINDS = ("page", "jsonl", "csv", "parquet")
@@ -73,12 +73,19 @@ class Shaper:
 
     def _finish(self, chunk: JsonChunk | TableChunk, columns: list[Column], part: int) -> Shaped:
         batch = pa.RecordBatch.from_arrays([column.array for column in columns], schema=self.schema)
-        rejects = [Reject(part, bad.row, "", shown(bad.value), bad.reason) for bad in chunk.bad_rows]
-        unfit: set[int] = set()
+        rejects = [
+            Reject(part, bad.row, "", shown(bad.value), bad.reason, shown_row(bad.value))
+            for bad in chunk.bad_rows
+        ]
+        unfit = {place for column in columns for place in column.reasons}
+        key_first = sorted(self.fields, key=lambda field: not field.primary_key)
+        rows = {place: shown_row(chunk.row_at(place, key_first)) for place in unfit}
         for field, column in zip(self.fields, columns, strict=True):
-            unfit.update(column.reasons)
             rejects += [
-                Reject(part, chunk.numbers[place], field.source, shown(column.values[place]), reason)
+                Reject(
+                    *(part, chunk.numbers[place], field.source),
+                    *(shown(column.values[place]), reason, rows[place]),
+                )
                 for place, reason in column.reasons.items()
             ]
         if unfit:

@@ -52,6 +52,15 @@ class TableChunk:
         known = {field.source for field in fields} | {field.path[0] for field in fields}
         return tuple(sorted(set(self._batch.schema.names) - known))
 
+    def row_at(self, place: int, fields: Sequence[Field]) -> dict[str, Any]:
+        """The fields of one row, by their names in the source; those that it lacks are left out."""
+        columns = {field.source: _find_column(self._batch, field) for field in fields}
+        return {
+            name: _plain_value(column[place].as_py())
+            for name, column in columns.items()
+            if column is not None
+        }
+
     def _column(self, field: Field, form: ColumnForm) -> Column:
         found = _find_column(self._batch, field)
         if found is None:

@@ -218,7 +218,8 @@ def explained(log_path: str) -> Iterator[None]:
         if not is_spark_error(error):
             raise
         kind = SparkGone if _is_java_gone(error) else SparkFailed
-        raise kind(f"Spark failed: {cause_of(error)} The rest: {log_path}") from error
+        where = "".join(getattr(error, "__notes__", ()))
+        raise kind(f"{where}Spark failed: {cause_of(error)} The rest: {log_path}") from error
 
 
 def is_spark_error(error: BaseException) -> bool:

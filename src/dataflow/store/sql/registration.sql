@@ -80,6 +80,10 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     modified_at = excluded.modified_at
 RETURNING job_id
 
+-- name: set_script_path
+-- Says what does a job's work, whatever did it before.
+UPDATE job SET script_path = :script_path WHERE name = :name AND script_path <> :script_path
+
 -- name: delete_job_environment
 DELETE FROM job_environment WHERE job_id = :job_id
 

@@ -1,0 +1,30 @@
+"""The line that shows how far a pipeline's run is."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from dataflow.cli.progress import PipelineProgress
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal has it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_line_is_gone_before_something_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with PipelineProgress() as progress:
+        progress.show("publishing", 1, 6)
+        progress.clear()
+        print("done", file=sys.stderr)
+    before, _, after = terminal.getvalue().partition("done\n")
+    assert before.endswith("\r\x1b[K")
+    assert "publishing, 1 page, 6 rows" in before
+    assert after == ""
