@@ -95,6 +95,32 @@ COVER = [
     ),
 ]
 
+PIN_READY = [
+    Mutant(
+        "claim.pin_ready",
+        "AND r.claimant = :claimant",
+        viewed(latest.test_a_run_of_somebody_else_pins_nothing),
+        "AND :claimant <> '-'",
+    ),
+    Mutant(
+        "claim.pin_ready",
+        "AND r.ended_at IS NULL",
+        viewed(latest.test_a_run_that_has_ended_pins_nothing_more),
+    ),
+    Mutant(
+        "claim.pin_ready",
+        "AND NOT c.withdrawn",
+        viewed(latest.test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each),
+    ),
+    Mutant("claim.pin_ready", "AND NOT c.stale", lambda world: latest.pin_beside(world, "stale")),
+    Mutant(
+        "claim.pin_ready",
+        "AND c.dirty_run_id IS NULL\nON CONFLICT",
+        lambda world: latest.pin_beside(world, "being overwritten"),
+        "ON CONFLICT",
+    ),
+]
+
 
 def beside(test: Callable[[World, int], object]) -> Scenario:
     return lambda world: test(world, 0)

@@ -161,7 +161,7 @@ def test_a_job_that_was_removed_gives_no_work(world: World) -> None:
 def test_the_script_is_remembered_where_it_was_first_run_from(world: World) -> None:
     world.chain("raw", "clean")
     for path in ("/etl/clean.sh", "/elsewhere/clean.sh"):
-        claimant = Claimant("first", "etl1", "boot-1", 4711, "etl", "dev", path)
+        claimant = Claimant("first", "etl1", "boot-1", 4711, "etl", "dev", path, "0" * 64)
         world.store.claim(world.plan("to_clean"), replace(make_request(), claimant=claimant))
     assert world.plan("to_clean").script_path == "/etl/clean.sh"
 

@@ -9,6 +9,7 @@ import pytest
 from dataflow.actions.oracle import list_discrepancies
 from dataflow.model.dataid import dataid_range
 from dataflow.model.grain import Grain
+from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import publishing
 from dataflow.store.sqlite import SqliteDatabase
@@ -476,3 +477,31 @@ def test_a_run_that_has_ended_pins_nothing_more(view: World) -> None:
     source = next(item for item in plan.inputs if item.mapping == "latest")
     view.store.pin_ready(plan, run, source)
     assert list_chunks_read(view, run.run_id) == ["2017-11-30"]
+
+
+def test_a_run_of_somebody_else_pins_nothing(view: World) -> None:
+    view.ready("months", "2017-11")
+    view.ready("snap", "2017-11-10", "2017-11-30")
+    run, plan = view.take("to_view"), view.plan("to_view")
+    source = next(item for item in plan.inputs if item.mapping == "latest")
+    view.store.pin_ready(plan, replace(run, claimant="second"), source)
+    assert list_chunks_read(view, run.run_id) == ["2017-11-30"]
+
+
+@pytest.mark.parametrize("how", ["stale", "being overwritten"])
+def test_a_chunk_that_is_not_ready_is_not_pinned_with_the_others(world: World, how: str) -> None:
+    pin_beside(world, how)
+
+
+def pin_beside(world: World, how: str) -> None:
+    """A run of the view pins all that are ready, while one of them is not."""
+    make_snapshots(world)
+    run, plan = world.take("to_view", "2017-11"), world.plan("to_view")
+    if how == "stale":
+        world.ready("raw", "2017-11-30", again=True)
+    else:
+        world.resubmit("to_snap", "2017-11-30")
+        assert [each.dataid for each in world.claim("to_snap", dataid="2017-11-30")] == ["2017-11-30"]
+    source = next(item for item in plan.inputs if item.mapping == "latest")
+    world.store.pin_ready(plan, run, source)
+    assert "2017-11-30" not in list_chunks_read(world, run.run_id)

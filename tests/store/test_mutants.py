@@ -12,14 +12,14 @@ import pytest
 from dataflow import errors
 from dataflow.store.queries import Queries
 from tests.store.chunk_mutants import OPERATE, PUBLISH, REGISTRATION
-from tests.store.latest_mutants import COVER, COVER_LOCKS
+from tests.store.latest_mutants import COVER, COVER_LOCKS, PIN_READY
 from tests.store.lock_mutants import LOCKS
 from tests.store.mutants import EVERYTHING, Mutant
 from tests.store.run_mutants import CLAIM, FINISH
 from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
 from tests.store.world import World, open_sqlite
 
-GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *VERSIONS]
+GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
