@@ -130,7 +130,7 @@ def test_a_place_that_the_source_has_forgotten_is_not_tried_for_ever(tmp_path: P
         second = open_staging(source, tmp_path, 2)
         assert second.continue_from([str(tmp_path / "1")]) == 2
         with pytest.raises(
-            FetchError, match=r"no longer knows the place. Run again: it starts with the first page"
+            FetchError, match=r"no longer knows the place. The next run starts with the first page"
         ):
             list(source.fetch(second))
         third = open_staging(source, tmp_path, 3)

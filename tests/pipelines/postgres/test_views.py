@@ -48,7 +48,7 @@ def test_an_older_run_does_not_replace_the_view_of_a_newer(postgres_url: str) ->
 
 def test_a_view_whose_columns_change_is_told_with_what_to_do(postgres_url: str) -> None:
     publish(postgres_url, 1, "select 1 as n")
-    with pytest.raises(Conflict, match="the same command again: drop view"):
+    with pytest.raises(Conflict, match="resubmit the work: drop view"):
         publish(postgres_url, 2, "select 1 as other")
     query(postgres_url, "drop view big_orders; create table big_orders (n integer)")
     with pytest.raises(Conflict, match=r'drop table "public"."big_orders"'):

@@ -88,8 +88,8 @@ class HttpSource:
             elif staged and not went_on and error.status in _FORGOTTEN:
                 staging.close(str(error))
                 raise FetchError(
-                    f"{error} An earlier run got this far, but the source no longer knows the place. Run "
-                    "again: it starts with the first page.",
+                    f"{error} An earlier run got this far, but the source no longer knows the place. The "
+                    "next run starts with the first page.",
                     status=error.status,
                     start_again=True,
                 ) from error

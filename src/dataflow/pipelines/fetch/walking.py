@@ -184,6 +184,6 @@ def _check_total(page: Page, rows: int) -> None:
     if page.total is not None and rows < page.total:
         raise FetchError(
             f"The source has {page.total:,} rows, by its page at {page.address}, but only {rows:,} came: it "
-            "changed while it was fetched, or left pages out. Run again: it starts with the first page.",
+            "changed while it was fetched, or left pages out. The next run starts with the first page.",
             start_again=True,
         )

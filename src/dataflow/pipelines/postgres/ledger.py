@@ -121,7 +121,7 @@ class Ledger:
         if own is None:
             raise TargetError(
                 f"{self._table} has no ledger row for dataid {self._destination.dataid}: "
-                "somebody removed it while the run was under way. Run the same command again."
+                "somebody removed it while the run was under way. Resubmit the work."
             )
         self._refuse_foreign(entries)
         if own.fence != self._destination.run_id:

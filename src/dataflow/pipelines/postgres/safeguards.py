@@ -60,7 +60,7 @@ def check_rules(session: Session, table: Table) -> None:
         rule, name = sql.Identifier(row[0]).as_string(session), table.identifier.as_string(session)
         raise Conflict(
             f"Table {table} has the rule {row[0]}, which does something else instead of what a run writes. "
-            f"Drop it, then run the same command again: drop rule {rule} on {name}"
+            f"Drop it, then resubmit the work: drop rule {rule} on {name}"
         )
 
 
@@ -112,7 +112,7 @@ def check_taken(session: Session, table: Table, taken: int, staged: int) -> None
         name = table.identifier.as_string(session)
         raise Conflict(
             f"Table {table} was not published: of {staged} staged rows it took {taken}"
-            f"{_triggers(session, name)}. Remove what leaves rows out, then run the same command again."
+            f"{_triggers(session, name)}. Remove what leaves rows out, then resubmit the work."
         )
 
 

@@ -60,7 +60,7 @@ class Staging:
             (self.identifier.as_string(session),),
         ).fetchone()
         if row is None:
-            raise TargetError(f"The staging table {self} is gone. Run the same command again.")
+            raise TargetError(f"The staging table {self} is gone. Resubmit the work.")
         return bool(row[0])
 
     def check(self, session: Session, accepted: list[Staged]) -> None:
@@ -73,7 +73,7 @@ class Staging:
             if rows != staged.rows:
                 raise TargetError(
                     f"Attempt {staged.attempt} staged {staged.rows} rows, but {self} has {rows} of them. "
-                    "Nothing was published. Run the same command again."
+                    "Nothing was published. Resubmit the work."
                 )
 
     def list_dead(self, session: Session, fence: int) -> list[str]:

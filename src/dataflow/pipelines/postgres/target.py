@@ -157,7 +157,7 @@ class PostgresTarget:
             kind = "table" if isinstance(error, pg_errors.WrongObjectType) else "view"
             raise Conflict(
                 f"View {self.table} cannot be made: {error.diag.message_primary}. Drop what is there, then "
-                f"run the same command again: drop {kind} {self.table.identifier.as_string(session)}"
+                f"resubmit the work: drop {kind} {self.table.identifier.as_string(session)}"
             ) from error
 
     def _drop(self, table: sql.Identifier) -> None:
