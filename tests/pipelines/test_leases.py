@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import psutil
@@ -180,7 +178,7 @@ def test_a_run_that_sleeps_past_its_lease_publishes_nothing_when_it_wakes(
     )
     try:
         wait_until(lambda: is_stopped(old.pid))
-        let_the_lease_lapse(orders)
+        orders.let_the_lease_lapse()
         assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
         before = orders.chunk("orders", DAY), list_published(orders, target)
         os.kill(old.pid, signal.SIGCONT)
@@ -213,9 +211,3 @@ def has_task(pid: int) -> bool:
 def is_stopped(pid: int) -> bool:
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         return file.read().rpartition(")")[2].split()[0] == "T"
-
-
-def let_the_lease_lapse(orders: Workshop) -> None:
-    """As if the five minutes of the lease were over."""
-    with closing(sqlite3.connect(orders.path / ".dataflow" / "dataflow.db", timeout=30)) as store, store:
-        store.execute("update run set lease_until = 0 where ended_at is null")

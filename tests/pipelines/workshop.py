@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -99,6 +101,12 @@ class Workshop:
         plan = self.store.find_plan(job)
         assert plan is not None
         self.store.resubmit(plan, [(dataid, sort_key(dataid, Grain(plan.grain)))], "a test wants it")
+
+    def let_the_lease_lapse(self) -> None:
+        """As if the five minutes of the lease were over."""
+        with closing(apsw.Connection(str(self.path / ".dataflow" / "dataflow.db"))) as store:
+            store.set_busy_timeout(30_000)
+            store.execute("update run set lease_until = 0")
 
     def chunk(self, dataset: str, dataid: str) -> Any:
         """The published chunk of a dataset: status, version and location."""

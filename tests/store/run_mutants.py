@@ -124,6 +124,12 @@ CLAIM = [
         "OR state IN ('DONE', 'FAILED', 'INVALID')",
         claiming.test_a_forced_run_that_came_to_nothing_is_done_again_by_the_ordinary_command,
     ),
+    Mutant(
+        "claim.take",
+        "(SELECT r.started_at FROM run r WHERE r.run_id = :run_id)",
+        claiming.test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_anew,
+        "called_at",
+    ),
     Mutant("claim.take", "AND run_id < :run_id", lines.taking_work_for_a_run_older_than_its_last),
     Mutant(
         "claim.pin_chunk", "AND NOT c.withdrawn", claiming.test_a_forced_run_is_not_given_what_was_withdrawn

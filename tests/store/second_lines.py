@@ -73,8 +73,8 @@ def remembering_another_script(world: World) -> None:
 
 def taking_work_that_is_not_as_it_was_found(world: World) -> None:
     run = run_of(world)
-    world.finish(run)
-    where = {"work_id": run.work_id, "run_id": run.run_id + 1, "state": "CLAIMABLE"}
+    world.finish(run, RunOutcome.INTERRUPTED)
+    where = {"work_id": run.work_id, "run_id": run.run_id + 1, "state": "WAITING"}
     assert bare(world, lambda tx: tx.find("claim.take", **where)) is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dataflow import errors
 from dataflow.model.record import replace
-from dataflow.model.records import Claimant, Ending
+from dataflow.model.records import Claimant, Ending, Run
 from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import LEASE_SECONDS, World, make_request
 
@@ -249,6 +249,32 @@ def test_a_forced_run_that_came_to_nothing_is_done_again_by_the_ordinary_command
     world.do("to_clean")
     world.finish(world.force("to_clean", "7"), RunOutcome.INTERRUPTED)
     assert (world.state("to_clean", "7"), world.status("clean", "7")) == ("CLAIMABLE", "RESUBMIT")
+
+
+def earlier_runs(world: World, run: Run) -> list[tuple[int, bool]]:
+    rows = world.store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
+    return [(run_id, bool(called_anew)) for run_id, called_anew in rows]
+
+
+def test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_anew(
+    world: World,
+) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "7")
+    world.do("to_clean")
+    world.resubmit("to_clean", "7")
+    first = world.take("to_clean", "7")
+    assert earlier_runs(world, first) == []
+    world.finish(first, RunOutcome.INTERRUPTED)
+    second = world.take("to_clean", "7")
+    assert earlier_runs(world, second) == [(first.run_id, False)]
+    world.finish(second, RunOutcome.FAILED)
+    world.advance(1)
+    forced = world.force("to_clean", "7")
+    assert earlier_runs(world, forced) == [(second.run_id, True), (first.run_id, True)]
+    world.finish(forced, RunOutcome.INTERRUPTED)
+    last = world.take("to_clean", "7")
+    assert earlier_runs(world, last)[0] == (forced.run_id, False)
 
 
 def test_forced_work_that_fails_waits_for_its_inputs_like_any_other(world: World) -> None:

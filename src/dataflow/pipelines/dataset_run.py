@@ -59,7 +59,8 @@ class DatasetRun:
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = dataset_target(definition, fields, claimed, self._facilities)
-        published = target.begin(self._facilities.list_earlier(claimed.run))
+        earlier = self._facilities.list_earlier(claimed.run)
+        published = target.begin(tuple(run_id for run_id, same_call in earlier.items() if same_call))
         with discarding(target):
             if published is None:
                 published = self._make(source, fields, target)
@@ -75,8 +76,8 @@ class DatasetRun:
 
     def clean_up(self) -> None:
         """Removes what was fetched, once it is published."""
-        for run_id in (self._claimed.run_id, *self._facilities.list_earlier(self._claimed.run)):
-            shutil.rmtree(self._facilities.staging_folder(self._claimed.run, run_id), ignore_errors=True)
+        for folder in self._facilities.list_staging(self._claimed.run):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""

@@ -5,6 +5,7 @@ Nothing here reads files, the store or the network.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
@@ -68,6 +69,12 @@ class DatasetDefinition:
     rejects: RejectPolicy
     timing: Timing
     place: str  # file:line, for messages
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal rows from an equal source: what a run has published is another's only then."""
+        text = repr((self.source, self.fields, self.has_others, self.write, self.checks, self.rejects))
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @record

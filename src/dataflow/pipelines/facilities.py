@@ -128,15 +128,24 @@ class Facilities:
         """Where a run of this work keeps what it fetches."""
         return os.path.join(self.staging_of(run.job, run.dataid), str(run_id))
 
+    def list_staging(self, run: Run) -> list[str]:
+        """The staging folders of a run and of all runs of its work before it."""
+        root = self.staging_of(run.job, run.dataid)
+        names = os.listdir(root) if os.path.isdir(root) else []
+        return [os.path.join(root, name) for name in names if name.isdecimal() and int(name) <= run.run_id]
+
     def staging_of(self, job: str, dataid: str) -> str:
         """Where all runs of one work keep what they fetch."""
         root = os.path.join(self.config.project_dir, STATE_FOLDER, "staging")
         return os.path.join(root, job, percent_encode(dataid))
 
-    def list_earlier(self, run: Run) -> tuple[int, ...]:
-        """Earlier runs of the same work since it was last done, newest first."""
+    def list_earlier(self, run: Run) -> dict[int, bool]:
+        """Earlier runs of the same work since it was last done, newest first; True where it is the same call.
+
+        Work that an operator has resubmitted, or forced, since a run of it is called for anew.
+        """
         rows = self.store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
-        return tuple(row[0] for row in rows)
+        return {run_id: not called_anew for run_id, called_anew in rows}
 
     def log(self, run: Run, text: str) -> None:
         """Adds a line to the run's log, without secrets."""

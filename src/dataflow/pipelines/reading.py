@@ -83,9 +83,10 @@ class Reading:
 
     def _fetch(self, source: HttpSource, claimed: ClaimedRun, facilities: Facilities) -> Iterator[Part]:
         self._staging = Staging(self._folder, source.fingerprint)
-        earlier = [
-            facilities.staging_folder(claimed.run, run_id) for run_id in facilities.list_earlier(claimed.run)
-        ]
+        earlier = {
+            facilities.staging_folder(claimed.run, run_id): same_call
+            for run_id, same_call in facilities.list_earlier(claimed.run).items()
+        }
         taken = self._staging.continue_from(earlier)
         if taken:
             facilities.log(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")

@@ -33,7 +33,7 @@ class Destination:
     sort_key: str
     run_id: int
     mode: str  # partition or snapshot
-    inputs: str = ""  # the pinned versions it was made from, as text: equal text, equal inputs
+    inputs: str = ""  # what it is made from and how, as text: equal text, equal rows
     store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
     job: str = ""
 

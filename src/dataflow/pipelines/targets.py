@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.record import replace
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.leases import refuse_revoked
@@ -90,6 +91,7 @@ def dataset_target(
 ) -> Target:
     """The target of a dataset pipeline's run."""
     destination = destination_of(claimed, definition.dataset, facilities.store)
+    destination = replace(destination, inputs=definition.fingerprint)
     connection = facilities.settings.get_connection(definition.target)
     if connection.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)

@@ -164,11 +164,11 @@ def test_a_page_that_was_bad_is_asked_for_again_by_the_next_run(tmp_path: Path) 
             server.elsewhere = "http://elsewhere.example"
             server.fail(2, fault)
             staging = open_staging(source, tmp_path, run)
-            staging.continue_from([str(tmp_path / str(earlier)) for earlier in range(1, run)])
+            staging.continue_from({str(tmp_path / str(earlier)): True for earlier in range(1, run)})
             with pytest.raises(FetchError):
                 list(source.fetch(staging))
         last = open_staging(source, tmp_path, 9)
-        last.continue_from([str(tmp_path / str(earlier)) for earlier in range(1, 5)])
+        last.continue_from({str(tmp_path / str(earlier)): True for earlier in range(1, 5)})
         assert ids_in(list(source.fetch(last))) == list(range(50))
         assert server.list_asked_pages() == [0, 1, 2, 2, 2, 2, 2, 3, 4]
 

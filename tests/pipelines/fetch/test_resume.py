@@ -69,7 +69,7 @@ def test_after_a_kill_the_next_run_goes_on_with_the_page_in_flight(
         before = {path: path.read_bytes() for path in (tmp_path / "1").glob("part-*.json")}
         asked = len(server.seen)
         staging = open_staging(source, tmp_path, 2)
-        assert staging.continue_from([str(tmp_path / "1")]) == 8
+        assert staging.continue_from({str(tmp_path / "1"): True}) == 8
         resumed = list(source.fetch(staging))
         # Not one of the eight staged pages was asked for again.
         assert min(server.list_asked_pages()[asked:]) == 8
@@ -88,7 +88,7 @@ def test_in_a_chain_only_the_page_in_flight_is_asked_for_twice(tmp_path: Path) -
         source = source_of(server)
         kill_at_page(server, source, tmp_path / "1", 8)
         staging = open_staging(source, tmp_path, 2)
-        staging.continue_from([str(tmp_path / "1")])
+        staging.continue_from({str(tmp_path / "1"): True})
         list(source.fetch(staging))
         assert server.list_asked_pages() == [*range(9), *range(8, 20)]
 
@@ -104,7 +104,7 @@ def test_a_kill_before_the_last_mark_asks_for_nothing_more(tmp_path: Path) -> No
             manifest.write_bytes(b"".join(lines[:-1]))
             server.seen.clear()
             staging = open_staging(source, tmp_path / style, 2)
-            staging.continue_from([str(tmp_path / style / "1")])
+            staging.continue_from({str(tmp_path / style / "1"): True})
             assert ids_in(list(source.fetch(staging))) == list(range(40))
             assert server.seen == [] and staging.complete
 
@@ -115,7 +115,7 @@ def test_a_complete_fetch_is_read_again_without_a_request(tmp_path: Path) -> Non
         fetch(source, tmp_path, 1)
         server.seen.clear()
         staging = open_staging(source, tmp_path, 2)
-        staging.continue_from([str(tmp_path / "1")])
+        staging.continue_from({str(tmp_path / "1"): True})
         assert ids_in(list(source.fetch(staging))) == list(range(40))
         assert server.seen == []
 
@@ -128,13 +128,13 @@ def test_a_place_that_the_source_has_forgotten_is_not_tried_for_ever(tmp_path: P
             fetch(source, tmp_path, 1)
         server.fail(2, "410")
         second = open_staging(source, tmp_path, 2)
-        assert second.continue_from([str(tmp_path / "1")]) == 2
+        assert second.continue_from({str(tmp_path / "1"): True}) == 2
         with pytest.raises(
             FetchError, match=r"no longer knows the place. The next run starts with the first page"
         ):
             list(source.fetch(second))
         third = open_staging(source, tmp_path, 3)
-        assert third.continue_from([str(tmp_path / "1"), str(tmp_path / "2")]) == 0
+        assert third.continue_from({str(tmp_path / "1"): True, str(tmp_path / "2"): True}) == 0
         assert ids_in(list(source.fetch(third))) == list(range(40))
 
 
@@ -147,7 +147,7 @@ def test_a_loop_back_to_a_page_of_an_earlier_run_is_noticed(tmp_path: Path) -> N
         server.fail(5, "loop")
         server.seen.clear()
         staging = open_staging(source, tmp_path, 2)
-        staging.continue_from([str(tmp_path / "1")])
+        staging.continue_from({str(tmp_path / "1"): True})
         with pytest.raises(FetchError, match="leads back to"):
             list(source.fetch(staging))
         assert server.list_asked_pages() == [4, 5]

@@ -31,8 +31,8 @@ def add(staging: Staging, count: int) -> None:
         staging.add(body, hashlib.sha256(body).hexdigest(), number, f"http://api.example/?page={number + 1}")
 
 
-def folders(folder: Path, *runs: int) -> list[str]:
-    return [str(folder / str(run)) for run in runs]
+def folders(folder: Path, *runs: int, same_call: bool = True) -> dict[str, bool]:
+    return {str(folder / str(run)): same_call for run in runs}
 
 
 def test_a_part_is_there_whole_before_the_manifest_names_it(tmp_path: Path) -> None:
@@ -159,6 +159,15 @@ def test_a_closed_run_closes_the_runs_that_it_continued(tmp_path: Path) -> None:
     second.close("data was INVALID")
     add(open_run(tmp_path, 3), 1)
     assert open_run(tmp_path, 4).continue_from(folders(tmp_path, 1, 2, 3)) == 1
+
+
+def test_once_the_work_is_called_for_anew_only_unfinished_fetching_goes_on(tmp_path: Path) -> None:
+    add(open_run(tmp_path, 1), 3)
+    assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1, same_call=False)) == 3
+    third = open_run(tmp_path, 3)
+    third.continue_from(folders(tmp_path, 1))
+    third.finish()
+    assert open_run(tmp_path, 4).continue_from(folders(tmp_path, 1, 3, same_call=False)) == 0
 
 
 def test_a_run_of_another_source_is_not_continued(tmp_path: Path) -> None:

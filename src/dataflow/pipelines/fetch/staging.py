@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.fetch.errors import FetchError
@@ -42,17 +43,24 @@ class Staging:
         else:
             self._start()
 
-    def continue_from(self, earlier_folders: list[str]) -> int:
+    def continue_from(self, earlier_folders: Mapping[str, bool]) -> int:
         """Takes over the parts of the earlier run of this work that came furthest; how many parts that are.
 
-        Their files stay where they are. An earlier run that still writes does no harm: we do not look again.
+        False beside a folder: the work was called for anew since. What that run had begun to fetch goes on,
+        but where it had all pages the source is asked again. The files stay where they are. An earlier run
+        that still writes does no harm: we do not look again.
         """
         if self.entries or self.complete:
             return 0
-        found = [each for each in map(read_manifest, earlier_folders) if each]
-        # A run closes what it took over from others, too: otherwise the next one would go on from those.
-        closed = {path for each in found if each.closed for path in _paths(each)}
-        usable = [each for each in map(self._usable, found) if each and not closed & _paths(each)]
+        open_ones, closed = [], set()
+        for folder, same_call in earlier_folders.items():
+            found = read_manifest(folder)
+            if found and (found.closed or (found.complete and not same_call)):
+                # With what it took over from others: otherwise the next one would go on from those.
+                closed |= _paths(found)
+            elif found:
+                open_ones.append(found)
+        usable = [each for each in map(self._usable, open_ones) if each and not closed & _paths(each)]
         best = max(usable, key=lambda each: (each.complete, len(each.entries)), default=None)
         for entry in best.entries if best else ():
             self._record(entry)
@@ -105,7 +113,7 @@ class Staging:
 
     def _usable(self, manifest: Manifest) -> Manifest | None:
         """As much of an earlier run's manifest as can be continued from."""
-        if manifest.closed or manifest.fingerprint != self._fingerprint:
+        if manifest.fingerprint != self._fingerprint:
             return None
         whole: list[Entry] = []
         since = max(map(_written_at, manifest.entries), default=0.0) - SETTLED_SECONDS

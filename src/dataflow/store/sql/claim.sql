@@ -140,7 +140,9 @@ WHERE job_id = :job_id AND (work_id = :work_id OR :alone) AND run_id < :run_id A
 -- that is forced counts as resubmitted: should the run come to nothing, the ordinary command does it again.
 UPDATE work
 SET state = 'RUNNING', run_id = :run_id, not_before = NULL, reason = '', modified_at = $now_at,
-    resubmitted = resubmitted OR state IN ('DONE', 'FAILED', 'INVALID')
+    resubmitted = resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'),
+    called_at = CASE WHEN state IN ('DONE', 'FAILED', 'INVALID')
+                     THEN (SELECT r.started_at FROM run r WHERE r.run_id = :run_id) ELSE called_at END
 WHERE work_id = :work_id AND state = :state AND run_id < :run_id
 RETURNING work_id
 

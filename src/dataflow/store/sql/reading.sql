@@ -137,11 +137,12 @@ SELECT dataid FROM chunk
 WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
 
 -- name: earlier_runs
--- Runs of the same work before this one, since the last that was done, newest first.
-SELECT run_id FROM run
-WHERE work_id = :work_id AND run_id < :run_id
-  AND run_id > (SELECT coalesce(max(run_id), 0) FROM run WHERE work_id = :work_id AND outcome = 'DONE')
-ORDER BY run_id DESC
+-- Runs of the same work before this one, since the last that was done, newest first; and whether the work was called
+-- for anew since: resubmitted, or forced after it had failed.
+SELECT r.run_id, r.started_at < w.called_at FROM run r JOIN work w ON w.work_id = r.work_id
+WHERE r.work_id = :work_id AND r.run_id < :run_id
+  AND r.run_id > (SELECT coalesce(max(run_id), 0) FROM run WHERE work_id = :work_id AND outcome = 'DONE')
+ORDER BY r.run_id DESC
 
 -- name: last_rows
 -- How many rows the last version of a dataset's chunk had: this chunk's own, else the newest one's before it.
