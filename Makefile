@@ -1,7 +1,7 @@
 # Everything a developer types. `make help` lists it.
 
 PYTHON  ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
@@ -53,7 +53,7 @@ demo: setup ## a hundred chunks, a kill -9, and nothing lost; then pipelines, wh
 	@$(BIN)/python examples/demo.py
 
 test: setup ## the tests, without the chaos (WORKERS=0 runs them in one process, T=… chooses some)
-	@$(PYTEST) -m "not chaos" -n $(WORKERS) --dist loadfile $(T)
+	@$(PYTEST) -m "not chaos" -n $(WORKERS) --dist loadgroup $(T)
 
 chaos: setup ## the tests that kill, restart and race for minutes
 	@$(PYTEST) -m chaos --timeout 600 $(T)

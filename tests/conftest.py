@@ -24,6 +24,9 @@ from tests.project import Project
 # The directory and process id of the one server of this test run, shared by all of its worker processes.
 SHARED = pytest.StashKey[tuple[str, int]]()
 
+# Whatever Java the tests start is up in two thirds of the time without its second compiler.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
 # On a busy machine a slow example is no failure.
 settings.register_profile("dataflow", deadline=None)
 settings.load_profile("dataflow")
@@ -40,6 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["shared_postgres"] = node.config.stash[SHARED]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Workers are given groups: all tests of the one Spark session, or those of a file.
+    for item in items:
+        group = "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

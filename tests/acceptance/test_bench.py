@@ -47,7 +47,7 @@ def test_each_measurement_is_one_json_object_on_a_line(
         assert isinstance(line["met"], bool)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.chaos
 def test_an_ingest_is_compared_with_a_loop_by_hand(project: Project) -> None:
     pytest.importorskip("pyspark")
     pytest.importorskip("httpx")

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from dataflow.cli.main import main
+from dataflow.errors import Conflict, Superseded
+from dataflow.pipelines.postgres.connecting import transaction
+from dataflow.pipelines.postgres.ledger import take_over
+from dataflow.pipelines.postgres.table import Connection
 from tests.pipelines.postgres.orders import load, make_rows, make_target, query
 
 PIPELINES = """
@@ -47,6 +51,18 @@ def test_a_pipelines_tables_become_this_stores_and_others_do_not(
     assert found == [("orders", False, 0), ("orders", False, 0), ("x", True, None), ("x", True, None)]
     assert main(command) == 0
     assert "nothing in warehouse is another store's" in capsys.readouterr().err
+
+
+def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(url: str) -> None:
+    load(make_target(url, 57, "d1", mode="partition"), make_rows(1))
+    with pytest.raises(Conflict, match=r"run 57 .* no id after 41.* takeover OrdersPipeline"):
+        make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
+    with pytest.raises(Superseded):  # that one is known here: it is only newer
+        make_target(url, 41, "d1", mode="partition", newest_run=60).begin()
+    with transaction(Connection("warehouse", url)) as session:
+        assert take_over(session, "public", "orders", "1a2b", 60) == 0
+        assert take_over(session, "public", "orders", "1a2b", 41) == 1
+    make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
 
 
 def test_a_database_that_no_run_has_written_to_has_nothing_to_take_over(

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def add_word(words: Any) -> None:
     """Adds `takeover` under `pipeline`."""
     text = (
-        "Makes a pipeline's tables in a database this status store's: for a store that was made anew, or "
-        "moved. The store that wrote them before can publish them no more. No row is changed."
+        "Makes a pipeline's tables in a database this status store's: for a store that was made anew, "
+        "restored from a backup or moved. The store that wrote them before can publish them no more. No row "
+        "is changed."
     )
     parser = words.add_parser("takeover", help="write a table that another store wrote", description=text)
     parser.add_argument("name", metavar="NAME", help="the name of the class")

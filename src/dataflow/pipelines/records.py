@@ -36,6 +36,7 @@ class Destination:
     inputs: str = ""  # what it is made from and how, as text: equal text, equal rows
     store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
     job: str = ""
+    newest_run: int = 0  # the last run that this store has given an id; 0 where nobody asked
 
 
 @record

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.definitions import JobDefinition
-from dataflow.pipelines.targets import get_store_id
+from dataflow.pipelines.targets import find_newest_run, get_store_id
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Definition
@@ -27,4 +27,5 @@ def take_tables_over(store: Store, definition: Definition, settings: PipelineSet
     from dataflow.pipelines.postgres.making import connect_to
 
     with transaction(connect_to(setting)) as session:
-        return take_over(session, definition.schema, definition.dataset, get_store_id(store))
+        ids = get_store_id(store), find_newest_run(store)
+        return take_over(session, definition.schema, definition.dataset, *ids)

@@ -28,9 +28,8 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
     key = sort_key(claimed.dataid, Grain(output.grain))
     inputs, job = " ".join(pins), claimed.run.job
-    return Destination(
-        dataset, claimed.dataid, key, claimed.run_id, output.mode, inputs, get_store_id(store), job
-    )
+    ids = (inputs, get_store_id(store), job, find_newest_run(store))
+    return Destination(dataset, claimed.dataid, key, claimed.run_id, output.mode, *ids)
 
 
 def get_store_id(store: Store) -> str:
@@ -38,6 +37,13 @@ def get_store_id(store: Store) -> str:
     row = store.find("versions.store_id")
     assert row is not None
     return str(row[0])
+
+
+def find_newest_run(store: Store) -> int:
+    """The last run that a status store has given an id."""
+    row = store.find("reading.newest_run")
+    assert row is not None
+    return int(row[0])
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, facilities: Facilities) -> int | None:

@@ -33,10 +33,12 @@ def make_target(
     table: Table = ORDERS,
     store_id: str = "1a2b",
     dataset: str = "orders",
+    newest_run: int = 0,
     **options: Any,
 ) -> PostgresTarget:
     """A run's target; the dataid sorts as it is written."""
-    destination = Destination(dataset, dataid, dataid, run_id, mode, inputs, store_id, "OrdersPipeline")
+    ids = (inputs, store_id, "OrdersPipeline", newest_run)
+    destination = Destination(dataset, dataid, dataid, run_id, mode, *ids)
     return PostgresTarget(Connection("warehouse", url), table, destination, Options(**options))
 
 

@@ -98,7 +98,7 @@ def test_a_table_is_one_stores_until_another_takes_it_over(postgres_url: str) ->
             target.begin((7,))
     staged = stage(left, make_rows(1, "late"))
     with psycopg.connect(postgres_url) as session:
-        assert take_over(session, "public", "orders", "new") == 1
+        assert take_over(session, "public", "orders", "new", 99) == 1
     with pytest.raises(Conflict, match="another status store"):
         left.publish([staged])
     first = make_target(postgres_url, 1, store_id="new")
@@ -112,7 +112,7 @@ def test_a_table_is_one_stores_until_another_takes_it_over(postgres_url: str) ->
 def test_a_snapshot_that_was_taken_over_is_still_not_replaced_by_an_older_one(postgres_url: str) -> None:
     load(make_target(postgres_url, 7, store_id="old"), make_rows(3))
     with psycopg.connect(postgres_url) as session:
-        take_over(session, "public", "orders", "new")
+        take_over(session, "public", "orders", "new", 99)
     with pytest.raises(Superseded, match="the older 2023-12-31 does not replace it"):
         make_target(postgres_url, 1, "2023-12-31", store_id="new").begin()
 
@@ -122,7 +122,7 @@ def test_staging_that_another_store_left_under_the_same_run_id_is_not_ours(postg
     old.begin()
     stage(old, make_rows(3, "old"))
     with psycopg.connect(postgres_url) as session:
-        take_over(session, "public", "orders", "new")
+        take_over(session, "public", "orders", "new", 99)
     new = make_target(postgres_url, 1, store_id="new")
     new.begin()
     assert new.publish([stage(new, make_rows(2, "new"))]).rows == 2

@@ -68,7 +68,7 @@ def test_anything_but_one_select_is_refused(postgres_url: str, select: str) -> N
 def test_a_computed_view_reads_what_its_own_store_published_last(postgres_url: str) -> None:
     load(make_target(postgres_url, 7, "d2", mode="partition", store_id="old"), make_rows(3))
     with psycopg.connect(postgres_url) as session:
-        take_over(session, "public", "orders", "1a2b")
+        take_over(session, "public", "orders", "1a2b", 99)
     load(make_target(postgres_url, 1, "d1", mode="partition"), make_rows(2))
     view = make_target(postgres_url, 2, table=Table("public", "ids", (Column("id", "integer"),)))
     view.begin()

@@ -60,10 +60,11 @@ OTHERS = sql.SQL("""
     select dataid from {ledger} where table_name = %(table)s and dataid <> %(dataid)s and run_id is not null
     order by sort_key
 """)
-# The other store's run ids mean nothing here: 0 is older than any run, and says that somebody published.
+# The other store's run ids mean nothing here, nor those that this one had given before it was restored from a
+# backup: 0 is older than any run, and says that somebody published.
 TAKE_OVER = sql.SQL("""
     update {ledger} set store_id = %(store_id)s, fence = 0, run_id = case when run_id is not null then 0 end
-    where dataset = %(dataset)s and store_id <> %(store_id)s
+    where dataset = %(dataset)s and (store_id <> %(store_id)s or fence > %(newest_run)s)
 """)
 
 
@@ -109,6 +110,12 @@ class Ledger:
         entries = self._read(session, READ)
         own = entries[self._destination.dataid]
         self._refuse_foreign(entries)
+        if raised is None and own.fence > self._destination.newest_run > 0:
+            raise Conflict(
+                f"{self._table} was written by run {own.fence} for {own.dataid}, and this status store has "
+                f"given no id after {self._destination.newest_run}: it was restored from a backup. To go on "
+                f"with it: dataflow pipeline takeover {self._destination.job}"
+            )
         if raised is None:
             raise self._superseded_by(own.fence)
         self._refuse_older(entries)
@@ -200,9 +207,10 @@ class Ledger:
         )
 
 
-def take_over(session: Session, schema: str, dataset: str, store_id: str) -> int:
+def take_over(session: Session, schema: str, dataset: str, store_id: str, newest_run: int) -> int:
     """Makes the tables of a dataset this store's; no run of another can publish them then. How many rows."""
     if not exists(session, schema, LEDGER):
         return 0
     statement = TAKE_OVER.format(ledger=sql.Identifier(schema, LEDGER))
-    return session.execute(statement, {"store_id": store_id, "dataset": dataset}).rowcount
+    values = {"store_id": store_id, "dataset": dataset, "newest_run": newest_run}
+    return session.execute(statement, values).rowcount

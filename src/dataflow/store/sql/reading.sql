@@ -144,6 +144,9 @@ WHERE r.work_id = :work_id AND r.run_id < :run_id
   AND r.run_id > (SELECT coalesce(max(run_id), 0) FROM run WHERE work_id = :work_id AND outcome = 'DONE')
 ORDER BY r.run_id DESC
 
+-- name: newest_run
+SELECT coalesce(max(run_id), 0) FROM run
+
 -- name: last_rows
 -- How many rows the last version of a dataset's chunk had: this chunk's own, else the newest one's before it.
 SELECT row_count FROM chunk
