@@ -362,6 +362,7 @@ FAULTS: dict[str, Break] = {
     "loop": _set_next(lambda handler, page: f"{handler.server.api.origin}/next?page=1"),
     "relative next": _set_next(lambda handler, page: f"/next?page={page + 1}&x=%2f/ü y"),
     "next is a number": _set_next(lambda handler, page: 7),
+    "next is no URL": _set_next(lambda handler, page: "http://[::1"),
     "elsewhere": _set_next(lambda handler, page: f"{handler.server.api.elsewhere}/next?page={page + 1}"),
     "password in next": _set_next(lambda handler, page: f"http://me:secret@{handler.headers['Host']}/next"),
     "repeat": _repeat,

@@ -16,6 +16,7 @@ from dataflow.pipelines.fetch.errors import FetchError, Untrusted
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
+from dataflow.pipelines.records import Part
 from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
 from tests.pipelines.fetch.fetching import (
     HAWK,
@@ -134,6 +135,7 @@ def test_waits_double_and_are_never_quite_the_same() -> None:
         ("rows are no list", "has a JSON object under 'results', not a list of rows"),
         ("next is a number", "has a number under 'next', not a URL"),
         ("password in next", "carries a user or password"),
+        ("next is no URL", r"leads on to 'http://\[::1', which is no URL"),
         ("loop", "leads back to .*page=1, which was fetched already"),
         ("repeat", "is the one before it once more"),
         ("401", "401 Unauthorized: check the source's credentials"),
@@ -223,6 +225,52 @@ def test_fewer_rows_than_announced_are_no_success(tmp_path: Path, style: str, pa
             fetch(source, tmp_path)
     staging = open_staging(source, tmp_path)
     assert staging.closed and not staging.complete
+
+
+TOLD: list[tuple[str, Pagination]] = [
+    ("next", NextLink(total="count")),
+    ("pages", PageNumber(total="meta.count")),
+    ("offset", Offset(limit=10, total="meta.count")),
+]
+
+
+@pytest.mark.parametrize("next_run", [False, True])
+@pytest.mark.parametrize(("style", "pagination"), TOLD)
+def test_rows_that_go_away_while_pages_are_fetched_are_noticed(
+    tmp_path: Path, style: str, pagination: Pagination, next_run: bool
+) -> None:
+    with ApiServer(make_rows(80), 10) as server:
+        source = source_of(server, style, pagination=pagination, limits=replace(QUICK, parallel=1))
+        staging = open_staging(source, tmp_path)
+        pages = source.fetch(staging)
+        for _ in range(3):
+            next(pages)
+        del server.rows[:10]  # the fourth page's rows are on the third now
+        server._bodies.clear()
+        if next_run:
+            pages.close()  # type: ignore[attr-defined]
+            staging = open_staging(source, tmp_path, 2)
+            staging.continue_from({str(tmp_path / "1"): True})
+            pages = source.fetch(staging)
+        with pytest.raises(FetchError, match=r"had 80 rows, and has 70 by its page"):
+            list(pages)
+    assert "some went away" in staging.closed
+
+
+@pytest.mark.parametrize(("style", "pagination"), TOLD)
+def test_rows_that_are_added_behind_the_others_do_no_harm(
+    tmp_path: Path, style: str, pagination: Pagination
+) -> None:
+    with ApiServer(make_rows(80), 10) as server:
+        source = source_of(server, style, pagination=pagination)
+        parts: list[Part] = []
+        for part in source.fetch(open_staging(source, tmp_path)):
+            parts.append(part)
+            if len(parts) <= 5:
+                server.rows.append({"id": len(server.rows)})
+                server._bodies.clear()
+    assert ids_in(parts) == list(range(len(ids_in(parts))))
+    assert len(ids_in(parts)) >= 80
 
 
 def test_a_missing_key_ends_the_pages_only_where_that_was_said(tmp_path: Path) -> None:

@@ -52,13 +52,9 @@ def parse_address(url: str) -> Address:
         port = split.port
         host = (split.hostname or "").encode("ascii" if ":" in (split.hostname or "") else "idna").decode()
     except ValueError:
-        raise FetchError(
-            f"The source's URL {_harmless(url)} cannot be read: write http(s)://host/path."
-        ) from None
+        raise FetchError(f"The URL {_harmless(url)} cannot be read: write http(s)://host/path.") from None
     if split.scheme not in _PORTS or not host:
-        raise FetchError(
-            f"The source's URL {_harmless(url)} is no http or https URL: write http(s)://host/path."
-        )
+        raise FetchError(f"The URL {_harmless(url)} is no http or https URL: write http(s)://host/path.")
     if "@" in split.netloc:
         raise FetchError(
             f"The URL {_harmless(url)} carries a user or password: give them as the source's credentials."
@@ -70,8 +66,12 @@ def parse_address(url: str) -> Address:
 
 
 def join_address(base: Address, link: str) -> Address:
-    """The address a link on the page at `base` leads to."""
-    return parse_address(urljoin(base.url, link))
+    """The address a link on the page at `base` leads to; FetchError when it leads nowhere."""
+    try:
+        url = urljoin(base.url, link)
+    except ValueError:
+        raise FetchError(f"The page at {base} leads on to {_harmless(link)}, which is no URL.") from None
+    return parse_address(url)
 
 
 def with_query(address: Address, **values: str) -> Address:

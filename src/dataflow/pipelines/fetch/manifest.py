@@ -14,7 +14,10 @@ MANIFEST = "manifest.jsonl"
 
 @record
 class Entry:
-    """A finished part. `path` is absolute; `next` is the position after it: None after the last page."""
+    """A finished part. `path` is absolute; `next` is the position after it: None after the last page.
+
+    `total` is how many rows the source had when it gave the page, None where it does not tell.
+    """
 
     number: int
     path: str
@@ -22,6 +25,7 @@ class Entry:
     size: int
     sha256: str
     next: str | int | None
+    total: int | None = None
 
 
 @record
@@ -66,7 +70,8 @@ def entry_line(entry: Entry, folder: str) -> dict[str, object]:
     own = os.path.dirname(entry.path) == folder
     file = os.path.basename(entry.path) if own else entry.path
     line: dict[str, object] = {"number": entry.number, "file": file, "rows": entry.rows, "size": entry.size}
-    return line | {"sha256": entry.sha256, "next": entry.next}
+    line |= {"sha256": entry.sha256, "next": entry.next}
+    return line if entry.total is None else line | {"total": entry.total}
 
 
 def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -87,4 +92,5 @@ def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:
 
 def _entry(line: dict[str, Any], folder: str) -> Entry:
     path = os.path.join(folder, str(line["file"]))
-    return Entry(line["number"], path, line["rows"], line["size"], line["sha256"], line["next"])
+    what = line["rows"], line["size"], line["sha256"], line["next"], line.get("total")
+    return Entry(line["number"], path, *what)

@@ -139,7 +139,7 @@ def _read_page(pagination: Pagination, answer: Answer) -> Page:
     total = get_value(document, pagination.total, address) if pagination.total else None
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise FetchError(
-            f"The page at {address} has a {_kind(total)} under {pagination.total!r}, not a number."
+            f"The page at {address} has a {_kind(total)} under {pagination.total!r}, not a count of rows."
         )
     following = None
     if isinstance(pagination, NextLink | Cursor):

@@ -77,7 +77,7 @@ class HttpSource:
         try:
             with closing(self._walk(staging, stop)) as pages:
                 for page in pages:
-                    part = staging.add(page.body, page.sha256, page.rows, page.following)
+                    part = staging.add(page.body, page.sha256, page.rows, page.following, page.total)
                     report(part, page.total)
                     yield part
             staging.finish()

@@ -68,11 +68,13 @@ class Staging:
             self.finish()
         return len(self.entries)
 
-    def add(self, body: bytes, sha256: str, rows: int, following: str | int | None) -> Part:
+    def add(
+        self, body: bytes, sha256: str, rows: int, following: str | int | None, total: int | None = None
+    ) -> Part:
         """Writes the next part, whole or not at all, then its manifest line."""
         number = len(self.entries) + 1
         path = os.path.join(self.folder, f"part-{number:08d}.json")
-        entry = Entry(number, path, rows, len(body), sha256, following)
+        entry = Entry(number, path, rows, len(body), sha256, following, total)
         try:
             _write_whole(path, body)
             self._record(entry)

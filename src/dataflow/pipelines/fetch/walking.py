@@ -12,7 +12,7 @@ from dataflow.pipelines.fetch.client import Origins
 from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.manifest import Entry
-from dataflow.pipelines.fetch.pagination import Chain, Offset, Page, Position, Series
+from dataflow.pipelines.fetch.pagination import Chain, Cursor, Offset, Page, Position, Series
 
 
 @record
@@ -50,11 +50,14 @@ class _ChainGuard:
         self._seen = {hash(chain.locate(way.base, position).url) for position in positions}
         self._previous = way.staged[-1].sha256 if way.staged else ""
         self._rows = sum(entry.rows for entry in way.staged)
+        self._totals = _Totals(way, 1)
         self._empty = 0
         for entry in way.staged:
             self._empty = 0 if entry.rows else self._empty + 1
 
     def check(self, page: Page) -> None:
+        if not isinstance(self._chain, Cursor):  # which finds its place whatever goes away
+            self._totals.check(page)
         self._rows += page.rows
         self._empty = 0 if page.rows else self._empty + 1
         if page.following is None:
@@ -151,9 +154,11 @@ class _SeriesGuard:
         self._step = way.staged[0].rows if way.staged else 0
         self._last_rows = way.staged[-1].rows if way.staged else 0
         self._previous = way.staged[-1].sha256 if way.staged else ""
+        self._totals = _Totals(way, way.limits.parallel)
 
     def check(self, page: Page) -> bool:
         """True when this page is the last, or lies after it."""
+        self._totals.check(page)
         self._rows += page.rows
         if page.rows == 0:
             _check_total(page, self._rows)
@@ -177,6 +182,31 @@ class _SeriesGuard:
                 f"rows than {self._step} at once.",
                 start_again=True,
             )
+
+
+class _Totals:
+    """Notices rows that go away while pages are fetched: those after them move up, and some are missed."""
+
+    def __init__(self, way: Way, parallel: int) -> None:
+        self._most = max((entry.total or 0 for entry in way.staged), default=0)
+        self._parallel = parallel
+        self._recent: deque[int] = deque()
+
+    def check(self, page: Page) -> None:
+        """FetchError when the source has fewer rows than it had when an earlier page came."""
+        if page.total is None:
+            return
+        if page.total < self._most:
+            raise FetchError(
+                f"The source had {self._most:,} rows, and has {page.total:,} by its page at {page.address}: "
+                "some went away while it was fetched, and the rows after them changed their pages. The next "
+                "run starts with the first page.",
+                start_again=True,
+            )
+        # A page that was asked for before another had come may have been answered before it.
+        self._recent.append(page.total)
+        if len(self._recent) >= self._parallel:
+            self._most = max(self._most, self._recent.popleft())
 
 
 def _check_total(page: Page, rows: int) -> None:
