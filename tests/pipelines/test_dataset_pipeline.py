@@ -75,6 +75,13 @@ def test_a_second_run_finds_it_done(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 0
 
 
+def test_a_log_that_cannot_be_written_costs_no_rows_and_is_told(orders: Workshop) -> None:
+    (orders.path / ".dataflow" / "logs" / "1.log").mkdir(parents=True)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert len(orders.rows("orders", DAY)) == 95
+    assert orders.said[-1].endswith("logs/1.log cannot be written: Is a directory.")
+
+
 def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     orders: Workshop, api: ApiServer
 ) -> None:

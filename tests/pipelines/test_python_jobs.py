@@ -14,6 +14,7 @@ from dataflow.errors import BadInput, ConfigError, UnknownName
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import Dataset
+from dataflow.pipelines.python_run import JobFailed
 from tests.docs.pages import DOCS, list_sections
 from tests.pipelines.workshop import Workshop
 
@@ -165,6 +166,13 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
             "writes totals twice",
         ),
         (
+            'rows = run.read("orders"); '
+            'list(ThreadPoolExecutor(2).map(lambda _: run.write("totals", rows), range(2)))',
+            BadInput,
+            "writes totals twice",
+        ),
+        ("sys.exit(0)", JobFailed, "pipelines/jobs.py:8: it called sys.exit(0)"),
+        (
             'run.write("totals", run.read("orders").selectExpr("id", "amount as ID"))',
             BadInput,
             "two of its columns are called ID",
@@ -175,13 +183,23 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
             "Column m is of Spark type map<int,int>",
         ),
     ],
-    ids=["unknown input", "unknown output", "no frame", "twice", "twin columns", "no such type"],
+    ids=[
+        "unknown input",
+        "unknown output",
+        "no frame",
+        "twice",
+        "twice at once",
+        "exit",
+        "twin columns",
+        "no such type",
+    ],
 )
 def test_a_wrong_call_of_the_run_is_told_and_nothing_is_published(
     workshop: Workshop, body: str, error: type, words: str
 ) -> None:
     make(
         workshop,
+        "import sys\nfrom concurrent.futures import ThreadPoolExecutor\n\n"
         f'@dataflow.job(inputs=["orders"], outputs=["totals"])\ndef make_totals(run):\n    {body}\n',
     )
     workshop.run("load_orders", "2026-08-02")

@@ -123,6 +123,20 @@ def test_a_script_that_fails_leaves_all_outputs_as_they_were(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["context.json", "orders"]
 
 
+def test_a_script_that_says_it_is_done_has_written_its_outputs_or_has_failed(
+    told: dict[str, Any], tmp_path: Path, spark: SparkSession
+) -> None:
+    with pytest.raises(InvalidData, match="without writing copies"), run_of(told, tmp_path, spark) as run:
+        run.write("totals", run.read("orders"))
+        sys.exit()
+    with pytest.raises(SystemExit) as ended, run_of(told, tmp_path, spark) as run:
+        run.write("totals", run.read("orders"))
+        run.write("copies", run.read("orders"))
+        sys.exit(0)
+    assert ended.value.code == 0
+    assert open_place(spark, str(tmp_path / "copies")).count() == 3
+
+
 def test_an_output_that_is_wrong_or_missing_or_unknown_fails_the_script(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -166,10 +180,11 @@ def test_a_folder_that_a_killed_run_had_moved_away_is_there_again_with_the_next(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     write_parquet(tmp_path / "copies.5.staged.replaced")
+    write_parquet(tmp_path / "copies.1.5.staged.replaced")  # of the folder copies.1
     with pytest.raises(InvalidData), run_of(told, tmp_path, spark) as run:
         run.write("copies", run.read("orders"), checks=[minimum_rows(4)])
     assert open_place(spark, str(tmp_path / "copies")).count() == 3
-    assert not list(tmp_path.glob("*.replaced"))
+    assert [path.name for path in tmp_path.glob("*.replaced")] == ["copies.1.5.staged.replaced"]
 
 
 def test_a_script_that_runjob_did_not_start_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

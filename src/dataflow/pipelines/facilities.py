@@ -65,6 +65,7 @@ class Facilities:
         self._said_before = 0
         self._slots = 0
         self._lock = threading.Lock()
+        self.log_problem = ""  # why the log of the run lacks a line
 
     @property
     def spark_log(self) -> str:
@@ -76,6 +77,7 @@ class Facilities:
         with self._lock:
             self._end_child()
             self._run = run
+            self.log_problem = ""
             self._said_before = os.path.getsize(self.spark_log) if os.path.exists(self.spark_log) else 0
             if self._session is not None:
                 self._announce(self._session)
@@ -148,13 +150,19 @@ class Facilities:
         return {run_id: not called_anew for run_id, called_anew in rows}
 
     def log(self, run: Run, text: str) -> None:
-        """Adds a line to the run's log, without secrets."""
+        """Adds a line to the run's log, without secrets.
+
+        Where there is no room for it the run goes on: what it may have published counts for more.
+        """
         path = os.path.join(self.config.log_dir, f"{run.run_id}.log")
-        os.makedirs(self.config.log_dir, mode=0o700, exist_ok=True)
-        with open(
-            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
-        ) as file:
-            file.write(self.redact(text) + "\n")
+        try:
+            os.makedirs(self.config.log_dir, mode=0o700, exist_ok=True)
+            with open(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
+            ) as file:
+                file.write(self.redact(text) + "\n")
+        except OSError as error:
+            self.log_problem = f"{path} cannot be written: {error.strerror or error}."
 
     def redact(self, text: str) -> str:
         """The text without any secret that was looked up or opened so far."""

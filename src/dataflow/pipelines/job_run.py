@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -65,6 +66,7 @@ class JobRun:
         self._facts = facts
         self._surroundings = surroundings
         self._written: set[str] = set()
+        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<run {self.run_id} of {self.job} {self.dataid}>"
@@ -131,17 +133,23 @@ class JobRun:
         outputs = [dataset for dataset, _ in self._facts.outputs]
         if name not in outputs:
             raise self._unknown("output", name, outputs)
-        if name in self._written:
-            raise BadInput(
-                f"{self.job} writes {name} twice. Put the rows together, with unionByName, and write once."
-            )
         if not is_frame(frame):
             raise BadInput(
                 f"{self.job} writes a {type(frame).__name__} to {name}; run.write takes a Spark DataFrame. "
                 "Make one: run.spark.createDataFrame(…)"
             )
-        self._surroundings.stage(name, frame, tuple(checks))
-        self._written.add(name)
+        with self._lock:  # threads may write outputs side by side
+            if name in self._written:
+                raise BadInput(
+                    f"{self.job} writes {name} twice. Put the rows together, with unionByName, and write "
+                    "once."
+                )
+            self._written.add(name)
+        try:
+            self._surroundings.stage(name, frame, tuple(checks))
+        except BaseException:
+            self._written.discard(name)
+            raise
 
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""

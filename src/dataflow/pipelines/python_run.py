@@ -85,6 +85,8 @@ class PythonRun:
             self._definition.function(run)
         except DataFlowError:
             raise
+        except SystemExit as error:  # with 0, too: whoever called it would take it for a success
+            raise JobFailed(f"{self._place_of(error)}: it called sys.exit({error.code!r})") from error
         except Exception as error:
             if is_spark_error(error):
                 error.add_note(f"{self._place_of(error)}: ")  # for the sentence it becomes
@@ -92,7 +94,7 @@ class PythonRun:
             words = f"{type(error).__name__}: {error}".removesuffix(": ")
             raise JobFailed(f"{self._place_of(error)}: {words}") from error
 
-    def _place_of(self, error: Exception) -> str:
+    def _place_of(self, error: BaseException) -> str:
         """The last line of the project that led to an error."""
         folder = os.path.join(self._facilities.config.project_dir, "")
         for frame in reversed(traceback.extract_tb(error.__traceback__)):

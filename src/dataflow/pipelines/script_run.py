@@ -50,11 +50,19 @@ def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
     run = JobRun(facts, script)
     try:
         with script.outputs:
-            yield run
+            ended: SystemExit | None = None
+            try:
+                yield run
+            except SystemExit as error:
+                if error.code:
+                    raise
+                ended = error  # a success by its own words, so the outputs must be there
             missing = run.list_unwritten()
             if missing:
                 raise InvalidData(f"{facts.job} has ended without writing {' and '.join(missing)}.")
             script.publish()
+            if ended is not None:
+                raise ended
     finally:
         script.close()
 

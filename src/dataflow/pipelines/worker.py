@@ -119,6 +119,7 @@ class PipelineWorker:
                 self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
             if run.warning:
                 self._say(f"{job} {claimed.dataid}: warning: {run.warning}")
+            self._say_log_problem()
         except LeaseLost as error:
             self.outcome.error = error
             self._say(f"{job}: {error}")
@@ -155,11 +156,16 @@ class PipelineWorker:
         if isinstance(error, SparkFailed):
             self._facilities.keep_spark_log(claimed.run)
         self._say(f"{job} {dataid}: {error}")
+        self._say_log_problem()
         self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
         again, following = resubmit_command(job, dataid), self._flow.why(job, dataid).next
         if following == again:  # what failed for good is not taken up by the ordinary command alone
             following = f"{again} && {shell('dataflow', 'run', job)}"
         self._say(f"next, when that is mended: {following}")
+
+    def _say_log_problem(self) -> None:
+        if self._facilities.log_problem:
+            self._say(f"warning: {self._facilities.log_problem}")
 
     def _logged(self, error: DataFlowError) -> str:
         """The error as the run's log has it: a mistake or a refusal is one sentence."""

@@ -13,6 +13,7 @@ import pytest
 from dataflow.errors import BadInput, Conflict, Superseded
 from dataflow.model.record import replace
 from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked
+from dataflow.pipelines.postgres.rejects import rejects_name
 from dataflow.pipelines.postgres.table import Column, Index
 from dataflow.pipelines.records import Staged
 from dataflow.pipelines.shape.checks import unique
@@ -436,3 +437,11 @@ def test_publishing_again_as_the_same_run_changes_nothing(postgres_url: str) -> 
 def test_a_published_result_tells_its_size(postgres_url: str) -> None:
     published = load(make_target(postgres_url, 41), make_rows(3))
     assert published.size and published.size > 30
+
+
+def test_no_two_tables_share_a_rejects_table() -> None:
+    long = "a" * 61
+    names = {rejects_name(table) for table in (long + "x", long + "y", "a" * 55, "a" * 56, "orders")}
+    assert len(names) == 5
+    assert "orders_rejects" in names
+    assert max(len(name) for name in names) <= 63

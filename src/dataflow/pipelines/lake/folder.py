@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -46,7 +47,7 @@ class FolderTarget:
 
         What an earlier run put there counts only if the store says so.
         """
-        for moved in glob.glob(f"{glob.escape(self._folder)}.*.staged{REPLACED}"):
+        for moved in self._list_moved():
             if os.path.lexists(self._folder):
                 _remove(moved)
             else:
@@ -83,6 +84,12 @@ class FolderTarget:
     def discard(self) -> None:
         """Removes what is still in staging."""
         shutil.rmtree(self._staging, ignore_errors=True)
+
+    def _list_moved(self) -> list[str]:
+        """What runs of this folder, and of no other whose name begins as its does, have moved away."""
+        found = glob.glob(f"{glob.escape(self._folder)}.*.staged{REPLACED}")
+        ending = re.compile(rf"\.[0-9]+\.staged{re.escape(REPLACED)}")
+        return [path for path in found if ending.fullmatch(path, len(self._folder))]
 
     def _write_empty(self) -> None:
         """A file without rows, from which readers have the columns."""

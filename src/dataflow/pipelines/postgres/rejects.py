@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from psycopg import sql
@@ -57,8 +58,11 @@ def replace_rejects(
 
 
 def rejects_name(table: str) -> str:
-    """The name of the rejects table beside a table."""
-    return table.encode()[: LONGEST_NAME - len(SUFFIX)].decode(errors="ignore") + SUFFIX
+    """The name of the rejects table beside a table; no two tables have the same."""
+    if len((table + SUFFIX).encode()) <= LONGEST_NAME:
+        return table + SUFFIX
+    digest = hashlib.sha256(table.encode()).hexdigest()[:12]
+    return f"{table.encode()[:40].decode(errors='ignore')}_{digest}{SUFFIX}"
 
 
 def _is_ours(session: Session, identifier: sql.Identifier) -> bool:
