@@ -36,6 +36,7 @@ class Destination:
     inputs: str = ""  # what it is made from and how, as text: equal text, equal rows
     store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
     job: str = ""
+    newest: tuple[str, str] = ("", "")  # the newest snapshot that the store has published, and its sort key
 
 
 @record
