@@ -18,7 +18,7 @@ from dataflow.pipelines.python_run import JobFailed, PythonRun
 from dataflow.pipelines.registering import call_for
 from dataflow.pipelines.spark.session import SparkFailed, SparkGone, explained
 from dataflow.pipelines.view_run import ViewRun
-from dataflow.pipelines.view_sql import refuse_impossible
+from dataflow.pipelines.view_trial import refuse_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ class PipelineWorker:
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
         if isinstance(self._definition, ViewDefinition):
-            refuse_impossible(self._definition, self._facilities.constants)
+            refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
         while self._run_one(dataid) and drain:
