@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.errors import BadInput, UnknownName
+from dataflow.errors import BadInput
 from dataflow.pipelines.catalog import Catalog
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 
@@ -201,10 +201,3 @@ def test_a_view_may_name_the_dataset_of_a_pipeline_that_cannot_be_loaded(folder:
     view = VIEW.replace("= OMISDatasetPipeline", "= 'omis_dataset'")
     catalog = load(folder, datasets=DATASET.replace("varying(100)", "varyin(100)"), views=view)
     assert 'is "omis_dataset", which cannot be loaded: see pipelines/datasets.py:1.' in catalog.problems[1]
-
-
-def test_a_datasets_name_instead_of_the_pipelines_names_the_pipeline(folder: Path) -> None:
-    with pytest.raises(
-        UnknownName, match=r"which OMISDatasetPipeline makes: dataflow run OMISDatasetPipeline"
-    ):
-        load(folder, datasets=DATASET).get("omis_dataset")

@@ -213,6 +213,13 @@ def test_a_view_that_is_not_materialized_is_a_view_of_the_database(orders: Works
     assert orders.run("CompletedOrdersViewPipeline", drain=True).done == 2, orders.said
     assert ask(orders, "select count(*) from pg_views where viewname like 'completed_orders_2026%'") == [(2,)]
     assert ask(orders, "select count(*) from completed_orders_2026_09_01") == [(30,)]
+    for dataid in ([], ["2026-09"]):
+        told = Project(orders.path, orders.path).run(
+            "dataflow", "locate", "completed_orders", *dataid, check=False
+        )
+        name, where = ("2026_09_01", "2026-09") if dataid else ("2026_10_01", "2026-10")
+        assert "(connection datasets_db), where each interval is a table or view of its own" in told.stderr
+        assert f"public.completed_orders_{name} is that of {where}." in told.stderr
 
 
 def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(

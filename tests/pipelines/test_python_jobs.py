@@ -151,6 +151,11 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
     assert words.startswith("pipelines/jobs.py:8: Spark failed: ")
     assert "amuont" in words
     assert "\n" not in words
+    lines = log_of(workshop, 2).splitlines()
+    place = lines.index(f"spark: {words}")
+    assert lines[place + 1].startswith('  pipelines/jobs.py:8: run.write("totals"')
+    assert lines[place + 2 : place + 4] == ["", "Traceback (most recent call last):"]
+    assert log_of(workshop, 2).count("Traceback") == 1
 
 
 @pytest.mark.parametrize(

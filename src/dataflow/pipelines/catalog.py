@@ -49,8 +49,7 @@ class Catalog:
         if name in self.definitions:
             return self.definitions[name]
         if name in self._known:
-            job = self._known[name].job
-            hint = f" It is a dataset, which {job} makes: dataflow run {job}."
+            hint = f" {name} is made by: {self._known[name].job}."
         elif name in self._broken:
             problem = self._broken[name]
             end = "" if problem.endswith((".", "?")) else "."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
 from dataflow.model.mapping import SAME
+from dataflow.pipelines.interval_tables import interval_table
 from dataflow.pipelines.intervals import find_start_before
 from dataflow.pipelines.sql.macros import Interval
 from dataflow.pipelines.sql.views import View, build_select
@@ -38,8 +39,6 @@ def native_select(
 
 def native_tables(definition: ViewDefinition, dataid: str) -> dict[str, str]:
     """The table of each dataset it reads in a database, where each interval of a view has one of its own."""
-    from dataflow.pipelines.postgres.making import interval_table  # only databases need its driver
-
     return {
         item.dataset: interval_table(item.dataset, dataid) if item.mapping == SAME else item.dataset
         for item in definition.inputs

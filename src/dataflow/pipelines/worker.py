@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -162,10 +163,20 @@ class PipelineWorker:
         self._say(f"next, when that is mended: {following}")
 
     def _logged(self, error: DataFlowError) -> str:
-        """The error as the run's log has it: a mistake or a refusal is one sentence."""
-        if isinstance(error, TRACED) or self._facilities.environ.get("DATAFLOW_DEBUG"):
-            return "".join(traceback.format_exception(error))
-        return f"{error.code}: {error}"
+        """The error as the run's log has it: one sentence, then what led to it where code ran."""
+        sentence = f"{error.code}: {error}"
+        if self._facilities.environ.get("DATAFLOW_DEBUG"):
+            return f"{sentence}\n\n{''.join(traceback.format_exception(error))}"
+        if not isinstance(error, TRACED):
+            return sentence
+        cause = error.__cause__ or error
+        folder = os.path.join(self._facilities.config.project_dir, "")
+        own = [
+            f"  {frame.filename.removeprefix(folder)}:{frame.lineno}: {frame.line}"
+            for frame in traceback.extract_tb(cause.__traceback__)
+            if frame.filename.startswith(folder)
+        ]
+        return "\n".join([sentence, *own, "", *map(str.rstrip, traceback.format_exception(cause))])
 
     def _say(self, text: str) -> None:
         self._tell(self._facilities.redact(text))
