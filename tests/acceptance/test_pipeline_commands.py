@@ -44,7 +44,7 @@ def test_the_project_that_init_writes_runs_by_the_commands_it_tells(example: Pro
 def test_init_tells_the_commands_and_keeps_the_lake_out_of_git(project: Project) -> None:
     told = project.run("dataflow", "init", "--pipelines", "new").stderr
     assert f"dataflow run {DATASET} && dataflow run {VIEW} --drain" in told
-    for name in ("dataflow.toml", "pipelines/orders.py", "data/orders.jsonl"):
+    for name in ("dataflow.toml", "pipelines/orders.py", "data/orders.jsonl", ".gitignore"):
         assert str(project.path / "new" / name) in told
     assert (project.path / "new" / ".gitignore").read_text() == ".dataflow/\nlake/\n"
     listed = project.run("dataflow", "pipeline", "list", env={"DATAFLOW_PROJECT": str(project.path / "new")})

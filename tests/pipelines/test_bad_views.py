@@ -8,6 +8,7 @@ import pytest
 
 from dataflow.errors import BadInput
 from tests.pipelines.workshop import Workshop
+from tests.project import Project
 
 PIPELINES = """
     from dataflow.pipelines.sources import files
@@ -65,7 +66,6 @@ def test_a_view_that_can_be_for_no_interval_is_refused_once_and_none_is_claimed(
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("order_id >=", "no_such_column >=", "no_such_column"),
         ("{{ params.least }}", "{{ 0 if ds.startswith('2023') else dss }}", 'Did you mean "ds"'),
     ],
 )
@@ -78,6 +78,34 @@ def test_a_view_that_cannot_be_is_refused_with_its_attribute(
     assert outcome.failed == 1
     assert reason in str(outcome.error), str(outcome.error)
     assert orders.chunk("all_orders", "2026-09").version == 0
+
+
+def test_a_column_that_is_in_no_dataset_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
+    orders.write("orders.py", PIPELINES.replace("order_id >=", "order_idd >="))
+    orders.run("OrdersDatasetPipeline", "2026-11-14")
+    with pytest.raises(BadInput, match=r'no column "order_idd"\. Did you mean "order_id"\?'):
+        orders.run("AllViewPipeline", drain=True)
+    assert [run.job for run in orders.store.list_runs()] == ["OrdersDatasetPipeline"]
+
+
+def test_a_column_that_was_added_to_the_mapping_can_be_read_once_it_is_published(orders: Workshop) -> None:
+    orders.run("OrdersDatasetPipeline", "2026-11-13")
+    more = PIPELINES.replace('("name", "name", "text")]', '("name", "name", "text"), ("id", "key", "text")]')
+    orders.write("orders.py", more.replace("order_id >=", "key is not null and order_id >="))
+    with pytest.raises(BadInput, match='there is no column "key"'):
+        orders.run("AllViewPipeline")
+    orders.run("OrdersDatasetPipeline", "2026-11-14")
+    assert orders.run("AllViewPipeline").done == 1, orders.said
+
+
+def test_the_list_notes_a_view_that_can_never_run(orders: Workshop) -> None:
+    project = Project(orders.path, orders.path)
+    assert "can never run" not in project.run("dataflow", "pipeline", "list").stdout
+    orders.write("orders.py", PIPELINES.replace("order_id >=", "order_idd >="))
+    shown = json.loads(project.run("dataflow", "pipeline", "list", "--json").stdout)
+    (note,) = [row["note"] for row in shown if row["pipeline"] == "AllViewPipeline"]
+    assert note.startswith("can never run: pipelines/orders.py:")
+    assert 'there is no column "order_idd"' in note
 
 
 def test_the_interval_before_is_the_schedules_own_however_long_it_was(orders: Workshop) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dataflow.errors import BadInput
 from dataflow.pipelines.catalog import Catalog
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 
@@ -171,3 +172,32 @@ def test_two_pipelines_of_one_dataset_are_refused(folder: Path) -> None:
     catalog = load(folder, a=DATASET, b=DATASET.replace("OMISDataset", "OtherDataset"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
     assert "makes omis_dataset, which OMISDatasetPipeline makes already" in catalog.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"), [(DATASET.replace("varying(100)", "varyin(100)"), 1), (DATASET + "x = (1\n", 22)]
+)
+@pytest.mark.parametrize("named", ["OMISDatasetPipeline", "'OMISDatasetPipeline'"])
+def test_a_pipeline_that_cannot_be_loaded_is_told_as_such_and_no_other_is_guessed(
+    folder: Path, wrong: str, line: int, named: str
+) -> None:
+    other = DATASET.replace("OMISDataset", "OMIDataset").replace("omis_dataset", "other")
+    view = VIEW.replace("= OMISDatasetPipeline", f"= {named}")
+    catalog = load(folder, datasets=wrong, others=other, views=view)
+    with pytest.raises(BadInput) as refusal:
+        catalog.get("OMISDatasetPipeline")
+    assert str(refusal.value).startswith(
+        f"OMISDatasetPipeline cannot be loaded: pipelines/datasets.py:{line}: "
+    )
+    assert 'Did you mean "OMI' not in str(refusal.value)
+    if line == 1 or named.startswith("'"):
+        with pytest.raises(BadInput) as refusal:
+            catalog.get("CompletedOMISOrderViewPipeline")
+        told = f'is "OMISDatasetPipeline", which cannot be loaded: see pipelines/datasets.py:{line}.'
+        assert told in str(refusal.value)
+
+
+def test_a_view_may_name_the_dataset_of_a_pipeline_that_cannot_be_loaded(folder: Path) -> None:
+    view = VIEW.replace("= OMISDatasetPipeline", "= 'omis_dataset'")
+    catalog = load(folder, datasets=DATASET.replace("varying(100)", "varyin(100)"), views=view)
+    assert 'is "omis_dataset", which cannot be loaded: see pipelines/datasets.py:1.' in catalog.problems[1]

@@ -92,6 +92,13 @@ def test_a_table_that_is_none_of_its_datasets_is_not_read(orders: Workshop, clau
         orders.run(VIEW)
 
 
+def test_a_column_that_no_table_has_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
+    change(orders, '("id", "id")', '("idd", "id")')
+    with pytest.raises(BadInput, match=r'11: MonthViewPipeline: column "idd" does not exist. .*"orders.id"'):
+        orders.run(VIEW)
+    assert [run.job for run in orders.store.list_runs()] == [DATASET]
+
+
 def test_a_column_may_be_of_a_type_that_only_the_database_has(orders: Workshop) -> None:
     change(
         orders, '("at", "at")]\n        # more', '("at - at", "span"), ("at::time", "hour")]\n        # more'

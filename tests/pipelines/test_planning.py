@@ -15,11 +15,12 @@ from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.describing import describe
+from dataflow.pipelines.facilities import Silence
 from dataflow.pipelines.planning import Outlook, Scene, look_ahead
 from dataflow.pipelines.previewing import Preview, preview_dataset, preview_view
 from dataflow.pipelines.statements import describe_interval
 from tests.pipelines.api_server import ApiServer, Hawk
-from tests.pipelines.workshop import HAWK, SharedSession, Silence, Workshop
+from tests.pipelines.workshop import HAWK, SharedSession, Workshop
 
 PIPELINES = """
     from dataflow.pipelines.shape.checks import minimum_rows
@@ -261,6 +262,19 @@ def test_a_preview_shows_what_would_be_rejected_and_how_the_source_drifts(
     assert found.rejects[0]["row"] == 2
     assert found.rejects[0]["field"] == "id"
     assert "source field extra is not mapped" in found.drift
+
+
+def test_a_preview_tells_of_a_null_where_none_may_be_and_of_a_field_that_is_in_no_row(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.rows[1]["id"] = None
+    orders.write("orders.py", PIPELINES.replace('("amount",', '("amuont",'))
+    found = preview(orders, DATASET, "2017-12-31", rows=50)
+    assert found.refused == (
+        "column order_id must not be NULL, and is in 1 of 10 rows looked at",
+        "column amount must not be NULL, and is in 10 of 10 rows looked at",
+    )
+    assert "source field amuont is in no row" in found.drift
 
 
 def test_a_preview_of_files_reads_the_first_of_them(workshop: Workshop, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from dataflow.errors import InvalidData
+from dataflow.errors import Conflict, InvalidData, Superseded
 from dataflow.pipelines.taking_over import take_tables_over
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
@@ -77,7 +77,8 @@ def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
 def ask(orders: Workshop, sql: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(orders.environ["AIRFLOW_CONN_DATASETS_DB"]) as connection:
         connection.execute("set timezone to 'UTC'")
-        return connection.execute(sql).fetchall()
+        cursor = connection.execute(sql)
+        return cursor.fetchall() if cursor.description else []
 
 
 def test_a_table_is_made_filled_and_indexed(orders: Workshop) -> None:
@@ -104,6 +105,20 @@ def test_a_newer_snapshot_replaces_the_rows_and_an_older_one_is_refused(
     outcome = orders.run("OrdersDatasetPipeline", "2026-11-12")
     assert "the older 2026-11-12 does not replace it" in str(outcome.error)
     assert ask(orders, "select count(*) from orders") == [(40,)]
+
+
+def test_an_older_snapshot_is_refused_where_the_ledger_was_dropped_until_the_newest_is_published_anew(
+    orders: Workshop, api: ApiServer
+) -> None:
+    orders.run("OrdersDatasetPipeline", DAY)
+    ask(orders, "drop table dataflow_ledger")
+    outcome = orders.run("OrdersDatasetPipeline", "2026-11-12")
+    assert isinstance(outcome.error, Conflict)
+    assert f"have {DAY} published anew: dataflow resubmit OrdersDatasetPipeline {DAY};" in str(outcome.error)
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    orders.resubmit("OrdersDatasetPipeline", "2026-11-12")
+    assert isinstance(orders.run("OrdersDatasetPipeline", "2026-11-12").error, Superseded)
 
 
 def test_a_key_that_is_there_twice_publishes_nothing(orders: Workshop, api: ApiServer) -> None:
@@ -198,6 +213,13 @@ def test_a_view_that_is_not_materialized_is_a_view_of_the_database(orders: Works
     assert orders.run("CompletedOrdersViewPipeline", drain=True).done == 2, orders.said
     assert ask(orders, "select count(*) from pg_views where viewname like 'completed_orders_2026%'") == [(2,)]
     assert ask(orders, "select count(*) from completed_orders_2026_09_01") == [(30,)]
+    for dataid in ([], ["2026-09"]):
+        told = Project(orders.path, orders.path).run(
+            "dataflow", "locate", "completed_orders", *dataid, check=False
+        )
+        name, where = ("2026_09_01", "2026-09") if dataid else ("2026_10_01", "2026-10")
+        assert "(connection datasets_db), where each interval is a table or view of its own" in told.stderr
+        assert f"public.completed_orders_{name} is that of {where}." in told.stderr
 
 
 def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(

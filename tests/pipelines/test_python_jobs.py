@@ -152,6 +152,11 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
     assert words.startswith("pipelines/jobs.py:8: Spark failed: ")
     assert "amuont" in words
     assert "\n" not in words
+    lines = log_of(workshop, 2).splitlines()
+    place = lines.index(f"spark: {words}")
+    assert lines[place + 1].startswith('  pipelines/jobs.py:8: run.write("totals"')
+    assert lines[place + 2 : place + 4] == ["", "Traceback (most recent call last):"]
+    assert log_of(workshop, 2).count("Traceback") == 1
 
 
 @pytest.mark.parametrize(
@@ -315,3 +320,25 @@ def test_the_example_of_the_page_about_python_runs_as_it_is(workshop: Workshop) 
     assert workshop.run("make_totals").done == 1
     totals = {row["region"]: row["amount"] for row in workshop.rows("totals", "2026-08-02")}
     assert totals == {"north": 30, "south": 12}
+
+
+def test_an_input_that_is_no_dataset_is_told_with_its_place(workshop: Workshop) -> None:
+    workshop.write(
+        "jobs.py",
+        """
+        import dataflow
+
+        @dataflow.job(inputs=["today"], outputs=["invoices"])
+        def load(run): ...
+
+        @dataflow.job(inputs=["invoicess"], outputs=["sums"])
+        def add_up(run): ...
+        """,
+    )
+    with pytest.raises(UnknownName) as refusal:
+        workshop.register()
+    told = (
+        'pipelines/jobs.py:7: add_up: there is no dataset "invoicess", which stands in inputs=["invoicess"].'
+    )
+    assert str(refusal.value).startswith(f'{told} Did you mean "invoices"?')
+    assert "--in" not in str(refusal.value)

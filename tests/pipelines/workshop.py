@@ -17,7 +17,7 @@ from dataflow.config.settings import load_config
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.pipelines.catalog import Catalog
-from dataflow.pipelines.facilities import Facilities
+from dataflow.pipelines.facilities import Facilities, Silence
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.registering import register_pipelines
 from dataflow.pipelines.settings import PipelineSettings
@@ -26,13 +26,6 @@ from dataflow.store.opening import open_store
 from dataflow.store.store import Store
 
 HAWK = {"HAWK_ID": "me", "HAWK_KEY": "a-long-enough-key"}
-
-
-class Silence:
-    """A progress nobody looks at."""
-
-    def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
-        """Shows nothing."""
 
 
 class SharedSession(Facilities):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
 
+GITIGNORE = ".gitignore"
 STEPS = "dataflow dataset add NAME (or write it into that file, and: dataflow apply)"
 EXAMPLE_STEPS = "dataflow apply --yes && dataflow ready numbers --from 1 --to 3 && RunJob --drain ./square.sh"
 PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTotalsViewPipeline --drain"
@@ -44,11 +45,12 @@ def init(args: argparse.Namespace, context: Context) -> int:
     try:
         for name, text in files.items():
             _write(os.path.join(folder, name), text, executable=name.endswith(".sh"))
-        _ignore(os.path.join(folder, ".gitignore"), [STATE_FOLDER, *(["lake"] if args.pipelines else [])])
+        ignored = [STATE_FOLDER, *(["lake"] if args.pipelines else [])]
+        written = [*files, *([GITIGNORE] if _ignore(os.path.join(folder, GITIGNORE), ignored) else [])]
     except OSError as error:
         raise BadInput(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
-    are = "is" if len(files) == 1 else "are"
-    context.say(f"{', '.join(os.path.join(folder, name) for name in files)} {are} written.")
+    are = "is" if len(written) == 1 else "are"
+    context.say(f"{', '.join(os.path.join(folder, name) for name in written)} {are} written.")
     enter = "" if os.path.samefile(folder, context.cwd) else f"cd {args.folder} && "
     steps = [EXAMPLE_STEPS] * args.example + [PIPELINE_STEPS] * args.pipelines
     context.say(f"Next: {enter}{' && '.join(steps) or STEPS}")
@@ -84,14 +86,16 @@ def _write(path: str, text: str, executable: bool) -> None:
         os.chmod(path, 0o755)
 
 
-def _ignore(path: str, folders: list[str]) -> None:
+def _ignore(path: str, folders: list[str]) -> bool:
+    """Adds these folders to those that git leaves out; True if any was not there."""
     known = ""
     if os.path.exists(path):
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             known = file.read()
     new = [folder for folder in folders if folder not in known]
     if not new:
-        return
+        return False
     with open(path, "a", encoding="utf-8") as file:
         file.write("\n" if known and not known.endswith("\n") else "")
         file.writelines(f"{folder}/\n" for folder in new)
+    return True

@@ -206,6 +206,7 @@ def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
             "rows": found.rows,
             "rejects": found.rejects,
             "drift": found.drift,
+            "refused": found.refused,
         }
         print(to_json(record, indent=2))
         return
@@ -216,5 +217,9 @@ def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
         print(f"{paint('reject', 'bold red')}: row {one['row']}{as_text(where)}: {as_text(one['reason'])}")
     if len(found.rejects) > SHOWN_REJECTS:
         print(f"and {len(found.rejects) - SHOWN_REJECTS} more rejects; --json shows them")
+    for line in found.refused[:SHOWN_REJECTS]:
+        print(f"{paint('refused', 'bold red')}: {as_text(line)}")
+    if len(found.refused) > SHOWN_REJECTS:
+        print(f"and {len(found.refused) - SHOWN_REJECTS} more columns; --json shows them")
     for line in found.drift:
         print(f"drift: {as_text(line)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.wording import did_you_mean, quoted
@@ -31,27 +32,31 @@ class Catalog:
         self.problems = [str(problem) for problem in project.problems]
         self.definitions: dict[str, Definition] = {}
         self._known: dict[str, Definition] = {}  # by class, function and dataset name
+        self._broken = {name: str(problem) for problem in project.problems for name in problem.defines}
         of_kind = {kind: [one for one in project.found if one.kind == kind] for kind in KINDS}
         for found in of_kind["dataset"]:
-            with self._noting():
+            with self._noting(found):
                 self._add(define_dataset(found))
         by_class = {name: definition.dataset for name, definition in self.definitions.items()}
         by_class |= {found.name: _view_name(found) for found in of_kind["view"]}
         for found in of_kind["job"]:
-            with self._noting():
+            with self._noting(found):
                 self._add(define_job(found, by_class))
         self._add_views(of_kind["view"])
 
     def get(self, name: str) -> Definition:
-        """A pipeline by its class name; UnknownName with the nearest and what is wrong with the files."""
+        """A pipeline by its class name; BadInput if it cannot be loaded, UnknownName if there is none."""
         if name in self.definitions:
             return self.definitions[name]
-        broken = f" {len(self.problems)} cannot be loaded: {' '.join(self.problems)}" if self.problems else ""
-        hint = did_you_mean(name, list(self.definitions))
-        if name in self._known:  # a dataset's
+        if name in self._known:
             hint = f" {name} is made by: {self._known[name].job}."
-        elif any(name in problem for problem in self.problems):
-            hint = ""  # it is there, and what is wrong with it is told
+        elif name in self._broken:
+            problem = self._broken[name]
+            end = "" if problem.endswith((".", "?")) else "."
+            raise BadInput(f"{name} cannot be loaded: {problem}{end} See: dataflow pipeline list")
+        else:
+            hint = did_you_mean(name, list(self.definitions))
+        broken = f" {len(self.problems)} cannot be loaded: {' '.join(self.problems)}" if self.problems else ""
         raise UnknownName(
             f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
         )
@@ -75,14 +80,16 @@ class Catalog:
             ready = [one for one in waiting if not pending & set(map(str, list_named(one.thing)))]
             if not ready:
                 circle = ", ".join(f"{one.name} ({one.path}:{one.line})" for one in waiting)
-                self.problems.append(
+                problem = (
                     f"{waiting[0].path}:{waiting[0].line}: these views would wait for each other: {circle}. "
                     "Change dataset_pipeline of one."
                 )
+                self.problems.append(problem)
+                self._broken |= {one.name: problem for one in waiting}
                 return
             for found in ready:
-                with self._noting():
-                    self._add(define_view(found, self._known))
+                with self._noting(found):
+                    self._add(define_view(found, self._known, self._broken))
             waiting = [one for one in waiting if one not in ready]
 
     def _add(self, definition: Definition) -> None:
@@ -102,8 +109,14 @@ class Catalog:
         for name in (definition.job, *list_outputs(definition)):
             self._known.setdefault(name, definition)
 
-    def _noting(self) -> _Noting:
-        return _Noting(self.problems)
+    @contextmanager
+    def _noting(self, found: Found) -> Iterator[None]:
+        """Notes what is wrong with one pipeline, so that the others are there all the same."""
+        try:
+            yield
+        except BadInput as error:
+            self.problems.append(str(error))
+            self._broken |= {name: str(error) for name in _list_names(found)}
 
 
 def list_outputs(definition: Definition) -> tuple[str, ...]:
@@ -122,17 +135,10 @@ def _view_name(found: Found) -> str:
     return str(getattr(found.thing, "view_name", ""))
 
 
-class _Noting:
-    """Notes what is wrong with one pipeline, so that the others are there all the same."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self._problems = problems
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, BadInput):
-            self._problems.append(str(error))
-            return True
-        return False
+def _list_names(found: Found) -> list[str]:
+    """The names by which a view may ask for what was found: its own, and those of its datasets."""
+    declared = getattr(found.thing, "dataflow_job", found.thing)
+    named = [getattr(declared, name, None) for name in ("name", "table_name", "view_name")]
+    outputs = getattr(declared, "outputs", None)
+    named += outputs if isinstance(outputs, (list, tuple)) else []
+    return [found.name, *(name for name in named if isinstance(name, str) and name)]

@@ -152,10 +152,17 @@ def define_dataset(found: Found) -> DatasetDefinition:
     )
 
 
-def define_view(found: Found, known: Mapping[str, Definition]) -> ViewDefinition:
-    """That of a view pipeline's class; `known` is what it may read, by class, function and dataset name."""
+def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[str, str]) -> ViewDefinition:
+    """That of a view pipeline's class; `known` is what it may read, by class, function and dataset name.
+
+    `broken` is what is wrong with those that cannot be loaded, by the same names.
+    """
     get = Attributes(found, bases.ViewPipeline)
     timing = _timing(get)
+    for name in map(str, list_named(found.thing)):
+        if name in broken and name not in known:
+            where = broken[name].partition(": ")[0]
+            raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
     inputs = _view_inputs(get, known, timing)
     first = known[inputs[0].dataset]
     query = get.text("query")

@@ -42,6 +42,13 @@ class Progress(Protocol):
         """The stage it is in, and how many pages and rows, of how many if that is known, are through."""
 
 
+class Silence:
+    """A progress nobody looks at."""
+
+    def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
+        """Shows nothing."""
+
+
 class Facilities:
     """One worker's; the session is started when a run first needs it."""
 

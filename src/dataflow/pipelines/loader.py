@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import datetime as datetimes
 import os
+import re
 import sys
 import traceback
 import types
@@ -17,11 +18,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from dataflow.errors import ConfigError
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.pipelines.constants import Constants, load_constants
 
 FOLDER = "pipelines"
 KINDS = ("DatasetPipeline", "ViewPipeline")
+DEFINED = re.compile(rb"^(?:class|def)[ \t]+(\w+)", re.MULTILINE)
 
 
 @record
@@ -31,6 +33,7 @@ class Problem:
     path: str
     line: int
     reason: str
+    defines: tuple[str, ...] = ()  # the classes and functions of a file that could not be loaded
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.reason}"
@@ -74,7 +77,10 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
             problems.append(Problem("constants.py", _line_in(error, project_dir), str(error)))
             constants = Constants({}, {})  # not the environment's: it may say otherwise
         found = _run_all(waiting, {"constants": constants, "datetime": datetimes.datetime}, problems)
-    return Project(tuple(found), tuple(problems), constants.list_for_templates())
+    named = tuple(
+        replace(one, defines=_list_defined(os.path.join(project_dir, one.path))) for one in problems
+    )
+    return Project(tuple(found), named, constants.list_for_templates())
 
 
 def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
@@ -153,6 +159,15 @@ def _compile(path: str, shown: str, problems: list[Problem]) -> Any:
     except (OSError, ValueError) as error:
         problems.append(Problem(shown, 1, f"cannot be read: {error}"))
     return None
+
+
+def _list_defined(path: str) -> tuple[str, ...]:
+    """The classes and functions of a file, which need not be one that Python can read."""
+    try:
+        with open(path, "rb") as file:
+            return tuple(name.decode() for name in DEFINED.findall(file.read()))
+    except OSError:
+        return ()
 
 
 def _find_missing_comma(tree: ast.AST) -> int:

@@ -45,6 +45,7 @@ class Preview:
     rows: tuple[dict[str, Any], ...]
     rejects: tuple[dict[str, Any], ...] = ()
     drift: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # what keeps the whole interval from being published
 
 
 @record
@@ -72,13 +73,19 @@ def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Faci
         fields = infer_fields(fields, beginning, body.kind, body.results_key)
     shaper = Shaper(fields, body.results_key, body.kind, False)
     columns = tuple((field.column, field.type.sql) for field in fields)
-    found = _Collected(most)
+    found = _Collected(most, [field.column for field in fields if field.not_null])
     with body.open() as file:
         for shaped in shaper.shape(file, 1):
             if found.add(shaped):
                 break
     return Preview(
-        dataid, body.read, columns, tuple(found.rows), tuple(found.rejects), tuple(sorted(found.drift))
+        dataid,
+        body.read,
+        columns,
+        tuple(found.rows),
+        tuple(found.rejects),
+        tuple(sorted(found.drift)),
+        tuple(found.list_nulls()),
     )
 
 
@@ -133,8 +140,10 @@ def _ask_there(
 class _Collected:
     """Rows, rejects and drift of shaped batches, as many as are asked for."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, not_null: list[str]) -> None:
         self._most = most
+        self._nulls = dict.fromkeys(not_null, 0)
+        self._fitting = 0
         self.rows: list[dict[str, Any]] = []
         self.rejects: list[dict[str, Any]] = []
         self.drift: set[str] = set()
@@ -146,12 +155,23 @@ class _Collected:
             {"row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
             for one in shaped.rejects[: SHOWN_REJECTS - len(self.rejects)]
         ]
+        self._fitting += shaped.batch.num_rows
+        for name in self._nulls:
+            self._nulls[name] += shaped.batch.column(name).null_count
         self.drift |= {
             f"source field {name} is {'in no row' if rows == shaped.rows_read else 'missing in some rows'}"
             for name, rows in shaped.missing
         }
         self.drift |= {f"source field {name} is not mapped" for name in shaped.new}
         return len(self.rows) >= self._most
+
+    def list_nulls(self) -> list[str]:
+        """Columns that may hold no NULL and do, a line each."""
+        return [
+            f"column {name} must not be NULL, and is in {count} of {self._fitting} rows looked at"
+            for name, count in self._nulls.items()
+            if count
+        ]
 
 
 def _first_body(

@@ -37,6 +37,7 @@ class Destination:
     store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
     job: str = ""
     newest_run: int = 0  # the last run that this store has given an id; 0 where nobody asked
+    newest: tuple[str, str] = ("", "")  # the newest snapshot that the store has published, and its sort key
 
 
 @record

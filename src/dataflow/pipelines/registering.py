@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
-from dataflow.errors import ConfigError
+from dataflow.errors import ConfigError, UnknownName
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import PIPELINE, Dataset, Job
 from dataflow.model.schedule import grain_of, parse_schedule
+from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Timing, ViewDefinition
 from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.job_datasets import lake_location, list_job_datasets, producers_first
@@ -47,8 +49,22 @@ def _draft(registry: Registry, definitions: list[Registered], settings: Pipeline
         else:
             made = [dataset_of(definition, place)]
         datasets |= {dataset.name: dataset for dataset in made}
+    for definition in definitions:
+        if isinstance(definition, JobDefinition):
+            _refuse_unknown(definition, registry.datasets | datasets)
     jobs = [job_of(definition) for definition in definitions]
     return registry.draft(datasets.values(), jobs, may_be_over=True)
+
+
+def _refuse_unknown(definition: JobDefinition, known: Mapping[str, Dataset]) -> None:
+    """UnknownName for an input that is no dataset; what reads the clock's is checked with the job."""
+    for item in definition.inputs:
+        if item.dataset not in known and not is_automatic(item.dataset):
+            raise UnknownName(
+                f"{definition.place}: {definition.job}: there is no dataset {quoted(item.dataset)}, which "
+                f'stands in inputs=["{item.dataset}"].{did_you_mean(item.dataset, known)} Name one that a '
+                "pipeline makes, or that is registered: dataflow dataset list"
+            )
 
 
 def _place_of(definition: Registered, settings: PipelineSettings) -> Connection:

@@ -17,6 +17,7 @@ from dataflow.pipelines.catalog import list_outputs
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber
+from dataflow.pipelines.interval_tables import interval_table
 from dataflow.pipelines.intervals import Span, interval_of
 from dataflow.pipelines.judgement import fields_of
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
@@ -128,8 +129,6 @@ def _location(definition: DatasetDefinition | ViewDefinition, dataid: str, facil
     """Where the result would be; only the run's number is not known."""
     place = facilities.settings.get_place(definition.target)
     if isinstance(definition, ViewDefinition) and not place.is_lake:
-        from dataflow.pipelines.postgres.making import interval_table  # only databases need its driver
-
         table = interval_table(definition.dataset, dataid)
         return f"postgresql://{place.name}/{definition.schema}.{table}?run={{run_id}}"
     text = location_of(definition, place)
@@ -193,7 +192,7 @@ def _native_ddl(
     from dataflow.pipelines.postgres import making  # only those who write to it need its driver
 
     if not definition.materialized:
-        name = making.interval_table(definition.dataset, dataid)
+        name = interval_table(definition.dataset, dataid)
         return [f"create or replace view {quoted_name(definition.schema)}.{quoted_name(name)} as {select}"]
     if not all(item.location for item in inputs):
         return [UNKNOWN_COLUMNS]

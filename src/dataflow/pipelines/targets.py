@@ -24,12 +24,22 @@ if TYPE_CHECKING:
 
 def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destination:
     """Which chunk a run writes, and what may be replaced by it."""
-    output = next(item.dataset for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
+    found = next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
+    output = found.dataset
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
-    key = sort_key(claimed.dataid, Grain(output.grain))
-    inputs, job = " ".join(pins), claimed.run.job
-    ids = (inputs, get_store_id(store), job, find_newest_run(store))
-    return Destination(dataset, claimed.dataid, key, claimed.run_id, output.mode, *ids)
+    row = store.find("versions.newest", dataset_id=found.dataset_id)
+    return Destination(
+        dataset,
+        claimed.dataid,
+        sort_key(claimed.dataid, Grain(output.grain)),
+        claimed.run_id,
+        output.mode,
+        inputs=" ".join(pins),
+        store_id=get_store_id(store),
+        job=claimed.run.job,
+        newest_run=find_newest_run(store),
+        newest=(row[1], sort_key(row[1], Grain(output.grain))) if row else ("", ""),
+    )
 
 
 def get_store_id(store: Store) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
 from dataflow.model.mapping import SAME
-from dataflow.pipelines.intervals import find_start_before, list_samples
+from dataflow.pipelines.interval_tables import interval_table
+from dataflow.pipelines.intervals import find_start_before
 from dataflow.pipelines.sql.macros import Interval
 from dataflow.pipelines.sql.views import View, build_select
 
@@ -19,19 +20,6 @@ if TYPE_CHECKING:
 def view_select(definition: ViewDefinition, span: Span, constants: Mapping[str, object]) -> str:
     """The view's SQL with its templates rendered for the interval; BadInput for what is no such SELECT."""
     return _build(definition, span, constants, {})
-
-
-def refuse_impossible(definition: ViewDefinition, constants: Mapping[str, object]) -> None:
-    """BadInput where the view's SQL can be built for no interval, whatever is published."""
-    found = None
-    for span in list_samples(definition.timing):
-        try:
-            view_select(definition, span, constants)
-            return  # what fails for some intervals only is for these to tell
-        except BadInput as error:
-            found = found or error
-    if found is not None:
-        raise found
 
 
 def native_select(
@@ -51,8 +39,6 @@ def native_select(
 
 def native_tables(definition: ViewDefinition, dataid: str) -> dict[str, str]:
     """The table of each dataset it reads in a database, where each interval of a view has one of its own."""
-    from dataflow.pipelines.postgres.making import interval_table  # only databases need its driver
-
     return {
         item.dataset: interval_table(item.dataset, dataid) if item.mapping == SAME else item.dataset
         for item in definition.inputs

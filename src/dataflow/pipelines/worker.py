@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from dataflow.pipelines.python_run import JobFailed, PythonRun
 from dataflow.pipelines.registering import call_for
 from dataflow.pipelines.spark.session import SparkFailed, SparkGone, explained
 from dataflow.pipelines.view_run import ViewRun
-from dataflow.pipelines.view_sql import refuse_impossible
+from dataflow.pipelines.view_trial import refuse_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ class PipelineWorker:
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
         if isinstance(self._definition, ViewDefinition):
-            refuse_impossible(self._definition, self._facilities.constants)
+            refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
         while self._run_one(dataid) and drain:
@@ -168,10 +169,20 @@ class PipelineWorker:
             self._say(f"warning: {self._facilities.log_problem}")
 
     def _logged(self, error: DataFlowError) -> str:
-        """The error as the run's log has it: a mistake or a refusal is one sentence."""
-        if isinstance(error, TRACED) or self._facilities.environ.get("DATAFLOW_DEBUG"):
-            return "".join(traceback.format_exception(error))
-        return f"{error.code}: {error}"
+        """The error as the run's log has it: one sentence, then what led to it where code ran."""
+        sentence = f"{error.code}: {error}"
+        if self._facilities.environ.get("DATAFLOW_DEBUG"):
+            return f"{sentence}\n\n{''.join(traceback.format_exception(error))}"
+        if not isinstance(error, TRACED):
+            return sentence
+        cause = error.__cause__ or error
+        folder = os.path.join(self._facilities.config.project_dir, "")
+        own = [
+            f"  {frame.filename.removeprefix(folder)}:{frame.lineno}: {frame.line}"
+            for frame in traceback.extract_tb(cause.__traceback__)
+            if frame.filename.startswith(folder)
+        ]
+        return "\n".join([sentence, *own, "", *map(str.rstrip, traceback.format_exception(cause))])
 
     def _say(self, text: str) -> None:
         self._tell(self._facilities.redact(text))

@@ -14,18 +14,11 @@ from dataflow.client import Flow
 from dataflow.config.settings import load_config
 from dataflow.errors import DataFlowError
 from dataflow.pipelines.catalog import Catalog
-from dataflow.pipelines.facilities import Facilities
+from dataflow.pipelines.facilities import Facilities, Silence
 from dataflow.pipelines.registering import register_pipelines
 from dataflow.pipelines.settings import PipelineSettings
 from dataflow.pipelines.worker import PipelineWorker
 from dataflow.store.opening import open_store
-
-
-class Silence:
-    """A progress nobody looks at."""
-
-    def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
-        """Shows nothing."""
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.locations import MANIFEST, absolute_place
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict
@@ -12,6 +13,7 @@ from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
+from dataflow.pipelines.interval_tables import interval_table
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def is_read_whole(source: PlanInput) -> bool:
 def locate(store: Store, name: str, project_dir: str) -> Located:
     """The ready chunks of a dataset; of one whose chunks are snapshots the newest."""
     dataset_id, dataset = get_dataset(store, name)
-    _refuse_elsewhere(dataset)
+    _refuse_elsewhere(store, dataset_id, dataset)
     if dataset.mode == "snapshot":
         newest = store.find("versions.newest", dataset_id=dataset_id)
         return Located((_chunk(dataset, newest, project_dir),) if newest else ())
@@ -70,8 +72,8 @@ def locate(store: Store, name: str, project_dir: str) -> Located:
 def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:
     """The current version of one chunk, and whether it is STALE; Conflict if none can be read now."""
     dataset_id, dataset = get_dataset(store, name)
-    _refuse_elsewhere(dataset)
     dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
+    _refuse_elsewhere(store, dataset_id, dataset, dataid)
     row = store.find("versions.published", dataset_id=dataset_id, dataid=dataid)
     if row is None:
         raise Conflict(f"{name}/{dataid} is not published, or was withdrawn. See: dataflow chunks {name}")
@@ -84,9 +86,29 @@ def _chunk(dataset: Dataset, row: tuple[int, str, int, str, bool], project_dir: 
     return LakeChunk(dataset.name, dataid, version, location, path, read_manifest(path))
 
 
-def _refuse_elsewhere(dataset: Dataset) -> None:
-    if not is_in_lake(dataset):
-        raise BadInput(f"Dataset {dataset.name} is not in the lake: it {tell_place(dataset.location)}.")
+def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: str = "") -> None:
+    if is_in_lake(dataset):
+        return
+    place = tell_place(dataset.location)
+    if _is_view(store, dataset_id) and dataset.location.startswith("postgresql://"):
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        dataid = dataid or (newest[1] if newest else "")
+        table = f"{dataset.schemaname}.{interval_table(dataset.tablename, dataid)}" if dataid else "none yet"
+        connection = dataset.location.removeprefix("postgresql://").partition("/")[0]
+        place = (
+            f"is in PostgreSQL (connection {connection}), where each interval is a table or view of its own: "
+            f"{table}{f' is that of {dataid}' if dataid else ''}"
+        )
+    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}.")
+
+
+def _is_view(store: Store, dataset_id: int) -> bool:
+    """True for what a view pipeline makes; dataset pipelines read nothing but the clock."""
+    row = store.find("versions.producer", dataset_id=dataset_id)
+    plan = store.find_plan(row[0]) if row else None
+    if plan is None or not plan.is_pipeline:
+        return False
+    return any(not is_automatic(item.dataset.name) for item in plan.inputs)
 
 
 def tell_place(location: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import Conflict, Superseded
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, exists
@@ -118,7 +119,7 @@ class Ledger:
             )
         if raised is None:
             raise self._superseded_by(own.fence)
-        self._refuse_older(entries)
+        self._refuse_older(session, entries)
         return own
 
     def lock(self, session: Session) -> Entry:
@@ -133,7 +134,7 @@ class Ledger:
         self._refuse_foreign(entries)
         if own.fence != self._destination.run_id:
             raise self._superseded_by(own.fence)
-        self._refuse_older(entries)
+        self._refuse_older(session, entries)
         return own
 
     def write(self, session: Session, rows: int) -> None:
@@ -173,7 +174,7 @@ class Ledger:
         rows = session.execute(statement.format(**self._names), values).fetchall()
         return {row[0]: Entry(*row) for row in rows}
 
-    def _refuse_older(self, entries: dict[str, Entry]) -> None:
+    def _refuse_older(self, session: Session, entries: dict[str, Entry]) -> None:
         """In mode snapshot the table is one state of the data: an older one never replaces a newer."""
         if self._destination.mode != "snapshot":
             return
@@ -184,6 +185,21 @@ class Ledger:
                 f"{self._table} holds dataid {newest.dataid} (run {newest.run_id}); the older "
                 f"{self._destination.dataid} does not replace it in mode snapshot. Nothing is to be done; "
                 "to keep every dataid's rows, use mode partition."
+            )
+        if newest is None:
+            self._refuse_forgotten(session)
+
+    def _refuse_forgotten(self, session: Session) -> None:
+        """A ledger that somebody dropped knows of no publish: what the store published counts then."""
+        where = self._destination
+        dataid, key = where.newest
+        if key > where.sort_key and exists(session, self._table.schema, self._table.name):
+            raise Conflict(
+                f"{self._table} is there, and {self._names['ledger'].as_string(session)} beside it does not "
+                f"say what it holds; the store published {dataid}, which the older {where.dataid} does not "
+                f"replace in mode snapshot. Restore the ledger, or have {dataid} published anew: "
+                f"{resubmit_command(where.job, dataid)}; if {where.dataid} is to be in it all the same: "
+                f"{shell('dataflow', 'withdraw', where.dataset, dataid)}"
             )
 
     def _refuse_foreign(self, entries: dict[str, Entry]) -> None:

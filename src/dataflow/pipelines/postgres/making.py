@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dataflow.model.url_text import percent_encode, split_server
+from dataflow.pipelines.interval_tables import interval_table
 from dataflow.pipelines.postgres.source import PostgresSource
 from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
 from dataflow.pipelines.postgres.target import PostgresTarget
@@ -57,12 +58,6 @@ def make_native_view(
     columns = list_columns(connection, definition.schema, select)
     table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), columns)
     return PostgresTarget(connection, table, destination, Options(whole_table=True))
-
-
-def interval_table(view_name: str, dataid: str) -> str:
-    """The name of an interval's table: `view_name_YYYY_MM_DD`, the day being the interval's first."""
-    day = dataid + "-01" * (2 - dataid.count("-")) if len(dataid) <= len("YYYY-MM-DD") else dataid
-    return f"{view_name}_{''.join(letter if letter.isalnum() else '_' for letter in day)}"
 
 
 def read_table(

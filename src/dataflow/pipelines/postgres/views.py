@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import IsolationLevel, sql
+from psycopg.pq import DiagnosticField
 
 from dataflow.errors import BadInput, InputMoved
 from dataflow.pipelines.postgres.connecting import Session, connect, transaction
 from dataflow.pipelines.postgres.copy_out import describe
-from dataflow.pipelines.postgres.failures import translate
+from dataflow.pipelines.postgres.failures import TargetError, translate
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.staging import attempt_number
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.postgres.target import PostgresTarget
 
 ATTEMPT_NAME = "select"
+UNDEFINED_COLUMN = b"42703"
 NEWEST = sql.SQL("""
     select run_id from {} where table_name = %s and run_id > 0 order by sort_key desc limit 1
 """)
@@ -38,6 +41,20 @@ def list_columns(connection: Connection, schema: str, select: str) -> tuple[Colu
             Column(field.name, _type_name(session, field.type_id, field.modifier))
             for field in describe(session, select)
         )
+
+
+def refuse_unknown_columns(connection: Connection, schema: str, select: str, place: str) -> None:
+    """BadInput, with the database's guess, where a SELECT names a column that no table of it has.
+
+    What else is wrong, such as a table that is not there yet, is for the run to tell.
+    """
+    with suppress(TargetError), transaction(connection) as session:
+        _prepare(session, schema)
+        found = session.pgconn.prepare(b"", select.encode())
+        if found.error_field(DiagnosticField.SQLSTATE) == UNDEFINED_COLUMN:
+            parts = (DiagnosticField.MESSAGE_PRIMARY, DiagnosticField.MESSAGE_HINT)
+            told = [found.error_field(part) for part in parts]
+            raise BadInput(f"{place}: {'. '.join(text.decode() for text in told if text)}")
 
 
 def stage_select(

@@ -43,8 +43,9 @@ def convert(kind: SqlType, value: object, *, source_is_text: bool = False) -> ob
     if kind.name in ("json", "jsonb"):
         return _to_json_text(value, source_is_text)
     if isinstance(value, list | dict):
-        shown = "a list" if isinstance(value, list) else "an object"
-        raise Unfit(f"is {shown}, not {kind.sql}; map a nested field by its path, or use jsonb")
+        if isinstance(value, list):
+            raise Unfit(f"is a list, not {kind.sql}; map it as {kind.sql} [], or use jsonb")
+        raise Unfit(f"is an object, not {kind.sql}; map a nested field by its path, or use jsonb")
     if isinstance(value, bytes):
         raise Unfit(f"is bytes, not {kind.sql}")
     return _CONVERTERS[kind.name](kind, value)
