@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dataflow.errors import BadInput
 from dataflow.pipelines.catalog import Catalog
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.intervals import interval_of
 
 DATASET = """\
 class OMISDatasetPipeline:
@@ -78,6 +80,24 @@ def test_a_moving_start_is_floored_to_its_interval_and_one_after_the_end_is_told
     assert timing.is_over
 
 
+@pytest.mark.parametrize("schedule", ["@hourly", "@daily", "@weekly", "@yearly", "@once", "*/10 * * * *"])
+@pytest.mark.parametrize("end", ["datetime(9999, 12, 31)", "datetime.max", "datetime.max.date()"])
+def test_an_end_in_the_last_year_of_the_calendar_is_for_ever(folder: Path, schedule: str, end: str) -> None:
+    text = DATASET.replace("datetime(2019, 12, 1)", end).replace(
+        "target_db = 'datasets_db'", f"schedule_interval = {schedule!r}; timezone = 'America/New_York'"
+    )
+    catalog = load(folder, datasets=text)
+    assert catalog.problems == []
+    timing = catalog.get("OMISDatasetPipeline").timing
+    assert (timing.end, timing.is_over) == ("9999-12-31", False)
+
+
+def test_a_dataid_at_the_end_of_the_calendar_is_refused(folder: Path) -> None:
+    timing = load(folder, datasets=DATASET).get("OMISDatasetPipeline").timing
+    with pytest.raises(BadInput, match='"9999-12-31" is no interval that ends within the calendar'):
+        interval_of(timing, "9999-12-31")
+
+
 def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) -> None:
     catalog = load(folder, datasets=DATASET.replace("12, 1)", "12, 01)"), views=VIEW)
     assert catalog.problems[0] == (
@@ -126,6 +146,16 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         ("target_db = 'datasets_db'", "mode = 'snapshots'", "must be one of snapshot, partition"),
         ("character varying(100)", "karacter(100)", "field_mapping item 1"),
         ("end_date = datetime(2019, 12, 1)", "end_date = '2019-12-01'", "end_date must be a datetime"),
+        (
+            "datetime.now().replace(day=1)",
+            "datetime(9999, 12, 1)",
+            "start_date is 9999-12-01, and must be in",
+        ),
+        (
+            "datetime.now().replace(day=1)",
+            "datetime.min",
+            "start_date is 0001-01-01, and must be in the years",
+        ),
         ("'omis_dataset'", "'omis dataset'", "cannot be the name of a dataset"),
         ("target_db = 'datasets_db'", "checks = 5", "checks must be a list, such as [minimum_rows(10)]"),
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
