@@ -191,6 +191,24 @@ def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_t
     assert "constants has no DATAHUB_BASE_URL" in catalog.problems[1]
 
 
+@pytest.mark.parametrize("end", ["sys.exit(0)", "raise SystemExit('enough')", "raise BaseException('enough')"])
+def test_a_file_that_would_end_python_is_told_with_its_line_and_takes_nobody_else_away(
+    folder: Path, end: str
+) -> None:
+    (folder / "constants.py").write_text(f"import sys\n\nif True:\n    {end}\n")
+    plain = DATASET.replace(".format(constants.DATAHUB_BASE_URL)", "").replace("{}", "https://own.example")
+    catalog = load(folder, a_script=f"import sys\n{end}\n", datasets=plain)
+    assert list(catalog.definitions) == ["OMISDatasetPipeline"]
+    assert catalog.problems[0].startswith("constants.py:4: ")
+    assert catalog.problems[1].startswith("pipelines/a_script.py:2: ")
+    assert all(("take sys.exit() out" in problem) == ("xit" in end) for problem in catalog.problems)
+
+
+def test_ctrl_c_while_files_are_loaded_is_no_fault_of_theirs(folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load(folder, datasets="raise KeyboardInterrupt")
+
+
 def test_a_name_that_is_no_text_is_told_and_takes_nobody_else_away(folder: Path) -> None:
     catalog = load(folder, datasets=DATASET, views=VIEW.replace("'completed_omis_orders'", "[]"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
