@@ -173,6 +173,40 @@ def test_an_attribute_that_cannot_be_is_told_with_its_place(
     assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
 
 
+SOURCES = "from dataflow.pipelines.sources import files, http\n"
+URL = "source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_URL)"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (
+            "source_url = 'http://a/{oops}'",
+            'source_url: the URL has "{oops}", which stands for nothing. {dataid}',
+        ),
+        ("source_url = 'http://a/{{dataid}}'", 'source_url: the URL has "{"'),
+        ("source = http('http://a/?day={data_id}')", 'source: the URL has "{data_id}"'),
+        ("source = files('in/{oops}.csv')", 'source: the path has "{oops}"'),
+        ("source = files('in/{start}.csv')", "{dataid} stands for the interval's own"),
+    ],
+)
+def test_a_name_in_braces_that_stands_for_nothing_is_refused(folder: Path, source: str, reason: str) -> None:
+    catalog = load(folder, datasets=SOURCES + DATASET.replace(URL, source))
+    assert catalog.definitions == {}
+    assert reason in catalog.problems[0]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "source_url = 'http://a/{dataid}?from={start}&to={end}&filter=%7B%22a%22:1%7D'",
+        "source = files('in/[{]x[}]-{dataid}.csv')",
+    ],
+)
+def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folder: Path, source: str) -> None:
+    assert load(folder, datasets=SOURCES + DATASET.replace(URL, source)).problems == []
+
+
 def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Path) -> None:
     text = DATASET.replace(
         "datetime.now().replace(day=1)", "datetime.fromisoformat('2019-01-05T10:00:00-05:00')"
@@ -191,7 +225,9 @@ def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_t
     assert "constants has no DATAHUB_BASE_URL" in catalog.problems[1]
 
 
-@pytest.mark.parametrize("end", ["sys.exit(0)", "raise SystemExit('enough')", "raise BaseException('enough')"])
+@pytest.mark.parametrize(
+    "end", ["sys.exit(0)", "raise SystemExit('enough')", "raise BaseException('enough')"]
+)
 def test_a_file_that_would_end_python_is_told_with_its_line_and_takes_nobody_else_away(
     folder: Path, end: str
 ) -> None:

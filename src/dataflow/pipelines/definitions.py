@@ -217,13 +217,15 @@ def _source(get: Attributes) -> Http | Files | Table:
     source, url = get("source"), get.text("source_url")
     if (source is None) == (not url):
         raise get.wrong("source_url", "must be there, or else source; one of the two")
-    if source is None:
-        return Http(url)
-    if not isinstance(source, Http | Files | Table):
+    if not isinstance(source, Http | Files | Table | None):
         raise get.wrong(
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.sources"
         )
-    return source
+    found = source or Http(url)
+    if isinstance(found, Http | Files):
+        with get.saying("source" if source else "source_url"):
+            found.check()
+    return found
 
 
 def _indexes(get: Attributes) -> tuple[tuple[str, ...], ...]:
