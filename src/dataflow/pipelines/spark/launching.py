@@ -14,7 +14,8 @@ ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 def start_java(options: Mapping[str, str]) -> None:
     """Starts the Java of this process with these options, unless there is one already.
 
-    PySpark by itself would give the options of the first session as arguments.
+    Among them must be the master, for which spark-submit may prepare it. PySpark by itself would give all
+    options of the first session as arguments.
     """
     from pyspark import SparkContext
 
