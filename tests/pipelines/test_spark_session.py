@@ -149,7 +149,10 @@ def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(orders: Workshop) -> None:
+def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.fail(1, "503")
     (orders.path / "dataflow.toml").write_text(
         '[spark.options]\n"spark.ui.enabled" = true\n"spark.driver.memory" = "700m"\n'
         f'"spark.eventLog.compress" = false\n"spark.hadoop.fs.s3a.secret.key" = "{SECRET}"\n'
@@ -160,6 +163,7 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(orde
     assert code == 0
     assert "org.apache.spark.deploy.SparkSubmit" in surroundings and "-Xmx700m" in surroundings
     assert SECRET not in surroundings
+    assert "\r\x1b[Kpage 2: 503 Service Unavailable, again in 1 s …" in shown
     assert "starting Spark" in shown and "\r\x1b[KOrdersDatasetPipeline" in shown
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=200)
     assert done.returncode == 1
