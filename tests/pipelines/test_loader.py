@@ -9,6 +9,7 @@ import pytest
 from dataflow.errors import BadInput
 from dataflow.pipelines.catalog import Catalog
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.intervals import interval_of
 
 DATASET = """\
 class OMISDatasetPipeline:
@@ -79,6 +80,24 @@ def test_a_moving_start_is_floored_to_its_interval_and_one_after_the_end_is_told
     assert timing.is_over
 
 
+@pytest.mark.parametrize("schedule", ["@hourly", "@daily", "@weekly", "@yearly", "@once", "*/10 * * * *"])
+@pytest.mark.parametrize("end", ["datetime(9999, 12, 31)", "datetime.max", "datetime.max.date()"])
+def test_an_end_in_the_last_year_of_the_calendar_is_for_ever(folder: Path, schedule: str, end: str) -> None:
+    text = DATASET.replace("datetime(2019, 12, 1)", end).replace(
+        "target_db = 'datasets_db'", f"schedule_interval = {schedule!r}; timezone = 'America/New_York'"
+    )
+    catalog = load(folder, datasets=text)
+    assert catalog.problems == []
+    timing = catalog.get("OMISDatasetPipeline").timing
+    assert (timing.end, timing.is_over) == ("9999-12-31", False)
+
+
+def test_a_dataid_at_the_end_of_the_calendar_is_refused(folder: Path) -> None:
+    timing = load(folder, datasets=DATASET).get("OMISDatasetPipeline").timing
+    with pytest.raises(BadInput, match='"9999-12-31" is no interval that ends within the calendar'):
+        interval_of(timing, "9999-12-31")
+
+
 def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) -> None:
     catalog = load(folder, datasets=DATASET.replace("12, 1)", "12, 01)"), views=VIEW)
     assert catalog.problems[0] == (
@@ -127,6 +146,16 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         ("target_db = 'datasets_db'", "mode = 'snapshots'", "must be one of snapshot, partition"),
         ("character varying(100)", "karacter(100)", "field_mapping item 1"),
         ("end_date = datetime(2019, 12, 1)", "end_date = '2019-12-01'", "end_date must be a datetime"),
+        (
+            "datetime.now().replace(day=1)",
+            "datetime(9999, 12, 1)",
+            "start_date is 9999-12-01, and must be in",
+        ),
+        (
+            "datetime.now().replace(day=1)",
+            "datetime.min",
+            "start_date is 0001-01-01, and must be in the years",
+        ),
         ("'omis_dataset'", "'omis dataset'", "cannot be the name of a dataset"),
         ("target_db = 'datasets_db'", "checks = 5", "checks must be a list, such as [minimum_rows(10)]"),
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
@@ -142,6 +171,40 @@ def test_an_attribute_that_cannot_be_is_told_with_its_place(
     assert reason in catalog.problems[0]
     assert "?." not in catalog.problems[0]
     assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
+
+
+SOURCES = "from dataflow.pipelines.sources import files, http\n"
+URL = "source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_URL)"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (
+            "source_url = 'http://a/{oops}'",
+            'source_url: the URL has "{oops}", which stands for nothing. {dataid}',
+        ),
+        ("source_url = 'http://a/{{dataid}}'", 'source_url: the URL has "{"'),
+        ("source = http('http://a/?day={data_id}')", 'source: the URL has "{data_id}"'),
+        ("source = files('in/{oops}.csv')", 'source: the path has "{oops}"'),
+        ("source = files('in/{start}.csv')", "{dataid} stands for the interval's own"),
+    ],
+)
+def test_a_name_in_braces_that_stands_for_nothing_is_refused(folder: Path, source: str, reason: str) -> None:
+    catalog = load(folder, datasets=SOURCES + DATASET.replace(URL, source))
+    assert catalog.definitions == {}
+    assert reason in catalog.problems[0]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "source_url = 'http://a/{dataid}?from={start}&to={end}&filter=%7B%22a%22:1%7D'",
+        "source = files('in/[{]x[}]-{dataid}.csv')",
+    ],
+)
+def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folder: Path, source: str) -> None:
+    assert load(folder, datasets=SOURCES + DATASET.replace(URL, source)).problems == []
 
 
 def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Path) -> None:
@@ -160,6 +223,26 @@ def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_t
     assert list(catalog.definitions) == ["PlainDatasetPipeline"]
     assert catalog.problems[0].startswith("constants.py:2: ")
     assert "constants has no DATAHUB_BASE_URL" in catalog.problems[1]
+
+
+@pytest.mark.parametrize(
+    "end", ["sys.exit(0)", "raise SystemExit('enough')", "raise BaseException('enough')"]
+)
+def test_a_file_that_would_end_python_is_told_with_its_line_and_takes_nobody_else_away(
+    folder: Path, end: str
+) -> None:
+    (folder / "constants.py").write_text(f"import sys\n\nif True:\n    {end}\n")
+    plain = DATASET.replace(".format(constants.DATAHUB_BASE_URL)", "").replace("{}", "https://own.example")
+    catalog = load(folder, a_script=f"import sys\n{end}\n", datasets=plain)
+    assert list(catalog.definitions) == ["OMISDatasetPipeline"]
+    assert catalog.problems[0].startswith("constants.py:4: ")
+    assert catalog.problems[1].startswith("pipelines/a_script.py:2: ")
+    assert all(("take sys.exit() out" in problem) == ("xit" in end) for problem in catalog.problems)
+
+
+def test_ctrl_c_while_files_are_loaded_is_no_fault_of_theirs(folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load(folder, datasets="raise KeyboardInterrupt")
 
 
 def test_a_name_that_is_no_text_is_told_and_takes_nobody_else_away(folder: Path) -> None:

@@ -8,6 +8,7 @@ import pty
 import subprocess
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -43,6 +44,7 @@ PIPELINES = """
         fields = [("cast(tags[1] as integer)", "number")]
 """
 DAY = "2026-11-14"
+SECRET = "s3a-secret=of: seven"
 NOISE = ("WARN", "Traceback", "at org.apache", "SQLSTATE", "py4j", "Setting default log level", "pyspark")
 ROWS = [
     {
@@ -147,12 +149,21 @@ def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(orders: Workshop) -> None:
-    (orders.path / "dataflow.toml").write_text('[spark.options]\n"spark.ui.enabled" = true\n')
+def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.fail(1, "503")
+    (orders.path / "dataflow.toml").write_text(
+        '[spark.options]\n"spark.ui.enabled" = true\n"spark.driver.memory" = "700m"\n'
+        f'"spark.eventLog.compress" = false\n"spark.hadoop.fs.s3a.secret.key" = "{SECRET}"\n'
+    )
     project = Project(orders.path, orders.path)
     env = orders.environ | {"TARGET": "lake"}
-    code, shown = run_on_a_terminal(project, "OrdersDatasetPipeline", env)
+    code, shown, surroundings = run_on_a_terminal(project, "OrdersDatasetPipeline", env)
     assert code == 0
+    assert "org.apache.spark.deploy.SparkSubmit" in surroundings and "-Xmx700m" in surroundings
+    assert SECRET not in surroundings
+    assert "\r\x1b[Kpage 2: 503 Service Unavailable, again in 1 s …" in shown
     assert "starting Spark" in shown and "\r\x1b[KOrdersDatasetPipeline" in shown
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=200)
     assert done.returncode == 1
@@ -164,11 +175,16 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(orde
     logs = orders.path / ".dataflow" / "logs"
     assert "at org.apache.spark" in (logs / "2.log").read_text()
     assert "Spark UI: http://" in (logs / "1.log").read_text()
-    assert len(list((logs / "spark-events").iterdir())) == 2
+    events = [path.read_text() for path in (logs / "spark-events").iterdir()]
+    assert len(events) == 2
+    assert all('"spark.hadoop.fs.s3a.secret.key":"*********(redacted)"' in text for text in events)
 
 
-def run_on_a_terminal(project: Project, job: str, env: dict[str, str]) -> tuple[int, str]:
-    """Runs a pipeline on a terminal of its own; gives the exit code and all that was shown."""
+def run_on_a_terminal(project: Project, job: str, env: dict[str, str]) -> tuple[int, str, str]:
+    """Runs a pipeline on a terminal of its own.
+
+    Gives the exit code, all that was shown, and the arguments and environments of processes meanwhile.
+    """
     master, slave = pty.openpty()
     command = project.command("dataflow", "run", job, "--dataid", DAY)
     process = subprocess.Popen(
@@ -181,13 +197,22 @@ def run_on_a_terminal(project: Project, job: str, env: dict[str, str]) -> tuple[
     )
     os.close(slave)
     shown = b""
+    surroundings: set[str] = set()
     while True:
         try:
             shown += os.read(master, 4096)
         except OSError:  # the last one has closed the terminal
             break
+        surroundings |= set(list_surroundings())
     os.close(master)
-    return process.wait(), shown.decode()
+    return process.wait(), shown.decode(), "\n".join(surroundings)
+
+
+def list_surroundings() -> Iterator[str]:
+    """The arguments and the environment of each process that may be looked at."""
+    for path in [*Path("/proc").glob("[0-9]*/cmdline"), *Path("/proc").glob("[0-9]*/environ")]:
+        with suppress(OSError):
+            yield path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
 
 
 @pytest.mark.timeout(300)

@@ -44,6 +44,14 @@ def load_constants(project_dir: str, environ: Mapping[str, str]) -> Constants:
     if os.path.exists(path):
         try:
             values = runpy.run_path(path)
-        except Exception as error:
-            raise ConfigError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise ConfigError(f"{path} cannot be run: {described(error)}") from error
     return Constants({name: value for name, value in values.items() if not name.startswith("_")}, environ)
+
+
+def described(error: BaseException) -> str:
+    """What a file of the project raised, in words."""
+    hint = ". It is run to be read: take sys.exit() out." if isinstance(error, SystemExit) else ""
+    return f"{type(error).__name__}: {error}{hint}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import MAXYEAR, date, datetime
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
@@ -17,6 +17,7 @@ from dataflow.model.interval_starts import interval_starts
 from dataflow.model.mapping import LATEST, SAME, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import JobInput
+from dataflow.model.schedule import YEARS
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines import bases
 from dataflow.pipelines.attributes import Attributes
@@ -29,6 +30,8 @@ from dataflow.pipelines.sources import Files, Http, Table
 
 WRITES = ("replace", "swap", "append", "merge")
 MODES = ("snapshot", "partition")
+FOR_EVER = "9999-12-31"
+"""Any end in the last year: it has no interval that could be looked up, as the calendar ends with it."""
 
 
 @record
@@ -221,13 +224,15 @@ def _source(get: Attributes) -> Http | Files | Table:
     source, url = get("source"), get.text("source_url")
     if (source is None) == (not url):
         raise get.wrong("source_url", "must be there, or else source; one of the two")
-    if source is None:
-        return Http(url)
-    if not isinstance(source, Http | Files | Table):
+    if not isinstance(source, Http | Files | Table | None):
         raise get.wrong(
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.sources"
         )
-    return source
+    found = source or Http(url)
+    if isinstance(found, Http | Files):
+        with get.saying("source" if source else "source_url"):
+            found.check()
+    return found
 
 
 def _indexes(get: Attributes) -> tuple[tuple[str, ...], ...]:
@@ -339,9 +344,21 @@ def _moment_text(get: Attributes, name: str, expression: str, timezone: str) -> 
         raise get.wrong(name, f"must be a datetime, and is {quoted(repr(moment))}")
     if not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day)
+    if name == "end_date" and moment.year == MAXYEAR:
+        return FOR_EVER
+    _check_year(get, name, moment)
     tz = zone(timezone)
     if expression == ONCE:
         return f"{moment.astimezone(tz) if moment.tzinfo else moment:%Y-%m-%dT%H:%M}"
     at = (moment if moment.tzinfo else moment.replace(tzinfo=tz)).timestamp()
     begins = datetime.fromtimestamp(next(interval_starts(expression, tz, at))[0], tz)
+    _check_year(get, name, begins)
     return f"{begins:%Y-%m-%d}" if begins.hour == begins.minute == 0 else f"{begins:%Y-%m-%dT%H:%M}"
+
+
+def _check_year(get: Attributes, name: str, moment: datetime) -> None:
+    years = YEARS["--start" if name == "start_date" else "--end"]
+    if moment.year not in years:
+        raise get.wrong(
+            name, f"is {moment.date().isoformat()}, and must be in the years {years[0]} to {years[-1]}"
+        )

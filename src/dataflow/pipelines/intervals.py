@@ -35,8 +35,12 @@ def interval_of(timing: Timing, dataid: str) -> Span:
             raise BadInput(f"{quoted(dataid)} is no interval of {ONCE}; its only one is {ONCE_DATAID}.")
         moment = datetime.fromisoformat(timing.start).replace(tzinfo=tz) if timing.start else datetime.now(tz)
         return Span(moment, moment)
-    starts = interval_starts(timing.schedule, tz, _moment_in(timing.schedule, dataid, tz))
-    (begins_at, found), (ends_at, _) = next(starts), next(starts)
+    moment_at = _moment_in(timing.schedule, dataid, tz)
+    try:
+        starts = interval_starts(timing.schedule, tz, moment_at)
+        (begins_at, found), (ends_at, _) = next(starts), next(starts)
+    except clock.BEYOND_CALENDAR as error:
+        raise BadInput(f"{quoted(dataid)} is no interval that ends within the calendar.") from error
     if found != dataid:
         raise BadInput(
             f"{quoted(dataid)} is no interval of the schedule {timing.schedule}; the nearest is {found}."

@@ -19,7 +19,7 @@ from typing import Any
 
 from dataflow.errors import ConfigError
 from dataflow.model.record import record, replace
-from dataflow.pipelines.constants import Constants, load_constants
+from dataflow.pipelines.constants import Constants, described, load_constants
 
 FOLDER = "pipelines"
 KINDS = ("DatasetPipeline", "ViewPipeline")
@@ -100,7 +100,9 @@ def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Prob
             except NameError as error:
                 failed[path] = _undefined(path, error)
                 continue
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # sys.exit() too is only what this one file does
                 problems.append(_problem(path, error))
             else:
                 found += _list_found(module, path, set(map(id, known.values())))
@@ -186,11 +188,11 @@ def _syntax_words(error: SyntaxError) -> str:
     return f"{message}. Python cannot read this line: {(error.text or '').strip()}"
 
 
-def _problem(path: str, error: Exception) -> Problem:
+def _problem(path: str, error: BaseException) -> Problem:
     """The error with the last line of this very file that led to it."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    words = str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+    words = str(error) if isinstance(error, ConfigError) else described(error)
     return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
 
 

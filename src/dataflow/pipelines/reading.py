@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dataflow.pipelines.records import Part
     from dataflow.pipelines.shape.fields import Field
 
+SHOWN_CHARACTERS = 50
+"""So much of a trouble: a progress line that is wider than the terminal could not be taken away again."""
+
 
 class Reading:
     """The parts that a run reads; pages of an API go on where an earlier run of the same work ended."""
@@ -82,12 +85,17 @@ class Reading:
             self._staging.close(reason)
 
     def _fetch(self, source: HttpSource, claimed: ClaimedRun, facilities: Facilities) -> Iterator[Part]:
-        self._staging = Staging(self._folder, source.fingerprint)
+        staging = self._staging = Staging(self._folder, source.fingerprint)
+
+        def tell(trouble: str, following: str) -> None:
+            shown = facilities.redact(trouble)[:SHOWN_CHARACTERS]
+            facilities.progress.show(f"page {len(staging.entries) + 1}: {shown}, {following}")
+
         earlier = {
             facilities.staging_folder(claimed.run, run_id): same_call
             for run_id, same_call in facilities.list_earlier(claimed.run).items()
         }
-        taken = self._staging.continue_from(earlier)
+        taken = staging.continue_from(earlier)
         if taken:
             facilities.log(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
-        yield from source.fetch(self._staging, self._stop)
+        yield from source.fetch(staging, self._stop, tell=tell)

@@ -5,13 +5,15 @@ Declarations name where secrets are, never the secrets: they are looked up when 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from dataflow.errors import ConfigError
+from dataflow.errors import BadInput, ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_encode
+from dataflow.model.wording import quoted
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, check_headers
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
@@ -22,6 +24,9 @@ page_number = PageNumber
 offset = Offset
 cursor = Cursor
 limits = Limits
+
+IN_URL = ("{dataid}", "{start}", "{end}")
+IN_PATH = ("{dataid}",)
 
 
 @record
@@ -85,9 +90,18 @@ class Http:
     def url_of(self, dataid: str, span: tuple[datetime, datetime]) -> str:
         """The URL of one interval; not for messages, as its query may hold secrets."""
         url = self.url
-        for name, value in (("dataid", dataid), ("start", span[0].isoformat()), ("end", span[1].isoformat())):
-            url = url.replace("{" + name + "}", percent_encode(value))
+        for name, value in zip(IN_URL, (dataid, span[0].isoformat(), span[1].isoformat()), strict=True):
+            url = url.replace(name, percent_encode(value))
         return url
+
+    def check(self) -> None:
+        """BadInput when a brace in the URL stands for nothing: each interval would get the same rows."""
+        for found in re.findall(r"\{[^{}]*\}|[{}]", str(self.url)):
+            if found not in IN_URL:
+                raise BadInput(
+                    f"the URL has {quoted(found)}, which stands for nothing. {', '.join(IN_URL)} stand for "
+                    "the interval's own; for a brace itself write %7B or %7D."
+                )
 
     def resolve(self, environ: Mapping[str, str], dataid: str, span: tuple[datetime, datetime]) -> HttpSource:
         """The source of one interval: {dataid}, {start} and {end} in the URL stand for the interval's own."""
@@ -105,6 +119,15 @@ class Files:
 
     path: str
     format: str = ""
+
+    def check(self) -> None:
+        """BadInput when the path has a name in braces that stands for nothing."""
+        for found in re.findall(r"\{[^{}\[\]]*\}", str(self.path)):
+            if found not in IN_PATH:
+                raise BadInput(
+                    f"the path has {quoted(found)}, which stands for nothing. {IN_PATH[0]} stands for the "
+                    "interval's own; for a brace itself write [{] or [}]."
+                )
 
 
 @record

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +103,25 @@ def test_a_server_that_asks_for_a_day_is_not_waited_for(tmp_path: Path) -> None:
         server.fail(1, "429 tomorrow")
         with pytest.raises(FetchError, match="asks to wait 86400 s, more than the limit of 300 s"):
             fetch(source_of(server), tmp_path)
+
+
+def test_what_is_waited_for_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    with ApiServer(make_rows(30), 10) as server:
+        server.fail(1, "503")
+        source = source_of(server)
+        staging = open_staging(source, tmp_path)
+        list(source.fetch(staging, tell=lambda trouble, following: told.append(f"{trouble}, {following}")))
+    assert told == ["503 Service Unavailable, again in 1 s", "503 Service Unavailable, asked again"]
+
+
+def test_of_many_that_wait_at_once_one_tells_how_long_yet() -> None:
+    told: list[tuple[str, str]] = []
+    watch = Watch(Limits(), threading.Event(), lambda *words: told.append(words))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda name: watch.wait_to_retry(name, 1.2), "abcd"))
+    teller = told[0][0]
+    assert told == [(teller, "again in 2 s"), (teller, "again in 1 s"), (teller, "asked again")]
 
 
 def test_retry_after_is_read_in_both_forms() -> None:

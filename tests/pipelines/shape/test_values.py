@@ -44,7 +44,9 @@ TEXTS = {
     "numeric(12,2)": ["1.", ".5", "+1", " 1 ", "1e3", "", ".", "1e", "10000000000", "1e-2", "-0.00", "0x"],
     "numeric": ["1.10", "1e-18", "12345678901234567890", "-0", "1e5"],
     "boolean": ["t", "TR", " true ", "1", "0", "01", "o", "of", "on", "y", "n", "nope", "", "f"],
-    "double precision": ["1e5", ".5", "5.", "1e400", " 1 ", "", "1,5", "-0.0"],
+    "double precision": ["1e5", ".5", "5.", "1e400", " 1 ", "", "1,5", "-0.0", "1e-400", "5e-324", "2e-324",
+                         "0e-400"],
+    "real": ["1e-50", "1e-45", "7e-46", "1e-38", "0e-50", "1e39"],
     "uuid": [ID, f"{{{ID}}}", ID.upper(), f"{ID} ", "a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11", "x"],
     "date": ["2024-02-29", "2023-02-29", "2024-2-9", " 2024-02-01 ", "0000-01-01", "2024-13-01"],
     "timestamp with time zone": [
@@ -74,6 +76,19 @@ def test_texts_mean_what_they_mean_to_postgresql(kind: str, postgres_url: str) -
                 assert theirs is not None, f"{kind} {text!r}: PostgreSQL refuses, we say {ours}"
                 same = connection.execute(f"SELECT %s::{kind} = %s::{kind}", (text, ours)).fetchone()
                 assert same == (True,), f"{kind} {text!r}: PostgreSQL says {theirs}, we say {ours}"
+
+
+@pytest.mark.parametrize("text", ["abc", "abc   ", "abc d", "äöü "])
+def test_a_text_that_is_too_long_is_what_postgresql_stores_or_refuses(text: str, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TEMPORARY TABLE names (name varchar(3))")
+        try:
+            (theirs,) = connection.execute("INSERT INTO names VALUES (%s) RETURNING name", (text,)).fetchall()
+        except psycopg.DataError:
+            with pytest.raises(Unfit, match="more than character varying"):
+                convert(parse_sql_type("varchar(3)"), text)
+        else:
+            assert theirs == (convert(parse_sql_type("varchar(3)"), text),)
 
 
 def _ask(connection: psycopg.Connection[Any], kind: str, text: str) -> str | None:

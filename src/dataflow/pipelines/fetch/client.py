@@ -98,7 +98,7 @@ class Client:
                         "staged so far are kept for when it is done again.",
                         status=trouble.status,
                     ) from trouble
-                self._watch.wait(self._get_wait(address, attempt, trouble))
+                self._watch.wait_to_retry(str(trouble), self._get_wait(address, attempt, trouble))
             attempt += 1
 
     def _get_wait(self, address: Address, attempt: int, trouble: _Passing) -> float:

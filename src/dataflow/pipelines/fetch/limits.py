@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
@@ -38,12 +40,22 @@ class Stop(Protocol):
         """True once the fetch shall end."""
 
 
+Tell = Callable[[str, str], None]
+"""Told, by any thread, what went wrong and what comes next."""
+
+
+def say_nothing(trouble: str, following: str) -> None:
+    """The Tell of those who do not want to know."""
+
+
 class Watch:
     """The clocks of one fetch, asked by all its threads: shall we stop, is the time up, whose turn is it."""
 
-    def __init__(self, limits: Limits, stop: Stop) -> None:
+    def __init__(self, limits: Limits, stop: Stop, tell: Tell = say_nothing) -> None:
         self._limits = limits
         self._stop = stop
+        self._tell = tell
+        self._telling = threading.Lock()
         self._ended = threading.Event()
         self._deadline = time.monotonic() + limits.total_seconds
         self._request = threading.local()
@@ -80,6 +92,20 @@ class Watch:
             self.check()
             self._ended.wait(min(left, SLICE_SECONDS))
         self.check()
+
+    def wait_to_retry(self, trouble: str, seconds: float) -> None:
+        """Waits as `wait` does; the first of the threads that wait so tells what for, and how long yet."""
+        until = time.monotonic() + seconds
+        is_first = self._telling.acquire(blocking=False)
+        tell = self._tell if is_first else say_nothing
+        try:
+            while (left := until - time.monotonic()) > 0:
+                tell(trouble, f"again in {math.ceil(left)} s")
+                self.wait(min(left, 1.0))
+            tell(trouble, "asked again")
+        finally:
+            if is_first:
+                self._telling.release()
 
     def wait_for_turn(self) -> None:
         """Waits until the rate limit lets this thread send a request."""

@@ -16,7 +16,7 @@ from dataflow.pipelines.fetch.address import is_secret_name, parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
 from dataflow.pipelines.fetch.client import Client, Origins
 from dataflow.pipelines.fetch.errors import FetchError
-from dataflow.pipelines.fetch.limits import Limits, Stop, Watch
+from dataflow.pipelines.fetch.limits import Limits, Stop, Tell, Watch, say_nothing
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Page, Pagination, Position, read_page
 from dataflow.pipelines.fetch.staging import Staging
 from dataflow.pipelines.fetch.walking import Way, walk_chain, walk_series
@@ -59,10 +59,15 @@ class HttpSource:
         return [self.credentials.secret, *(word for word in words if len(word) >= SHORTEST_GUESSED)]
 
     def fetch(
-        self, staging: Staging, stop: Stop | None = None, progress: Progress | None = None
+        self,
+        staging: Staging,
+        stop: Stop | None = None,
+        progress: Progress | None = None,
+        tell: Tell = say_nothing,
     ) -> Iterator[Part]:
         """Gives every part as soon as its file is whole: first those staged already, then the missing pages.
 
+        `tell` is told what is waited for while a request is tried again.
         Ends when all pages are here; FetchStopped when `stop` was set, FetchError when the source fails.
         """
         report = progress or (lambda part, total: None)
@@ -70,12 +75,13 @@ class HttpSource:
             report(part, None)
             yield part
         if not staging.complete:
-            yield from self._fetch_missing(staging, stop or threading.Event(), report)
+            watch = Watch(self.limits, stop or threading.Event(), tell)
+            yield from self._fetch_missing(staging, watch, report)
 
-    def _fetch_missing(self, staging: Staging, stop: Stop, report: Progress) -> Iterator[Part]:
+    def _fetch_missing(self, staging: Staging, watch: Watch, report: Progress) -> Iterator[Part]:
         staged = len(staging.entries)
         try:
-            with closing(self._walk(staging, stop)) as pages:
+            with closing(self._walk(staging, watch)) as pages:
                 for page in pages:
                     part = staging.add(page.body, page.sha256, page.rows, page.following, page.total)
                     report(part, page.total)
@@ -95,9 +101,8 @@ class HttpSource:
                 ) from error
             raise
 
-    def _walk(self, staging: Staging, stop: Stop) -> Generator[Page, None, None]:
+    def _walk(self, staging: Staging, watch: Watch) -> Generator[Page, None, None]:
         base = parse_address(self.url)
-        watch = Watch(self.limits, stop)
         origins = Origins(base.origin, frozenset(parse_address(url).origin for url in self.allowed_origins))
         pagination = self.pagination
         with (

@@ -19,7 +19,8 @@ from dataflow.pipelines.shape.values import Unfit, convert
 
 _TEXTS = {str, type(None)}
 _NUMBERS = {int, float, str, Number, type(None)}
-_NUMERIC = ("smallint", "integer", "bigint", "numeric", "double precision", "real")
+FLOATS = ("double precision", "real")
+_NUMERIC = ("smallint", "integer", "bigint", "numeric", *FLOATS)
 _CHARACTERS = ("character varying", "character", "text")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
 _ISO_WITH_ZONE = (
@@ -66,7 +67,8 @@ class Column:
 def find_plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
     """The column if every value is of the expected kind and fits; None when any needs a closer look.
 
-    `floats_are_exact` is asked only when fractions came as floats for a numeric, or at all within JSON.
+    `floats_are_exact` is asked only when fractions came as floats for a numeric, or at all within JSON, or
+    when one is 0.
     """
     try:
         return _plain(form, values, floats_are_exact)
@@ -92,7 +94,7 @@ def convert_strictly(form: ColumnForm, values: Sequence[Any]) -> tuple[pa.Array,
 def _plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
     name = form.type.name
     if name == "array":
-        return _plain_list(form, values)
+        return _plain_list(form, values, floats_are_exact)
     if name in ("json", "jsonb"):
         return None if form.source_is_text else _plain_json(values, floats_are_exact)
     if name in _NUMERIC:
@@ -110,8 +112,8 @@ def _plain_number(
     kinds = set(map(type, values))
     if kinds <= {type(None)}:
         return pa.nulls(len(values), form.arrow)
-    if form.type.name in ("double precision", "real"):
-        return _plain_float(form, values, kinds)
+    if form.type.name in FLOATS:
+        return _plain_float(form, values, floats_are_exact)
     if form.type.name != "numeric":
         return _plain_integer(form, values, kinds)
     if not kinds <= _NUMBERS or (float in kinds and not floats_are_exact()):
@@ -208,11 +210,22 @@ def _plain_integer(form: ColumnForm, values: list[Any], kinds: set[type]) -> pa.
     return texts.cast(form.arrow) if pc.all(pc.match_substring_regex(texts, "^-?[0-9]+$")).as_py() else None
 
 
-def _plain_float(form: ColumnForm, values: list[Any], kinds: set[type]) -> pa.Array | None:
+def _plain_float(
+    form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]
+) -> pa.Array | None:
+    kinds = set(map(type, values))
     if kinds <= {float, int, type(None)}:
         made = pa.array(values, form.arrow)
+        zeros = pc.equal(made, 0)
+        if float in kinds and pc.any(zeros).as_py():
+            given = pc.equal(pa.array(values, pa.float64()), 0)  # differs where a real is too small
+            if not given.equals(zeros) or not floats_are_exact():
+                return None
     elif kinds <= {str, Number, type(None)} and form.type.name == "double precision":
-        made = pa.array(values, pa.string()).cast(form.arrow)
+        texts = pa.array(values, pa.string())
+        made = texts.cast(form.arrow)
+        if pc.any(pc.match_substring_regex(texts.filter(pc.equal(made, 0)), "^[^eE]*[1-9]")).as_py():
+            return None
     else:
         return None
     return made if pc.all(pc.is_finite(made)).as_py() else None
@@ -228,7 +241,7 @@ def _plain_json(values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.A
     return None if has_fraction and not floats_are_exact() else made
 
 
-def _plain_list(form: ColumnForm, values: list[Any]) -> pa.Array | None:
+def _plain_list(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
     element = form.type.element
     # Arrow would take a text for the list of its characters.
     if element is None or not set(map(type, values)) <= {list, type(None)}:
@@ -238,7 +251,8 @@ def _plain_list(form: ColumnForm, values: list[Any]) -> pa.Array | None:
         plain = not len(made.values) or _plain_text(ColumnForm(element), made.values) is not None
         return made if plain else None
     inner = ColumnForm(element, form.uuid_as_bytes)
-    flat = find_plain(inner, list(chain.from_iterable(value for value in values if value)), lambda: False)
+    elements = list(chain.from_iterable(value for value in values if value))
+    flat = find_plain(inner, elements, floats_are_exact if element.name in FLOATS else lambda: False)
     if flat is None:
         return None
     offsets = [0, *accumulate(len(value) if value else 0 for value in values)]

@@ -9,12 +9,13 @@ from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
-from dataflow.pipelines.shape.columns import Column, ColumnForm, convert_strictly, find_plain
+from dataflow.pipelines.shape.columns import FLOATS, Column, ColumnForm, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import (
     NotJson,
     keeps_digits,
     keeps_texts,
+    keeps_zeros,
     parse_exactly,
     parse_quickly,
 )
@@ -96,7 +97,9 @@ class JsonChunk:
         return kept
 
     def _prover(self, field: Field) -> Callable[[], bool]:
-        """Whether floats read for a numeric field, or within JSON, are proven to be the source's numbers."""
+        """Whether floats read for a number, or within JSON, are proven to be the source's numbers."""
+        if (field.type.element or field.type).name in FLOATS:
+            return lambda: keeps_zeros(self._text())
         if field.type.name in ("json", "jsonb"):
             return lambda: keeps_texts(self._text())
         if field.type.name != "numeric" or field.path[-1].isdigit():

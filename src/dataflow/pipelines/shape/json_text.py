@@ -18,6 +18,9 @@ _INT64_DIGITS = 18  # any number of this many digits fits 64 bits
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:@-]+")
 # A number that may come back from a float in other letters: long, small, ending in 0, with an exponent.
 _CHANGING = r"[:,\[]\s*-?(?:[0-9.]{17}|0[.]0000|[0-9]+[.][0-9]+0[\s,\]}]|[0-9]+(?:[.][0-9]+)?[eE])"
+# Numbers that may be 0 only as a float have an exponent of three digits, or very many noughts.
+_SMALL = r"[eE]-[0-9]{3,}[\s,\]}]"
+_NOUGHTS = b"." + b"0" * 200
 
 
 class Number(str):
@@ -87,6 +90,12 @@ def keeps_texts(text: bytes) -> bool:
     False means not proven, such as when a text only looks like a list of numbers.
     """
     return not pc.match_substring_regex(pa.array([text], pa.binary()), _CHANGING)[0].as_py()
+
+
+def keeps_zeros(text: bytes) -> bool:
+    """Whether every float that is 0 is 0 in the JSON text, too. False means not proven."""
+    has_small = pc.match_substring_regex(pa.array([text], pa.binary()), _SMALL)[0].as_py()
+    return not has_small and _NOUGHTS not in text  # one expression for both is forty times slower
 
 
 def _integer(text: str) -> int | Number:

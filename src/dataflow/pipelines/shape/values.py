@@ -22,6 +22,8 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _UUID = re.compile(r"(?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}")
 _BITS = {"smallint": 15, "integer": 31, "bigint": 63}
 _LARGEST_REAL = 3.4028235677973366e38  # from here on a float of 32 bits would be infinite
+_LARGEST_NO_REAL = 2.0**-150  # down from here a float of 32 bits would be 0
+_NOT_ZERO = re.compile(r"[^eE]*[1-9]")
 _WIDE = Context(prec=100)
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
@@ -98,6 +100,8 @@ def _to_float(kind: SqlType, value: object) -> float:
     number = float(text)
     if math.isinf(number) or (kind.name == "real" and abs(number) >= _LARGEST_REAL):
         raise Unfit(f"is out of range for {kind.name}")
+    if abs(number) <= (_LARGEST_NO_REAL if kind.name == "real" else 0) and _NOT_ZERO.match(text):
+        raise Unfit(f"is out of range for {kind.name}: it would become 0")
     return number
 
 

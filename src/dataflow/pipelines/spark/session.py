@@ -16,6 +16,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
 from dataflow.pipelines.spark.events import list_event_options
 from dataflow.pipelines.spark.java import check_java
+from dataflow.pipelines.spark.launching import start_java
 from dataflow.pipelines.spark.talk import quieten, talking_to
 
 if TYPE_CHECKING:
@@ -112,7 +113,10 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
     try:
         with talking_to(log_path):
             quieten(log_path)
-            for name, value in _list_options(settings, log_path).items():
+            options = _list_options(settings, log_path)
+            if not settings.remote:
+                start_java(options | {"spark.master": settings.master})
+            for name, value in options.items():
                 builder = builder.config(name, value)
             session: SparkSession = builder.getOrCreate()
             session.range(1).count()
