@@ -115,7 +115,7 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
             quieten(log_path)
             options = _list_options(settings, log_path)
             if not settings.remote:
-                start_java(options | {"spark.master": settings.master})
+                start_java({"spark.master": settings.master} | options)
             for name, value in options.items():
                 builder = builder.config(name, value)
             session: SparkSession = builder.getOrCreate()
