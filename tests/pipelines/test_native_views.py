@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from dataflow.actions.withdraw import withdraw
 from dataflow.errors import BadInput
 from tests.pipelines.test_planning import plan, preview
 from tests.pipelines.workshop import Workshop
@@ -146,3 +147,16 @@ def test_a_view_of_a_partition_table_is_stale_when_an_older_part_of_it_moves(ord
     orders.resubmit(DATASET, "2026-09-30")
     assert orders.run(DATASET, "2026-09-30").done == 1, orders.said
     assert orders.chunk("part_month", "2026-09").status == "STALE"
+
+
+def test_a_view_of_a_partition_table_leaves_out_what_is_withdrawn(orders: Workshop) -> None:
+    text = PIPELINES.replace('target_db = "d', 'mode = "partition"\n        target_db = "d')
+    orders.write("orders.py", text.replace('"orders"', '"parts"').replace('"month"', '"part_month"'))
+    for day in ("2026-09-30", "2026-10-01"):
+        assert orders.run(DATASET, day).done == 1, orders.said
+    assert orders.run(VIEW).done == 1, orders.said
+    rows = ask(orders, "select count(*) from part_month_2026_09_01")[0][0]
+    withdraw(orders.store, "parts", ["2026-09-30"])
+    orders.resubmit(VIEW, "2026-09")
+    assert orders.run(VIEW, "2026-09").done == 1, orders.said
+    assert ask(orders, "select count(*) * 2 from part_month_2026_09_01") == [(rows,)]

@@ -62,6 +62,7 @@ def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(ur
     with transaction(Connection("warehouse", url)) as session:
         assert take_over(session, "public", "orders", "1a2b", 60) == 0
         assert take_over(session, "public", "orders", "1a2b", 41) == 1
+    assert query(url, "select fence, run_id from dataflow_ledger") == [(0, 0)]
     make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
 
 

@@ -60,7 +60,7 @@ class DatasetRun:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = dataset_target(definition, fields, claimed, self._facilities)
         earlier = self._facilities.list_earlier(claimed.run)
-        published = target.begin(tuple(run_id for run_id, same_call in earlier.items() if same_call))
+        published = target.begin({each.run_id: each.claim for each in earlier if each.same_call})
         with discarding(target):
             if published is None:
                 published = self._make(source, fields, target)

@@ -76,8 +76,9 @@ class DatasetDefinition:
     @property
     def fingerprint(self) -> str:
         """Equal for equal rows from an equal source: what a run has published is another's only then."""
-        text = repr((self.source, self.fields, self.has_others, self.write, self.checks, self.rejects))
-        return hashlib.sha256(text.encode()).hexdigest()
+        rows = (self.source, self.fields, self.has_others, self.checks, self.rejects)
+        table = (self.mode, self.write, self.partition_column)
+        return hashlib.sha256(repr((rows, table)).encode()).hexdigest()
 
 
 @record

@@ -11,6 +11,7 @@ from dataflow.config.project import STATE_FOLDER
 from dataflow.errors import ConfigError
 from dataflow.model.url_text import percent_encode
 from dataflow.model.wording import quoted
+from dataflow.pipelines.records import Earlier, claim_of
 from dataflow.pipelines.spark.session import (
     count_slots,
     end_session,
@@ -148,13 +149,10 @@ class Facilities:
         root = os.path.join(self.config.project_dir, STATE_FOLDER, "staging")
         return os.path.join(root, job, percent_encode(dataid))
 
-    def list_earlier(self, run: Run) -> dict[int, bool]:
-        """Earlier runs of the same work since it was last done, newest first; True where it is the same call.
-
-        Work that an operator has resubmitted, or forced, since a run of it is called for anew.
-        """
+    def list_earlier(self, run: Run) -> tuple[Earlier, ...]:
+        """Earlier runs of the same work since it was last done, newest first."""
         rows = self.store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
-        return {run_id: not called_anew for run_id, called_anew in rows}
+        return tuple(Earlier(run_id, claim_of(claimant), not anew) for run_id, claimant, anew in rows)
 
     def log(self, run: Run, text: str) -> None:
         """Adds a line to the run's log, without secrets.

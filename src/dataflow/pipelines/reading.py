@@ -92,8 +92,8 @@ class Reading:
             facilities.progress.show(f"page {len(staging.entries) + 1}: {shown}, {following}")
 
         earlier = {
-            facilities.staging_folder(claimed.run, run_id): same_call
-            for run_id, same_call in facilities.list_earlier(claimed.run).items()
+            facilities.staging_folder(claimed.run, each.run_id): each.same_call
+            for each in facilities.list_earlier(claimed.run)
         }
         taken = staging.continue_from(earlier)
         if taken:

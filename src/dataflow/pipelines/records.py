@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.model.record import record
@@ -36,8 +37,26 @@ class Destination:
     inputs: str = ""  # what it is made from and how, as text: equal text, equal rows
     store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
     job: str = ""
+    claim: str = ""  # of the run: tells it from one that had its id before the store was restored
     newest_run: int = 0  # the last run that this store has given an id; 0 where nobody asked
     newest: tuple[str, str] = ("", "")  # the newest snapshot that the store has published, and its sort key
+
+
+@record
+class Earlier:
+    """A run of the same work before another one.
+
+    Not of the same call where an operator has resubmitted the work since, or forced it after it had failed.
+    """
+
+    run_id: int
+    claim: str
+    same_call: bool
+
+
+def claim_of(claimant: str) -> str:
+    """What tells a claimant's run from one of the same id; nobody can act as the claimant with it."""
+    return hashlib.sha256(claimant.encode()).hexdigest()[:16]
 
 
 @record
@@ -80,11 +99,11 @@ class Target(Protocol):
     wants_uuid_bytes: bool
     """Whether a uuid comes as its 16 bytes instead of its text."""
 
-    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
+    def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
         """Raises the fence: from here on no older run can publish this chunk. Makes room for staging.
 
-        If one of these earlier runs of the same work had published before it died, that is this run's from
-        here on, and there is nothing left to do; None when none had.
+        If one of these earlier runs of the same work, each with its claim, had published before it died, that
+        is this run's from here on, and there is nothing left to do; None when none had.
         """
 
     def writer(self) -> TaskWriter:

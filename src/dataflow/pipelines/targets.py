@@ -11,7 +11,7 @@ from dataflow.model.record import replace
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.leases import refuse_revoked
-from dataflow.pipelines.records import Destination, Target
+from dataflow.pipelines.records import Destination, Target, claim_of
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.spark.frames import count_bad_rows
 
@@ -37,6 +37,7 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
         inputs=" ".join(pins),
         store_id=get_store_id(store),
         job=claimed.run.job,
+        claim=claim_of(claimed.run.claimant),
         newest_run=find_newest_run(store),
         newest=(row[1], sort_key(row[1], Grain(output.grain))) if row else ("", ""),
     )

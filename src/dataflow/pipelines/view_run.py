@@ -49,7 +49,7 @@ class ViewRun:
         self._stop = threading.Event()
         self._tag = f"run-{claimed.run_id}"
         self.warning = ""
-        self._all_places: dict[str, list[str]] = {}  # of datasets read whole, oldest first
+        self._all_places: dict[str, dict[str, str]] = {}  # of datasets read whole, by dataid, oldest first
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
@@ -94,7 +94,7 @@ class ViewRun:
 
     def _compute_there(self, connection: Connection, select: str, places: dict[str, str]) -> Published:
         from dataflow.pipelines.postgres.making import make_native_view  # only databases need its driver
-        from dataflow.pipelines.postgres.views import stage_select
+        from dataflow.pipelines.postgres.views import Pinned, stage_select
 
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(connection, self._definition, select, destination)
@@ -106,7 +106,9 @@ class ViewRun:
         judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
         with discarding(target):
             tables = native_tables(self._definition, self._claimed.dataid)
-            reads = {tables[name]: place for name, place in places.items()}
+            reads = {
+                tables[name]: Pinned(place, self._all_places.get(name)) for name, place in places.items()
+            }
             judgement.add(stage_select(target, select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
@@ -146,7 +148,7 @@ class ViewRun:
     def _open(self, name: str, item: InputChunk) -> Frame | Whole:
         if item.location.endswith(MANIFEST):
             if name in self._all_places:
-                return put_together(map(read_frame, reversed(self._all_places[name])))
+                return put_together(map(read_frame, reversed(self._all_places[name].values())))
             return read_frame(item.location)
         raise BadInput(
             f"{self._definition.job} reads {name}, at {item.location}, and writes to "
@@ -165,4 +167,6 @@ class ViewRun:
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
         self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {' '.join(versions)}")
-        self._all_places[name] = [absolute_place(pin.location, prepared.project_dir) for pin in pins]
+        self._all_places[name] = {
+            pin.dataid: absolute_place(pin.location, prepared.project_dir) for pin in pins
+        }

@@ -33,12 +33,23 @@ def make_target(
     table: Table = ORDERS,
     store_id: str = "1a2b",
     dataset: str = "orders",
+    claim: str = "",
     newest_run: int = 0,
     **options: Any,
 ) -> PostgresTarget:
     """A run's target; the dataid sorts as it is written."""
-    ids = (inputs, store_id, "OrdersPipeline", newest_run)
-    destination = Destination(dataset, dataid, dataid, run_id, mode, *ids)
+    destination = Destination(
+        dataset,
+        dataid,
+        dataid,
+        run_id,
+        mode,
+        inputs=inputs,
+        store_id=store_id,
+        job="OrdersPipeline",
+        claim=claim,
+        newest_run=newest_run,
+    )
     return PostgresTarget(Connection("warehouse", url), table, destination, Options(**options))
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from dataflow.errors import BadInput, Conflict, Superseded
 from dataflow.model.record import replace
+from dataflow.pipelines.postgres.ddl import add_indexes, create_table
 from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked
 from dataflow.pipelines.postgres.rejects import rejects_name
 from dataflow.pipelines.postgres.table import Column, Index
@@ -185,6 +186,26 @@ def test_append_adds_rows_and_never_the_same_dataid_twice(postgres_url: str) -> 
     with pytest.raises(Conflict, match=r"appended to public\.orders by run 1 already"):
         load(make_target(postgres_url, 3, "d1", mode="partition", strategy="append"), make_rows(2))
     assert query(postgres_url, "select count(*) from orders") == [(4,)]
+
+
+def test_appended_rows_may_come_in_any_order(postgres_url: str) -> None:
+    for run_id, dataid in ((2, "d2"), (1, "d1")):
+        first = 10 * run_id
+        load(make_target(postgres_url, run_id, dataid, strategy="append"), make_rows(2, first=first))
+    assert query(postgres_url, "select count(*) from orders") == [(4,)]
+
+
+def test_indexes_of_two_tables_that_would_have_one_name_are_both_made(postgres_url: str) -> None:
+    one = replace(ORDERS, name="orders_id", indexes=(Index(("name",)),), columns=ORDERS.columns)
+    columns = (*ORDERS.columns, Column("id_name", "text"))
+    other = replace(ORDERS, indexes=(Index(("id_name",)),), columns=columns)
+    with psycopg.connect(postgres_url) as session:
+        for table in (one, other):
+            create_table(session, table, None)
+        for table in (one, other, one, other):
+            add_indexes(session, table, None)
+    found = query(postgres_url, "select tablename from pg_indexes where indexname ~ '_idx$' order by 1")
+    assert found == [("orders",), ("orders_id",)]
 
 
 def test_merge_changes_known_keys_and_adds_the_others(postgres_url: str) -> None:

@@ -58,7 +58,7 @@ def test_a_publisher_killed_in_the_middle_leaves_the_old_rows(postgres_url: str)
         publisher.wait()
     assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
     following = make_target(postgres_url, 3)
-    assert following.begin((2,)) is None
+    assert following.begin({2: ""}) is None
     following.publish([stage(following, make_rows(300, "newer"))])
     following.discard()
     assert read_orders(postgres_url) == [(number, "newer") for number in range(300)]
@@ -68,7 +68,7 @@ def test_a_publisher_killed_in_the_middle_leaves_the_old_rows(postgres_url: str)
 def test_a_run_that_died_after_its_commit_is_found_and_nothing_is_appended_twice(postgres_url: str) -> None:
     load(make_target(postgres_url, 4, strategy="append"), make_rows(3))
     for run_id in (5, 6):  # the first of them dies, too, before it has finished
-        found = make_target(postgres_url, run_id, strategy="append").begin((3, 4, 5))
+        found = make_target(postgres_url, run_id, strategy="append").begin({3: "", 4: "", 5: ""})
         assert found is not None and found.rows == 3
         # Views compare this with the run that the store names once it has finished.
         assert query(postgres_url, "select run_id, fence from dataflow_ledger") == [(run_id, run_id)]
@@ -80,12 +80,13 @@ def test_a_run_that_died_after_its_commit_is_found_and_nothing_is_appended_twice
 def test_what_was_made_from_other_inputs_or_by_an_unknown_run_is_not_taken_for_ours(
     postgres_url: str,
 ) -> None:
-    assert make_target(postgres_url, 1).begin((1,)) is None
+    assert make_target(postgres_url, 1).begin({1: ""}) is None
     load(make_target(postgres_url, 1), make_rows(3))
-    assert make_target(postgres_url, 2).begin(()) is None
-    assert make_target(postgres_url, 2, inputs="pages:2").begin((1,)) is None
-    assert make_target(postgres_url, 2, "2024-01-02").begin((1,)) is None
-    assert make_target(postgres_url, 2).begin((1,)) is not None
+    assert make_target(postgres_url, 2).begin({}) is None
+    assert make_target(postgres_url, 2, inputs="pages:2").begin({1: ""}) is None
+    assert make_target(postgres_url, 2, "2024-01-02").begin({1: ""}) is None
+    assert make_target(postgres_url, 2).begin({1: "of a restored store"}) is None
+    assert make_target(postgres_url, 2).begin({1: ""}) is not None
 
 
 def test_a_table_is_one_stores_until_another_takes_it_over(postgres_url: str) -> None:
@@ -95,14 +96,14 @@ def test_a_table_is_one_stores_until_another_takes_it_over(postgres_url: str) ->
     same, other = make_target(postgres_url, 8, store_id="new"), make_target(postgres_url, 9, "2024-01-02")
     for target in (same, other):  # whatever the ids of its runs, and whichever dataid it writes
         with pytest.raises(Conflict, match=r"another status store.*dataflow pipeline takeover Orders"):
-            target.begin((7,))
+            target.begin({7: ""})
     staged = stage(left, make_rows(1, "late"))
     with psycopg.connect(postgres_url) as session:
         assert take_over(session, "public", "orders", "new", 99) == 1
     with pytest.raises(Conflict, match="another status store"):
         left.publish([staged])
     first = make_target(postgres_url, 1, store_id="new")
-    assert first.begin((7,)) is None
+    assert first.begin({7: ""}) is None
     first.publish([stage(first, make_rows(2, "new"))])
     first.discard()
     assert read_orders(postgres_url) == [(0, "new"), (1, "new")]
@@ -185,7 +186,9 @@ def test_a_following_run_waits_for_a_publish_that_is_under_way(postgres_url: str
         publishing.start()
         while query(postgres_url, "select 1 from pg_locks where locktype = 'advisory' and not granted") == []:
             time.sleep(0.02)
-        recovering = threading.Thread(target=lambda: found.append(make_target(postgres_url, 3).begin((2,))))
+        recovering = threading.Thread(
+            target=lambda: found.append(make_target(postgres_url, 3).begin({2: ""}))
+        )
         recovering.start()
         while (
             query(postgres_url, "select 1 from pg_locks where locktype = 'transactionid' and not granted")

@@ -11,7 +11,7 @@ from dataflow.pipelines.postgres.failures import TargetError
 from dataflow.pipelines.postgres.ledger import take_over
 from dataflow.pipelines.postgres.table import Column, Table
 from dataflow.pipelines.postgres.target import PostgresTarget
-from dataflow.pipelines.postgres.views import stage_select
+from dataflow.pipelines.postgres.views import Pinned, stage_select
 from dataflow.pipelines.shape.statistics import Wanted
 from tests.pipelines.postgres.orders import ORDERS, load, make_rows, make_target, query
 
@@ -36,7 +36,7 @@ def test_a_view_is_made_and_replaced(postgres_url: str) -> None:
     assert query(postgres_url, "select has_table_privilege('pg_monitor', 'big_orders', 'select')") == [
         (True,)
     ]
-    assert make_view(postgres_url, 3).begin((2,)) is not None
+    assert make_view(postgres_url, 3).begin({2: ""}) is not None
 
 
 def test_an_older_run_does_not_replace_the_view_of_a_newer(postgres_url: str) -> None:
@@ -74,6 +74,6 @@ def test_a_computed_view_reads_what_its_own_store_published_last(postgres_url: s
     view.begin()
     select, place = "select id from orders", "postgresql://warehouse/public.orders?run="
     with pytest.raises(InputMoved, match=r"holds what run 1 published, not what run 7 did"):
-        stage_select(view, select, {"orders": f"{place}7"}, Wanted((), ()))
-    [report] = stage_select(view, select, {"orders": f"{place}1"}, Wanted((), ()))
+        stage_select(view, select, {"orders": Pinned(f"{place}7")}, Wanted((), ()))
+    [report] = stage_select(view, select, {"orders": Pinned(f"{place}1")}, Wanted((), ()))
     assert report.staged.rows == 5

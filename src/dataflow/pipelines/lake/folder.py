@@ -9,7 +9,7 @@ import glob
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dataflow.pipelines.lake.manifest import Frame
@@ -42,7 +42,7 @@ class FolderTarget:
         self._columns = columns
         self._count = count
 
-    def begin(self, earlier: tuple[int, ...] = ()) -> None:
+    def begin(self, earlier: Mapping[int, str] | None = None) -> None:
         """Makes room for staging; puts back what a run that was killed in the middle had moved away.
 
         What an earlier run put there counts only if the store says so.

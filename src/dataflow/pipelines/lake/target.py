@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dataflow.actions.locations import MANIFEST
@@ -82,7 +82,7 @@ class LakeTarget:
         self._columns = columns
         self._count = count
 
-    def begin(self, earlier: tuple[int, ...] = ()) -> None:
+    def begin(self, earlier: Mapping[int, str] | None = None) -> None:
         """Makes the run's folder. The fence is the store's: it publishes only what the last run wrote.
 
         Nothing is taken over: a manifest the store does not name is not published, and its run is done again.

@@ -22,6 +22,9 @@ KEYS_OF = """
     group by indexrelid
 """
 TABLES = ("r", "p")
+NAMED_ELSEWHERE = """
+    select 1 from pg_indexes where schemaname = %s and indexname = %s and tablename <> %s
+"""
 
 
 def create_table(session: Session, table: Table, partition: str | None) -> None:
@@ -101,8 +104,11 @@ def add_indexes(session: Session, table: Table, partition: str | None) -> None:
     if partition and not primary_key(table, partition):
         wanted.append(Index((partition,)))  # or replacing one dataid would read the whole table
     for index in wanted:
+        name = _index_name(table, index)
+        if session.execute(NAMED_ELSEWHERE, (table.schema, name, table.name)).fetchone():
+            name = _index_name(table, index, always=True)
         statement = sql.SQL("create index if not exists {} on {} ({})").format(
-            sql.Identifier(_index_name(table, index)),
+            sql.Identifier(name),
             table.identifier,
             names(index.columns),
         )
@@ -167,9 +173,10 @@ def _check_kind(session: Session, table: Table) -> None:
         raise Conflict(f"{table} is there and is no table. Drop it, or name another table.")
 
 
-def _index_name(table: Table, index: Index) -> str:
+def _index_name(table: Table, index: Index, always: bool = False) -> str:
+    """What an index is called; with a digest of what it is of where the name is too long, or `always`."""
     name = "_".join((table.name, *index.columns, "idx"))
-    if len(name.encode()) <= LONGEST_NAME:
+    if len(name.encode()) <= LONGEST_NAME and not always:
         return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    digest = hashlib.sha256(repr((table.name, index.columns)).encode()).hexdigest()[:12]
     return f"{name.encode()[:40].decode(errors='ignore')}_{digest}_idx"

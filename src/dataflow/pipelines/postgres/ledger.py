@@ -27,8 +27,10 @@ CREATE = sql.SQL("""
         sort_key text collate "C" not null,
         fence bigint not null,
         run_id bigint,
+        claim text,
         rows bigint,
         inputs text,
+        partition_column text,
         published_at timestamptz,
         primary key (table_name, dataid)
     )
@@ -45,16 +47,18 @@ RAISE = sql.SQL("""
 """)
 # All rows of the table where it is replaced whole: whoever publishes another dataid of it has to wait.
 LOCK = sql.SQL("""
-    select dataid, dataset, store_id, sort_key, fence, run_id, rows, inputs from {ledger}
+    select dataid, dataset, store_id, sort_key, fence, run_id, claim, rows, inputs from {ledger}
     where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
     order by dataid for update
 """)
 READ = sql.SQL("""
-    select dataid, dataset, store_id, sort_key, fence, run_id, rows, inputs from {ledger}
+    select dataid, dataset, store_id, sort_key, fence, run_id, claim, rows, inputs from {ledger}
     where table_name = %(table)s
 """)
 WRITE = sql.SQL("""
-    update {ledger} set run_id = %(run_id)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
+    update {ledger}
+    set run_id = %(run_id)s, claim = %(claim)s, rows = %(rows)s, inputs = %(inputs)s,
+        partition_column = %(partition)s, published_at = now()
     where table_name = %(table)s and dataid = %(dataid)s
 """)
 OTHERS = sql.SQL("""
@@ -64,14 +68,20 @@ OTHERS = sql.SQL("""
 # The other store's run ids mean nothing here, nor those that this one had given before it was restored from a
 # backup: 0 is older than any run, and says that somebody published.
 TAKE_OVER = sql.SQL("""
-    update {ledger} set store_id = %(store_id)s, fence = 0, run_id = case when run_id is not null then 0 end
+    update {ledger}
+    set store_id = %(store_id)s, fence = 0,
+        run_id = case when store_id = %(store_id)s and run_id <= %(newest_run)s then run_id
+                      when run_id is not null then 0 end
     where dataset = %(dataset)s and (store_id <> %(store_id)s or fence > %(newest_run)s)
 """)
 
 
 @record
 class Entry:
-    """A ledger row: `fence` is the newest run that began, `run_id` the one that published."""
+    """A ledger row: `fence` is the newest run that began, `run_id` the one that published.
+
+    `claim` tells that run from one of the same id that the store had given before it was restored.
+    """
 
     dataid: str
     dataset: str
@@ -79,6 +89,7 @@ class Entry:
     sort_key: str
     fence: int
     run_id: int | None
+    claim: str | None
     rows: int | None
     inputs: str | None
 
@@ -86,7 +97,10 @@ class Entry:
 class Ledger:
     """The ledger rows of one table, seen by one run."""
 
-    def __init__(self, table: Table, destination: Destination, whole: bool) -> None:
+    def __init__(
+        self, table: Table, destination: Destination, partition: str | None, in_order: bool = True
+    ) -> None:
+        """`partition` is the column that tells dataids apart; `in_order`, none replaces a newer."""
         self._table = table
         self._destination = destination
         self._names = {"ledger": sql.Identifier(table.schema, LEDGER)}
@@ -97,9 +111,12 @@ class Ledger:
             "store_id": destination.store_id,
             "sort_key": destination.sort_key,
             "run_id": destination.run_id,
+            "claim": destination.claim,
             "inputs": destination.inputs,
-            "whole": whole,
+            "partition": partition,
+            "whole": partition is None,
         }
+        self._in_order = in_order and destination.mode == "snapshot"
 
     def raise_fence(self, session: Session) -> Entry:
         """From here on no older run publishes this dataid; Superseded if a newer one began or published.
@@ -175,8 +192,11 @@ class Ledger:
         return {row[0]: Entry(*row) for row in rows}
 
     def _refuse_older(self, session: Session, entries: dict[str, Entry]) -> None:
-        """In mode snapshot the table is one state of the data: an older one never replaces a newer."""
-        if self._destination.mode != "snapshot":
+        """In mode snapshot the table is one state of the data: an older one never replaces a newer.
+
+        Appended rows replace none.
+        """
+        if not self._in_order:
             return
         published = [entry for entry in entries.values() if entry.run_id is not None]
         newest = max(published, key=lambda entry: entry.sort_key, default=None)

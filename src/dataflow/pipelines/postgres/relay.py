@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ class RelayTarget:
         self._folder = folder
         self._copied: dict[str, Staged] = {}
 
-    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
+    def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
         """Raises the fence, and makes the staging table and the folder."""
         os.makedirs(self._folder, exist_ok=True)
         return self._target.begin(earlier)

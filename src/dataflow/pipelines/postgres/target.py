@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from psycopg import errors as pg_errors
@@ -53,11 +53,11 @@ class PostgresTarget:
         # Merged rows belong to the table, whichever dataid brought them.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
         self.staging = Staging(table, destination)
-        self._ledger = Ledger(table, destination, whole=self.partition is None)
+        self._ledger = Ledger(table, destination, self.partition, in_order=options.strategy != "append")
         # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
         self.last_look: Callable[[], None] = lambda: None
 
-    def begin(self, earlier: tuple[int, ...] = ()) -> Published | None:
+    def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
         """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
 
         What one of these earlier runs published from the same inputs before it died is given out under this
@@ -65,7 +65,8 @@ class PostgresTarget:
         """
         with self._transaction() as session:
             entry = self._ledger.raise_fence(session)
-            if entry.run_id not in earlier or entry.inputs != self.destination.inputs:
+            claim = (earlier or {}).get(entry.run_id or 0)
+            if claim is None or claim != entry.claim or entry.inputs != self.destination.inputs:
                 self.staging.create(session, self.table)
                 return None
             self._ledger.write(session, entry.rows or 0)

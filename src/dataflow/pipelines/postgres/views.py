@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from psycopg import IsolationLevel, sql
 from psycopg.pq import DiagnosticField
 
 from dataflow.errors import BadInput, InputMoved
+from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, connect, transaction
 from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.failures import TargetError, translate
@@ -28,9 +30,21 @@ if TYPE_CHECKING:
 
 ATTEMPT_NAME = "select"
 UNDEFINED_COLUMN = b"42703"
-NEWEST = sql.SQL("""
-    select run_id from {} where table_name = %s and run_id > 0 order by sort_key desc limit 1
+PUBLISHED = sql.SQL("""
+    select dataid, run_id, partition_column from {} where table_name = %s and run_id is not null
+    order by sort_key
 """)
+
+
+@record
+class Pinned:
+    """What a view's run has pinned of a table: the location of the newest chunk, in which its run stands.
+
+    `chunks` are the locations by dataid where it reads the dataset whole.
+    """
+
+    location: str
+    chunks: Mapping[str, str] | None = None
 
 
 def list_columns(connection: Connection, schema: str, select: str) -> tuple[Column, ...]:
@@ -60,24 +74,17 @@ def refuse_unknown_columns(connection: Connection, schema: str, select: str, pla
 def stage_select(
     target: PostgresTarget,
     select: str,
-    reads: dict[str, str],
+    reads: dict[str, Pinned],
     wanted: Wanted,
     stop: threading.Event | None = None,
 ) -> list[Report]:
     """Stages the rows of a SELECT over tables as the pinned runs published them; InputMoved if not.
 
-    `reads` names for each table the location the store gave, in which the run stands. What the database does
-    is cancelled once `stop` is set.
+    `reads` names for each table what the run has pinned of it. What the database does is cancelled once
+    `stop` is set.
     """
     schema = target.table.schema
     columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in target.table.columns)
-    statement = sql.SQL("insert into {} ({}, {}) select r.*, {} from ({}) r").format(
-        target.staging.identifier,
-        columns,
-        sql.Identifier(ATTEMPT),
-        sql.Literal(attempt_number(ATTEMPT_NAME)),
-        sql.SQL(select.replace("%", "%%")),
-    )
     try:
         with (
             Sessions(target.connection, stop or threading.Event()) as sessions,
@@ -86,8 +93,16 @@ def stage_select(
         ):
             session.isolation_level = IsolationLevel.REPEATABLE_READ
             _prepare(session, schema)
-            for table, location in reads.items():
-                _check_pinned(session, schema, table, location)
+            parts = [_pinned_part(session, schema, table, pinned) for table, pinned in reads.items()]
+            parts = [part for part in parts if part is not None]
+            statement = sql.SQL("insert into {} ({}, {}) {} select r.*, {} from ({}) r").format(
+                target.staging.identifier,
+                columns,
+                sql.Identifier(ATTEMPT),
+                sql.SQL("with {}").format(sql.SQL(", ").join(parts)) if parts else sql.SQL(""),
+                sql.Literal(attempt_number(ATTEMPT_NAME)),
+                sql.SQL(select.replace("%", "%%")),
+            )
             rows = session.execute(statement, ()).rowcount
             statistics = _count(session, target, wanted)
             return [Report(Staged(ATTEMPT_NAME, rows, 0), statistics, rows, 0)]
@@ -119,18 +134,46 @@ def _count(session: Session, target: PostgresTarget, wanted: Wanted) -> Statisti
     return Statistics(rows, columns)
 
 
-def _check_pinned(session: Session, schema: str, table: str, location: str) -> None:
-    """The table must hold what the run has pinned: the store names it as what the result is made of."""
+def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> sql.Composed | None:
+    """The rows of a table that a run has pinned, under the table's name; None where those are all.
+
+    InputMoved where the table holds something else: the store names the pinned as what the result is made of.
+    """
+    rows = session.execute(PUBLISHED.format(sql.Identifier(schema, LEDGER)), (table,)).fetchall()
+    published = {dataid: run_id for dataid, run_id, _ in rows}
+    if pinned.chunks is None:
+        newest = next((run_id for _, run_id, _ in reversed(rows) if run_id), None)
+        _refuse_moved(f"{schema}.{table}", table, newest, pinned.location)
+        return None
+    for dataid, location in pinned.chunks.items():
+        _refuse_moved(f"{schema}.{table}, {dataid},", table, published.get(dataid), location)
+    column = next((column for *_, column in rows if column), "")
+    if not column or published.keys() <= pinned.chunks.keys():  # merged rows are of no dataid
+        return None
+    return sql.SQL("{0} as not materialized (select * from {1} where {2} = any({3}))").format(
+        sql.Identifier(table),
+        sql.Identifier(schema, table),
+        sql.Identifier(column),
+        sql.Literal(sorted(pinned.chunks)),
+    )
+
+
+def _refuse_moved(what: str, table: str, found: int | None, location: str) -> None:
     pinned = re.search(r"\?run=(\d+)$", location)
     if pinned is None:
         raise BadInput(f"{table} was published at {location}, which is not in this database.")
-    found = session.execute(NEWEST.format(sql.Identifier(schema, LEDGER)), (table,)).fetchone()
-    if found is None or found[0] != int(pinned[1]):
-        holds = f"what run {found[0]} published" if found else "nothing that a run published"
+    if found == int(pinned[1]):
+        return
+    if not found:
         raise InputMoved(
-            f"Table {schema}.{table} holds {holds}, not what run {pinned[1]} did, which this run has pinned. "
-            f"The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
+            f"Table {what} holds nothing that a run of this status store published, not what run {pinned[1]} "
+            f"did, which this run has pinned. If it was taken over from another store, or restored, have it "
+            f"written again: dataflow resubmit, for what dataflow chunks {table} shows"
         )
+    raise InputMoved(
+        f"Table {what} holds what run {found} published, not what run {pinned[1]} did, which this run has "
+        f"pinned. The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
+    )
 
 
 def _prepare(session: Session, schema: str) -> None:

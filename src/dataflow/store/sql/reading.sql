@@ -139,7 +139,7 @@ WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn AND NOT stale A
 -- name: earlier_runs
 -- Runs of the same work before this one, since the last that was done, newest first; and whether the work was called
 -- for anew since: resubmitted, or forced after it had failed.
-SELECT r.run_id, r.started_at < w.called_at FROM run r JOIN work w ON w.work_id = r.work_id
+SELECT r.run_id, r.claimant, r.started_at < w.called_at FROM run r JOIN work w ON w.work_id = r.work_id
 WHERE r.work_id = :work_id AND r.run_id < :run_id
   AND r.run_id > (SELECT coalesce(max(run_id), 0) FROM run WHERE work_id = :work_id AND outcome = 'DONE')
 ORDER BY r.run_id DESC
