@@ -282,6 +282,14 @@ timestamp '2014-10-26 00:30:00' at time zone 'Asia/Magadan'
 timestamp '2020-10-25 02:30:00' at time zone 'Antarctica/Troll'
 local at time zone 'UTC'
 extract(year from date '0001-01-01' - 1)
+extract(isoyear from date '0001-01-03' - id)
+extract(isoyear from date '9999-12-31' + id)
+extract(isoyear from date '2020-12-28' + id)
+to_char(date '0001-01-03' - id * 200,'YYYY FMYYYY IYYY FMIYYY')
+to_char(date '9999-12-31' + id,'YYYY FMYYYY IYYY FMIYYY')
+to_char(date '2020-12-28' + id,'YYYY FMYYYY IYYY FMIYYY')
+(ratio * 1e10)::real::double precision
+(ratio * 1e-20)::real::double precision
 (date '9999-12-31' + 1)::text
 (timestamp '9999-12-31 00:00:00' + interval '1 day')::text
 (timestamptz '9999-12-31 00:00:00' + interval '1 day')::text

@@ -187,6 +187,8 @@ def test_a_name_with_dots_is_never_that_of_a_with(dialect: str) -> None:
         "to_date(replace(day_text, '-', '-0'), 'YYYY-MM-DD')",
         "sqrt(ratio)",
         "(date '0001-01-01' - id)::text",
+        "(ratio * 1e30)::real",
+        "(ratio * 1e-30 * 1e-20)::real",
         "wide*wide*wide*wide",
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.sql.parsing import read_statement
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.sql.views import View, build_select
 from tests.pipelines.sql.both import SCHEMA, Both
@@ -193,6 +194,12 @@ def test_comments_and_quotes_hide_nothing() -> None:
         built(query="select /* ; drop table x */ id from orders -- ; drop table y") == "SELECT id FROM orders"
     )
     assert "drop" in built(where_clause="name = 'a'';drop table x;--'")
+
+
+def test_two_texts_are_one_only_where_a_line_ends_between_them() -> None:
+    assert "are two texts on one line" in refusal(query="select 'a' /* b */ 'c' as x from orders")
+    sql = read_statement("select 'a' -- b\n 'c' as x from orders", "postgres", "query").sql("postgres")
+    assert "'a'" in sql and "'c'" in sql
 
 
 @pytest.mark.parametrize("number", ["0x1F", "0b101", "1_000"])

@@ -73,9 +73,18 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if target.name in INTEGERS and source in ("numeric", "real", "double"):
         rounded = f"ROUND({value.sql}, 0)" if source == "numeric" else f"RINT({value.sql})"
         return Typed(f"CAST({rounded} AS {target.spark})", target)
+    if source == "double" and target.name == "real":
+        return Typed(_in_range_of_real(value.sql, plain), target)
     if (source, target.name) in _PLAIN or (source in TIMES and target.name in TIMES):
         return Typed(plain, target)
     work.refuse(node, f"casts {value.type.postgres} to {target.postgres}, which has no equal in Spark")
+
+
+def _in_range_of_real(double: str, real: str) -> str:
+    """PostgreSQL refuses what only became infinite or zero; Spark gives it out."""
+    infinite = "ABS({}) = DOUBLE('Infinity')"
+    lost = f"({infinite.format(real)} AND NOT {infinite.format(double)}) OR ({real} = 0 AND {double} <> 0)"
+    return f"CASE WHEN {lost} THEN RAISE_ERROR('value out of range of real') ELSE {real} END"
 
 
 _INTEGER_PAIRS = {(source, target) for source in INTEGERS for target in (*INTEGERS, "real", "double")}

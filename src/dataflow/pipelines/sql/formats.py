@@ -11,9 +11,14 @@ from dataflow.pipelines.sql.casting import cast
 from dataflow.pipelines.sql.types import DATE, TEXT, TIMES, TIMESTAMPTZ, SqlType
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
+# Years before 1 are counted backwards from it; LPAD would cut those after 9999.
+_YEAR = "CAST(CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END AS STRING)"
+_PADDED = f"LPAD({_YEAR}, GREATEST(4, LENGTH({_YEAR})), '0')"
+_WEEKS_YEAR = "EXTRACT(YEAROFWEEK FROM {0})"
+
 # PostgreSQL's word: what Spark writes for it, plain and after FM.
 _WRITING = {
-    "YYYY": ("TRIM(LEADING '+' FROM DATE_FORMAT({}, 'yyyy'))", "DATE_FORMAT({}, 'y')"),
+    "YYYY": (_PADDED.format(year="YEAR({0})"), _YEAR.format(year="YEAR({0})")),
     "YY": ("DATE_FORMAT({}, 'yy')",) * 2,
     "MM": ("DATE_FORMAT({}, 'MM')", "DATE_FORMAT({}, 'M')"),
     "DD": ("DATE_FORMAT({}, 'dd')", "DATE_FORMAT({}, 'd')"),
@@ -29,7 +34,7 @@ _WRITING = {
     "PM": ("DATE_FORMAT({}, 'a')",) * 2,
     "Q": ("CAST(QUARTER({}) AS STRING)",) * 2,
     "IW": ("LPAD(CAST(WEEKOFYEAR({}) AS STRING), 2, '0')", "CAST(WEEKOFYEAR({}) AS STRING)"),
-    "IYYY": ("LPAD(CAST(EXTRACT(YEAROFWEEK FROM {}) AS STRING), 4, '0')",) * 2,
+    "IYYY": (_PADDED.format(year=_WEEKS_YEAR), _YEAR.format(year=_WEEKS_YEAR)),
     "ID": ("CAST(WEEKDAY({}) + 1 AS STRING)",) * 2,
     "Mon": ("DATE_FORMAT({}, 'MMM')",) * 2,
     "MON": ("UPPER(DATE_FORMAT({}, 'MMM'))",) * 2,

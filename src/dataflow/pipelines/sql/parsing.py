@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import sqlglot
@@ -138,6 +139,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     _refuse_writing(statement, place)
     if dialect == "postgres":
         _refuse_numbers(sql, place)
+        _refuse_neighbours(sql, place)
         _refuse_intervals(statement, place)
     return statement
 
@@ -216,6 +218,17 @@ def _refuse_numbers(sql: str, place: str) -> None:
         ):
             raise BadInput(
                 f"{place}: {written}{rest} is not a number in decimal digits. Write it with 0 to 9 alone."
+            )
+
+
+def _refuse_neighbours(sql: str, place: str) -> None:
+    """BadInput for two texts side by side, which are one only where a line ends between them."""
+    for one, other in pairwise(sqlglot.tokenize(sql, read=PostgresAsWritten)):
+        between = sql[one.end + 1 : other.start]
+        if one.token_type == other.token_type == TokenType.STRING and not re.search(r"[\r\n]", between):
+            raise BadInput(
+                f"{place}: {quoted(sql[one.start : other.end + 1])} are two texts on one line, which "
+                "PostgreSQL does not take for one. Write || between them."
             )
 
 

@@ -68,7 +68,7 @@ _FIELDS = {
     "DOY": "DAYOFYEAR({})",
     "DOW": "(DAYOFWEEK({}) - 1)",
     "ISODOW": "(WEEKDAY({}) + 1)",
-    "ISOYEAR": "EXTRACT(YEAROFWEEK FROM {})",
+    "ISOYEAR": "(EXTRACT(YEAROFWEEK FROM {0}) - INT(EXTRACT(YEAROFWEEK FROM {0}) < 1))",
     "HOUR": "HOUR({})",
     "MINUTE": "MINUTE({})",
 }
