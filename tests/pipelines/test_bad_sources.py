@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from dataflow.pipelines.describing import describe
@@ -64,6 +66,19 @@ def test_a_source_may_be_asked_without_credentials_though_there_are_some(worksho
         assert {seen.headers.get("Authorization") for seen in api.seen} == {None}
     shown = describe(workshop.catalog().get("OrdersDatasetPipeline"), workshop.settings())
     assert shown["source"]["authentication"] == "none"
+
+
+def test_rows_that_are_counted_otherwise_than_read_are_not_published(workshop: Workshop) -> None:
+    page = {"next": None, "data.items": [{"id": 1}], "data": {"items": [{"id": 1}, {"id": 2}]}}
+    with ApiServer(ROWS, 10) as api:
+        api._bodies["next", 0, 10] = json.dumps(page).encode()
+        workshop.environ = {"API": api.origin}
+        ways = 'auth=anonymous(),\n            pages=next_link(results="data.items"),'
+        text = PIPELINE.replace("auth=hawk(),", ways).replace("import hawk", "import anonymous, next_link")
+        workshop.write("orders.py", text)
+        outcome = workshop.run("OrdersDatasetPipeline", DAY)
+    assert "Parts 1 to 1 had 2 rows when they came, and 1 when they were read" in str(outcome.error)
+    assert workshop.chunk("orders", DAY).version == 0
 
 
 @pytest.mark.parametrize("limit", ["two", "0", "-1"])

@@ -30,7 +30,8 @@ class NamesViewPipeline:
     fields = [("name", "name")]
 """
 DAY = "2026-11-14"
-STEPS = {"after_page": range(1, 20), "after_fetch": range(1, 20), "after_publish": [0], "before_finish": [0]}
+STEPS = {"after_page": range(1, 20), "after_fetch": range(1, 20)}
+STEPS |= dict.fromkeys(["after_stage", "after_publish", "before_finish"], range(1))
 """Where the drivers are killed, one after the other, and of how many pages each may ask, of twenty."""
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(200)]
 

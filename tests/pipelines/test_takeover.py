@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from dataflow.cli.main import main
@@ -64,6 +67,25 @@ def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(ur
         assert take_over(session, "public", "orders", "1a2b", 41) == 1
     assert query(url, "select fence, run_id from dataflow_ledger") == [(0, 0)]
     make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
+
+
+def test_a_run_of_the_other_store_that_just_begins_is_waited_for(url: str) -> None:
+    load(make_target(url, 1, "d1", mode="partition", store_id="old"), make_rows(1))
+    row = (
+        "insert into dataflow_ledger select table_name, 'd2', dataset, store_id, 'd2', 2 from dataflow_ledger"
+    )
+    with ThreadPoolExecutor() as pool, psycopg.connect(url) as old:
+        old.execute(row)
+        taken = pool.submit(take_over_at_once, url)
+        while not query(url, "select 1 from pg_locks where not granted"):
+            time.sleep(0.05)
+        old.commit()
+        assert taken.result() == 2
+
+
+def take_over_at_once(url: str) -> int:
+    with transaction(Connection("warehouse", url)) as session:
+        return take_over(session, "public", "orders", "new", 0)
 
 
 def test_a_database_that_no_run_has_written_to_has_nothing_to_take_over(

@@ -116,6 +116,7 @@ class DatasetRun:
             task = StageParts(parts, shaper, writer, wanted, self._most_rejects)
             (report,) = run_tasks(session, [task], self._tag)
             assert isinstance(report, Report)
+            _refuse_miscounted(parts, report)
             self._rows += report.rows_read
             self._facilities.progress.show("shaping", self._pages, self._rows)
             return report
@@ -161,3 +162,13 @@ class DatasetRun:
         path = os.path.join(folder, REJECTS)
         write_rejects(path, rejects)
         self.log(f"rejected rows: {path}")
+
+
+def _refuse_miscounted(parts: tuple[Part, ...], report: Report) -> None:
+    """Whoever fetched the parts counted their rows: as many must have been read from them."""
+    rows = [part.rows for part in parts]
+    if -1 not in rows and sum(rows) != report.rows_read:
+        raise InvalidData(
+            f"Parts {parts[0].number} to {parts[-1].number} had {sum(rows)} rows when they came, and "
+            f"{report.rows_read} when they were read. Look at the key of the results: {parts[0].path}"
+        )

@@ -264,3 +264,12 @@ def test_the_total_time_limit_ends_a_fetch_that_goes_on_and_on(tmp_path: Path) -
         with pytest.raises(FetchError, match=r"total limit of 0.6 s"):
             fetch(source, tmp_path)
         assert len(open_staging(source, tmp_path).entries) == 1
+
+
+def test_a_page_with_a_number_beyond_double_precision_is_fetched(tmp_path: Path) -> None:
+    with ApiServer(make_rows(30), 10) as server:
+        body = server.body("next", 10, 10)
+        server._bodies["next", 10, 10] = body.replace(b'"id":15', b'"id":1e400')
+        parts = fetch(source_of(server), tmp_path)
+    assert [part.rows for part in parts] == [10, 10, 10]
+    assert b"1e400" in Path(parts[1].path).read_bytes()

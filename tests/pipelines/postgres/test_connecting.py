@@ -9,7 +9,9 @@ from psycopg.conninfo import make_conninfo
 
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import replace
+from dataflow.pipelines.postgres.connecting import transaction
 from dataflow.pipelines.postgres.failures import TargetDenied, TargetError, TargetUnreachable
+from dataflow.pipelines.postgres.table import Connection
 from tests.pipelines.postgres.orders import ORDERS, make_target
 from tests.postgres import find_free_port
 
@@ -45,3 +47,11 @@ def test_a_schema_that_is_not_there_is_named(postgres_url: str) -> None:
     error = fail(postgres_url, table=replace(ORDERS, schema="nowhere"))
     assert isinstance(error, TargetError)
     assert 'schema "nowhere" does not exist. Create it' in str(error)
+
+
+def test_what_a_server_answers_that_has_no_room_is_told_as_it_says_it(postgres_url: str) -> None:
+    raised = "raise exception 'could not extend file' using errcode = '53100', hint = 'Free it.';"
+    with pytest.raises(TargetError) as caught, transaction(Connection("warehouse", postgres_url)) as session:
+        session.execute(f"do $$ begin {raised} end $$")
+    assert type(caught.value) is TargetError
+    assert str(caught.value) == "Connection warehouse answered: could not extend file. Free it."

@@ -11,6 +11,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address, parse_address, with_query
 from dataflow.pipelines.fetch.client import Answer
 from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.pipelines.shape.json_text import NotJson, parse_exactly
 
 Position = str | int
 
@@ -175,8 +176,11 @@ def _parse(body: bytes, address: Address) -> Any:
                 f"{address} answered with HTML, not JSON, though with status 200: perhaps a login or "
                 "maintenance page. Open it in a browser, or check the source's URL and credentials."
             ) from None
-        size = f"{len(body):,} bytes"
-        raise FetchError(f"The page at {address} ({size}) is no whole JSON document: {wrong}.") from None
+        try:
+            return parse_exactly(body)  # numbers beyond double precision are the shaping's to judge
+        except NotJson:
+            size = f"{len(body):,} bytes"
+            raise FetchError(f"The page at {address} ({size}) is no whole JSON document: {wrong}.") from None
 
 
 def _found(value: Any) -> str:

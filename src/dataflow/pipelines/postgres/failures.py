@@ -72,9 +72,15 @@ def translate(error: psycopg.Error, name: str) -> errors.DataFlowError:
         return TargetDenied(f"Connection {name} was refused: {text}. Check its user, password and rights.")
     if isinstance(error, pg_errors.InvalidSchemaName):
         return TargetError(f"Connection {name} answered: {_primary(error)}. Create it, or name another.")
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, psycopg.OperationalError) and not _has_answered(error):
         return TargetUnreachable(f"Connection {name} gives no answer: {text}. Is the server up?")
-    return TargetError(f"Connection {name} answered: {_primary(error)}.")
+    hint = f" {error.diag.message_hint}" if error.diag.message_hint else ""
+    return TargetError(f"Connection {name} answered: {_primary(error)}.{hint}")
+
+
+def _has_answered(error: psycopg.Error) -> bool:
+    """True for what a server says that goes on, such as that its disk is full."""
+    return error.sqlstate is not None and not error.sqlstate.startswith(("08", "57P"))
 
 
 def invalid_rows(error: psycopg.Error, name: str) -> InvalidRows:

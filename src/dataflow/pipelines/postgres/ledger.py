@@ -247,6 +247,9 @@ def take_over(session: Session, schema: str, dataset: str, store_id: str, newest
     """Makes the tables of a dataset this store's; no run of another can publish them then. How many rows."""
     if not exists(session, schema, LEDGER):
         return 0
-    statement = TAKE_OVER.format(ledger=sql.Identifier(schema, LEDGER))
+    ledger = sql.Identifier(schema, LEDGER)
+    # Runs that raise their fence just now are waited for: a row that is not seen would not be taken over.
+    session.execute(sql.SQL("lock table {} in share row exclusive mode").format(ledger))
+    statement = TAKE_OVER.format(ledger=ledger)
     values = {"store_id": store_id, "dataset": dataset, "newest_run": newest_run}
     return session.execute(statement, values).rowcount
