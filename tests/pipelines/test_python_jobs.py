@@ -287,6 +287,15 @@ def test_a_wrong_declaration_is_told_with_its_place_and_the_others_are_there(
     assert words in problem
 
 
+def test_what_a_run_names_in_its_session_is_not_there_for_the_next(workshop: Workshop) -> None:
+    body = TOTALS + '    run.log(str(run.spark.catalog.tableExists("mine")))\n'
+    make(workshop, body + '    run.spark.range(1).createTempView("mine")\n')
+    for day in ("2026-08-02", "2026-08-03"):
+        workshop.run("load_orders", day)
+    assert workshop.run("make_totals", drain=True).done == 2, workshop.said
+    assert workshop.log().count("False") == 2
+
+
 def test_a_job_writes_to_a_lake_and_to_no_database(workshop: Workshop) -> None:
     make(workshop, TOTALS.replace('outputs=["totals"]', 'outputs=["totals"], target_db="warehouse"'))
     workshop.environ["DATAFLOW_CONN_WAREHOUSE"] = "postgresql://etl@dbhost/datasets"

@@ -16,7 +16,7 @@ import pytest
 
 from dataflow.errors import ConfigError
 from dataflow.pipelines.spark.java import check_java
-from dataflow.pipelines.spark.session import SparkSettings, cause_of, start_session
+from dataflow.pipelines.spark.session import SparkSettings, cause_of, list_options, start_session
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 from tests.postgres import find_free_port
@@ -129,6 +129,14 @@ def test_a_new_enough_java_gives_its_version(tmp_path: Path) -> None:
     (tmp_path / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"21.0.8\" 2025-07-15' >&2\n")
     (tmp_path / "bin" / "java").chmod(0o755)
     assert check_java({"JAVA_HOME": str(tmp_path)}) == "21.0.8"
+
+
+def test_what_the_meaning_of_sql_rests_on_cannot_be_changed_by_a_project(tmp_path: Path) -> None:
+    given = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.ansi.enabled": "false"}
+    settings = SparkSettings(options=given | {"spark.sql.shuffle.partitions": "3"})
+    options = list_options(settings, str(tmp_path / "spark.log"))
+    assert [options[name] for name in given] == ["UTC", "true"]
+    assert options["spark.sql.shuffle.partitions"] == "3"
 
 
 @pytest.mark.parametrize(

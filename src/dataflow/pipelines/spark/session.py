@@ -113,7 +113,7 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
     try:
         with talking_to(log_path):
             quieten(log_path)
-            options = _list_options(settings, log_path)
+            options = list_options(settings, log_path)
             if not settings.remote:
                 start_java({"spark.master": settings.master} | options)
             for name, value in options.items():
@@ -177,7 +177,8 @@ def count_slots(session: SparkSession) -> int:
     return int(row.last) + 1
 
 
-def _list_options(settings: SparkSettings, log_path: str) -> dict[str, str]:
+def list_options(settings: SparkSettings, log_path: str) -> dict[str, str]:
+    """All that Spark is told: our defaults, the project's options over them, and what nobody changes."""
     options = DEFAULTS | dict(settings.options) | PINNED
     if settings.remote:
         # The rest is for who starts the server to say; it would be refused with a warning each.
