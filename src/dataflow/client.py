@@ -118,6 +118,11 @@ class ClaimedRun:
         """How many rows an output has, to be published with it."""
         self._rows[dataset] = rows
 
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """How many rows each output has, as far as that was recorded."""
+        return self._rows
+
     def record_checked(self, dataset: str, evidence: str) -> None:
         """What was found right about an output, to be published with it."""
         self._checked[dataset] = evidence

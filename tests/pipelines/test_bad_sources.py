@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from dataflow.errors import ConfigError
 from dataflow.pipelines.describing import describe
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, Workshop
@@ -94,6 +95,7 @@ def test_without_its_key_the_source_is_not_even_asked(workshop: Workshop) -> Non
     with ApiServer(ROWS, 10) as api:
         workshop.environ = {"API": api.origin}
         workshop.write("orders.py", PIPELINE)
-        outcome = workshop.run("OrdersDatasetPipeline", DAY)
-    assert "HAWK_ID is not set" in str(outcome.error)
+        with pytest.raises(ConfigError, match="HAWK_ID is not set"):
+            workshop.run("OrdersDatasetPipeline", DAY)
     assert api.seen == []
+    assert workshop.store.list_runs() == []

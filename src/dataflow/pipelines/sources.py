@@ -103,13 +103,15 @@ class Http:
                     "the interval's own; for a brace itself write %7B or %7D."
                 )
 
+    def find_credentials(self, environ: Mapping[str, str]) -> Credentials:
+        """Who asks; Hawk where HAWK_ID is set and nothing else is said. ConfigError without a variable."""
+        if self.auth is not None:
+            return self.auth.resolve(environ)
+        return hawk().resolve(environ) if environ.get("HAWK_ID") else NOBODY
+
     def resolve(self, environ: Mapping[str, str], dataid: str, span: tuple[datetime, datetime]) -> HttpSource:
         """The source of one interval: {dataid}, {start} and {end} in the URL stand for the interval's own."""
-        url = self.url_of(dataid, span)
-        if self.auth is not None:
-            credentials = self.auth.resolve(environ)
-        else:
-            credentials = hawk().resolve(environ) if environ.get("HAWK_ID") else NOBODY
+        url, credentials = self.url_of(dataid, span), self.find_credentials(environ)
         return HttpSource(url, self.pages, credentials, self.limits, self.headers, self.allowed_origins)
 
 

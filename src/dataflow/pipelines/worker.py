@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +17,7 @@ from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Vie
 from dataflow.pipelines.leases import watched
 from dataflow.pipelines.python_run import JobFailed, PythonRun
 from dataflow.pipelines.registering import call_for
+from dataflow.pipelines.sources import Http
 from dataflow.pipelines.spark.session import SparkFailed, SparkGone, explained
 from dataflow.pipelines.view_run import ViewRun
 from dataflow.pipelines.view_trial import refuse_impossible
@@ -86,6 +87,8 @@ class PipelineWorker:
         """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
+            if isinstance(self._definition.source, Http):
+                self._definition.source.find_credentials(self._facilities.environ)
         if isinstance(self._definition, ViewDefinition):
             refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
@@ -117,7 +120,8 @@ class PipelineWorker:
             self.outcome.done += 1
             seconds = time.monotonic() - began_at
             if not self._quiet:
-                self._say(f"{job} {claimed.dataid}: done in {seconds:.1f} s (run {claimed.run_id})")
+                rows = _told_rows(claimed.rows)
+                self._say(f"{job} {claimed.dataid}: done{rows} in {seconds:.1f} s (run {claimed.run_id})")
             if run.warning:
                 self._say(f"{job} {claimed.dataid}: warning: {run.warning}")
             self._say_log_problem()
@@ -193,3 +197,10 @@ class PipelineWorker:
         if isinstance(self._definition, JobDefinition):
             return PythonRun(self._definition, claimed, self._facilities)
         return ViewRun(self._definition, claimed, self._facilities)
+
+
+def _told_rows(rows: Mapping[str, int]) -> str:
+    """How much was written, of each output if there are several; nothing where it is not known."""
+    if len(rows) < 2:
+        return "".join(f", {count:,} rows" for count in rows.values())
+    return "".join(f", {count:,} rows of {dataset}" for dataset, count in rows.items())
