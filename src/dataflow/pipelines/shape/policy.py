@@ -45,7 +45,8 @@ def decide(policy: RejectPolicy, rejected: int, rows: int) -> Decision:
         return Decision(True, f"all {rows} rows fit")
     found = f"{rejected} of {rows} rows do not fit"
     if policy.action == "fail":
-        return Decision(False, f"{found}; mend the source or the mapping, or quarantine them up to a limit")
+        advice = 'mend the source or the mapping, or leave a few out: rejects = {"quarantine": 100}'
+        return Decision(False, f"{found}; {advice}")
     if policy.limit < 1:
         most = rows * Decimal(str(policy.limit))  # through its text: 0.29 of 100 rows are 29
         return Decision(rejected <= most, f"{found}; up to {policy.limit * 100:g} % may")
