@@ -25,6 +25,7 @@ from dataflow.pipelines.loader import Found
 from dataflow.pipelines.settings import LAKE
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
+from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
 from dataflow.pipelines.sources import Files, Http, Table
 
@@ -135,7 +136,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
     mapping = get("field_mapping", (list, tuple))
     with get.saying("field_mapping"):
         fields = parse_fields([item for item in mapping if item is not ...])
-    return DatasetDefinition(
+    definition = DatasetDefinition(
         job=found.name,
         dataset=get.name("table_name"),
         source=_source(get),
@@ -153,6 +154,25 @@ def define_dataset(found: Found) -> DatasetDefinition:
         timing=_timing(get),
         place=get.place,
     )
+    _check_columns(get, definition)
+    return definition
+
+
+def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
+    """Refuses what names a column that there cannot be; a source's other columns are not known here."""
+    if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
+        raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
+    if definition.has_others:
+        return
+    with get.saying("checks"):
+        complete_checks(definition.checks, definition.fields)
+    own = [definition.partition_column] if definition.mode == "partition" else []
+    columns = [field.column for field in definition.fields] + own
+    for name in (name for index in definition.indexes for name in index):
+        if name not in columns:
+            raise get.wrong(
+                "indexes", f"names {quoted(name)}, and there is no such column.{did_you_mean(name, columns)}"
+            )
 
 
 def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[str, str]) -> ViewDefinition:
@@ -229,9 +249,8 @@ def _source(get: Attributes) -> Http | Files | Table:
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.sources"
         )
     found = source or Http(url)
-    if isinstance(found, Http | Files):
-        with get.saying("source" if source else "source_url"):
-            found.check()
+    with get.saying("source" if source else "source_url"):
+        found.check()
     return found
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dataflow.errors import ConfigError
+from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record, replace
 from dataflow.pipelines.constants import Constants, described, load_constants
 
@@ -192,7 +192,7 @@ def _problem(path: str, error: BaseException) -> Problem:
     """The error with the last line of this very file that led to it."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    words = str(error) if isinstance(error, ConfigError) else described(error)
+    words = str(error) if isinstance(error, DataFlowError) else described(error)
     return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
 
 
