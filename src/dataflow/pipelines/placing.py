@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput, ConfigError
+from dataflow.pipelines import bases
 from dataflow.pipelines.catalog import list_outputs
-from dataflow.pipelines.definitions import ViewDefinition
+from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Definition
     from dataflow.pipelines.settings import Connection, PipelineSettings
+
+TABLES_ONLY = ("write", "indexes", "partition_column")
+"""What a dataset in a lake cannot have; a comment does no harm."""
 
 
 def get_place_of(definition: Definition, settings: PipelineSettings) -> Connection:
@@ -32,6 +36,8 @@ def refuse_misplaced(definitions: Iterable[Definition], settings: PipelineSettin
     for definition in known:
         if isinstance(definition, ViewDefinition):
             _refuse_scattered(definition, makers, settings)
+        elif isinstance(definition, DatasetDefinition):
+            _refuse_unsuited(definition, get_place_of(definition, settings))
 
 
 def find_misplaced(needed: Iterable[Definition], settings: PipelineSettings) -> str:
@@ -43,6 +49,24 @@ def find_misplaced(needed: Iterable[Definition], settings: PipelineSettings) -> 
     except ConfigError:
         pass  # it may be set where the pipeline runs
     return ""
+
+
+def _refuse_unsuited(definition: DatasetDefinition, place: Connection) -> None:
+    """A lake has no tables to add to, and a table no second column of one name."""
+    where = f"{definition.place}: {definition.job}"
+    for name in TABLES_ONLY if place.is_lake else ():
+        if getattr(definition, name) != getattr(bases.DatasetPipeline, name):
+            raise BadInput(
+                f"{where}.{name} is about a table in a database, and {definition.dataset} goes to "
+                f"{place.name}, a lake, where each version has a folder of its own. Take it out, or "
+                "give a target_db that is a database."
+            )
+    columns = [field.column for field in definition.fields]
+    if not place.is_lake and definition.mode == "partition" and definition.partition_column in columns:
+        raise BadInput(
+            f"{where}: {definition.partition_column} is a column of field_mapping, and in mode partition the "
+            "one that DataFlow adds to the table. Name yours otherwise, or set partition_column."
+        )
 
 
 def _refuse_scattered(
