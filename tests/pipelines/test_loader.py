@@ -106,6 +106,29 @@ def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("datetime(2019, 08, 1)", "write 8 instead of 08."),
+        ("10 + 007", "write 7 instead of 007."),
+        ("00_5", "write 5 instead of 00_5."),
+    ],
+)
+def test_the_number_to_write_instead_is_that_of_the_file(folder: Path, written: str, told: str) -> None:
+    (problem,) = load(folder, a=f"x = {written}  # 09\n").problems
+    assert problem == f"pipelines/a.py:1: a number must not begin with 0 in `x = {written}  # 09`: {told}"
+
+
+@pytest.mark.parametrize(
+    ("before", "told"), [("['a']", "this list and the '('"), ("'a'", "this \"'a'\" and the '('")]
+)
+def test_a_comma_that_is_missing_after_something_else_is_told_as_such(
+    folder: Path, before: str, told: str
+) -> None:
+    (problem,) = load(folder, a=f"x = [\n    {before}\n    ('b', 'c')\n]\n").problems
+    assert problem.startswith(f"pipelines/a.py:2: a comma is missing between {told}")
+
+
 def test_a_missing_comma_is_told_with_the_line_it_is_missing_at(folder: Path) -> None:
     broken = DATASET.replace("NOT NULL'\n        ),", "NOT NULL'\n        )")
     catalog = load(folder, datasets=broken)
@@ -161,6 +184,17 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
         ("target_db = 'datasets_db'", "indexes = [5]", "indexes holds"),
         ("target_db = 'datasets_db'", "timezone = 'Mars'", "timezone: "),
+        ("target_db = 'datasets_db'", "catchup = 'no'", "catchup must be True or False, and is \"'no'\""),
+        ("target_db = 'datasets_db'", "retries = -5", "retries must be a whole number from 0 to 2147483647"),
+        ("target_db = 'datasets_db'", "retries = True", "retries must be a whole number"),
+        ("target_db = 'datasets_db'", "retries = 1.5", "retries must be a whole number"),
+        (
+            "target_db = 'datasets_db'",
+            "retry_delay_seconds = float('nan')",
+            "retry_delay_seconds must be a num",
+        ),
+        ("target_db = 'datasets_db'", "target_bd = datetime", 'Did you mean "target_db"?'),
+        ("target_db = 'datasets_db'", "rejects = {'quarantine': 1.0}", "nor a share below 1"),
     ],
 )
 def test_an_attribute_that_cannot_be_is_told_with_its_place(
@@ -283,6 +317,28 @@ def test_the_column_of_a_partition_may_be_indexed(folder: Path) -> None:
     text = DATASET.replace("\t...\n", "")
     text = text.replace("target_db =", "mode = 'partition'; indexes = ['dataid']; target_db =")
     assert load(folder, datasets=text).problems == []
+
+
+def test_a_switch_of_a_view_is_true_or_false_and_no_text(folder: Path) -> None:
+    view = VIEW.replace("catchup = True", "materialized = 'False'")
+    catalog = load(folder, datasets=DATASET, views=view)
+    assert "CompletedOMISOrderViewPipeline.materialized must be True or False" in catalog.problems[0]
+
+
+def test_what_a_pipeline_inherits_is_looked_at_like_its_own(folder: Path) -> None:
+    common = "class Common:\n    {}\n    _mine = 1\n    def note(self): pass\n    label = property(note)\n"
+    view = VIEW.replace("ViewPipeline():", "ViewPipeline(Common, ViewPipeline):")
+    view = "from dataflow.pipelines.bases import ViewPipeline\n{}" + view
+    good = load(folder, datasets=DATASET, views=view.replace("{}", common.format("retries = 2"), 1))
+    assert good.problems == []
+    assert good.get("CompletedOMISOrderViewPipeline").timing.retries == 2
+    catalog = load(
+        folder, datasets=DATASET, views=view.replace("{}", common.format("where_claus = '1 = 0'"), 1)
+    )
+    assert (
+        'CompletedOMISOrderViewPipeline.where_claus is no attribute of a pipeline. Did you mean "where_c'
+        in (catalog.problems[0])
+    )
 
 
 def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Path) -> None:

@@ -191,7 +191,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
         raise get.wrong("query", "is a whole SELECT, so fields, join_clause and where_clause must go")
-    if get.checks() and not get("materialized"):
+    if get.checks() and not get.switch("materialized"):
         raise get.wrong(
             "checks", "are of rows, and materialized = False keeps none. Leave one of the two out"
         )
@@ -205,7 +205,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         query=query,
         params=dict(get("params", Mapping)),
         dialect=get.one_of("dialect", ("postgres", "spark")),
-        materialized=bool(get("materialized")),
+        materialized=get.switch("materialized"),
         target=get.text("target_db") or first.target,
         schema=get.text("target_schema") or getattr(first, "schema", bases.DatasetPipeline.target_schema),
         checks=get.checks(),
@@ -334,8 +334,8 @@ def _job_timing(get: Attributes) -> Timing:
             raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
     start = get("start_date")
     text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
-    retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
-    return Timing("", _timezone(get), text, "", False, retries, float(delay))
+    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
+    return Timing("", _timezone(get), text, "", False, retries, delay)
 
 
 def _timezone(get: Attributes) -> str:
@@ -350,8 +350,8 @@ def _timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
     with get.saying(attribute):
         expression = canonical_expression(get.text(attribute))
     start, end = (_moment_text(get, name, expression, timezone) for name in ("start_date", "end_date"))
-    retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
-    return Timing(expression, timezone, start, end, bool(get("catchup")), retries, float(delay))
+    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
+    return Timing(expression, timezone, start, end, get.switch("catchup"), retries, delay)
 
 
 def _moment_text(get: Attributes, name: str, expression: str, timezone: str) -> str:
