@@ -70,9 +70,8 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     columns = ("pipeline", "kind", "dataset", "target", "schedule", "start", "end", "note")
-    show_rows(
-        rows, columns, args.json, "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
-    )
+    empty = "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
+    show_rows(rows, columns, args.json, "" if catalog.problems else empty)
     for problem in catalog.problems:
         context.say(problem)
     return ConfigError.exit_code if catalog.problems else 0
@@ -215,7 +214,7 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
     from dataflow.pipelines.definitions import ViewDefinition
-    from dataflow.pipelines.describing import kind_of
+    from dataflow.pipelines.describing import kind_of, over_note
     from dataflow.pipelines.placing import find_misplaced
 
     timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
@@ -223,9 +222,7 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
         from dataflow.pipelines.view_trial import find_flaw  # start-up: only views are of SQL
 
         flaw = find_flaw(definition, catalog)
-    note = f"can never run: {flaw}" if flaw else ""
-    if not note and timing.is_over:
-        note = f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
+    note = f"can never run: {flaw}" if flaw else over_note(definition)
     return {
         "pipeline": definition.job,
         "kind": kind_of(definition),
