@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
 from dataflow.errors import BadInput
+from tests.pipelines.test_planning import plan, preview
 from tests.pipelines.workshop import Workshop
 from tests.project import Project
 
@@ -106,6 +108,41 @@ def test_the_list_notes_a_view_that_can_never_run(orders: Workshop) -> None:
     (note,) = [row["note"] for row in shown if row["pipeline"] == "AllViewPipeline"]
     assert note.startswith("can never run: pipelines/orders.py:")
     assert 'there is no column "order_idd"' in note
+
+
+COMPANIES = """
+    class CompaniesDatasetPipeline:
+        table_name = "companies"
+        target_db = "datasets_db"
+        source = files("orders.jsonl")
+        field_mapping = [("id", "order_id", "bigint")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("= OrdersDatasetPipeline", "= CompaniesDatasetPipeline; target_db = 'lake'", "goes to lake"),
+        (
+            "= OrdersDatasetPipeline",
+            "= [OrdersDatasetPipeline, CompaniesDatasetPipeline]",
+            "orders in lake, c",
+        ),
+        ('view_name = "all', 'materialized = False; view_name = "all', "they are in a lake: orders in lake"),
+    ],
+)
+def test_a_view_that_nobody_can_compute_where_its_datasets_are_is_refused_and_none_is_claimed(
+    orders: Workshop, old: str, new: str, reason: str
+) -> None:
+    orders.environ["DATAFLOW_CONN_DATASETS_DB"] = "postgresql://nowhere.example/x"
+    text = PIPELINES.replace("    class AllView", COMPANIES + "\n    class AllView").replace(old, new)
+    orders.write("orders.py", text)
+    for look in (orders.run, partial(plan, orders), partial(preview, orders)):
+        with pytest.raises(BadInput, match=rf"pipelines/orders.py:16: AllViewPipeline.*{reason}"):
+            look("AllViewPipeline")
+    assert not orders.store.list_runs()
+    listed = Project(orders.path, orders.path).run("dataflow", "pipeline", "list", env=orders.environ)
+    assert "can never run: pipelines/orders.py:16: AllViewPipeline" in listed.stdout
 
 
 def test_the_interval_before_is_the_schedules_own_however_long_it_was(orders: Workshop) -> None:

@@ -106,6 +106,29 @@ def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("datetime(2019, 08, 1)", "write 8 instead of 08."),
+        ("10 + 007", "write 7 instead of 007."),
+        ("00_5", "write 5 instead of 00_5."),
+    ],
+)
+def test_the_number_to_write_instead_is_that_of_the_file(folder: Path, written: str, told: str) -> None:
+    (problem,) = load(folder, a=f"x = {written}  # 09\n").problems
+    assert problem == f"pipelines/a.py:1: a number must not begin with 0 in `x = {written}  # 09`: {told}"
+
+
+@pytest.mark.parametrize(
+    ("before", "told"), [("['a']", "this list and the '('"), ("'a'", "this \"'a'\" and the '('")]
+)
+def test_a_comma_that_is_missing_after_something_else_is_told_as_such(
+    folder: Path, before: str, told: str
+) -> None:
+    (problem,) = load(folder, a=f"x = [\n    {before}\n    ('b', 'c')\n]\n").problems
+    assert problem.startswith(f"pipelines/a.py:2: a comma is missing between {told}")
+
+
 def test_a_missing_comma_is_told_with_the_line_it_is_missing_at(folder: Path) -> None:
     broken = DATASET.replace("NOT NULL'\n        ),", "NOT NULL'\n        )")
     catalog = load(folder, datasets=broken)
@@ -161,6 +184,17 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
         ("target_db = 'datasets_db'", "indexes = [5]", "indexes holds"),
         ("target_db = 'datasets_db'", "timezone = 'Mars'", "timezone: "),
+        ("target_db = 'datasets_db'", "catchup = 'no'", "catchup must be True or False, and is \"'no'\""),
+        ("target_db = 'datasets_db'", "retries = -5", "retries must be a whole number from 0 to 2147483647"),
+        ("target_db = 'datasets_db'", "retries = True", "retries must be a whole number"),
+        ("target_db = 'datasets_db'", "retries = 1.5", "retries must be a whole number"),
+        (
+            "target_db = 'datasets_db'",
+            "retry_delay_seconds = float('nan')",
+            "retry_delay_seconds must be a num",
+        ),
+        ("target_db = 'datasets_db'", "target_bd = datetime", 'Did you mean "target_db"?'),
+        ("target_db = 'datasets_db'", "rejects = {'quarantine': 1.0}", "nor a share below 1"),
     ],
 )
 def test_an_attribute_that_cannot_be_is_told_with_its_place(
@@ -173,7 +207,7 @@ def test_an_attribute_that_cannot_be_is_told_with_its_place(
     assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
 
 
-SOURCES = "from dataflow.pipelines.sources import files, http\n"
+SOURCES = "from dataflow.pipelines.sources import *\n"
 URL = "source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_URL)"
 
 
@@ -205,6 +239,106 @@ def test_a_name_in_braces_that_stands_for_nothing_is_refused(folder: Path, sourc
 )
 def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folder: Path, source: str) -> None:
     assert load(folder, datasets=SOURCES + DATASET.replace(URL, source)).problems == []
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("http('http://a', pages='next')", "source: pages must be made with next_link(…), page_number(…)"),
+        ("http('http://a', pages={'next': 'x'})", "source: pages must be made with next_link"),
+        ("http('http://a', pages=next_link(next=5))", "source: pages has next=5, which must be a text."),
+        ("http('http://a', pages=offset(limit=0))", "limit=0, which must be a whole number of at least 1."),
+        (
+            "http('http://a', pages=page_number(size_parameter='n'))",
+            "source: pages has size_parameter, and no",
+        ),
+        ("http('http://a', auth='HAWK')", "source: auth must be made with hawk(…), bearer(…), "),
+        ("http('http://a', auth=bearer(5))", "source: auth has secret_variable=5, which must be a text."),
+        ("http('http://a', limits={'attempts': 3})", "source: limits must be made with limits(…), and is"),
+        (
+            "http('http://a', limits=limits(request_seconds='five'))",
+            "request_seconds='five', which must be a n",
+        ),
+        (
+            "http('http://a', limits=limits(attempts=0))",
+            "attempts=0, which must be a whole number of at least",
+        ),
+        ("http('http://a', limits=limits(parallel=True))", "parallel=True, which must be a whole number"),
+        ("http('http://a', limits=limits(total_seconds=0))", "total_seconds=0, which must be a number of at"),
+        ("http('http://a', allowed_origins='https://b')", "allowed_origins='https://b' must be a list"),
+        ("http(5)", "source: the URL must be a text, and is"),
+        ("table('wh')", "source: table(…) reads a table by its name, or query=; give one of the two."),
+        ("table('wh', 'orders', query='select 1')", "give one of the two."),
+        ("table('wh', 'orders', split_column=1)", "source: table has split_column=1, which must be a text."),
+        ("files('in/x.txt')", "source: Path 'in/x.txt' does not tell its format: set the source's format"),
+        ("files('in/x.csv', format='tsv')", "source: Format 'tsv' is unknown"),
+    ],
+)
+def test_a_source_that_cannot_be_is_told_when_it_is_loaded(folder: Path, source: str, reason: str) -> None:
+    catalog = load(folder, datasets=SOURCES + DATASET.replace(URL, f"source = {source}"))
+    assert catalog.definitions == {}
+    assert reason in catalog.problems[0]
+    assert catalog.problems[0].startswith("pipelines/datasets.py:")
+    assert "BadInput" not in catalog.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "reason"),
+    [
+        ("checks = [not_null('company_nam')]", 'checks: check not_null(company_nam): there is no column "co'),
+        (
+            "checks = [fresh('company_name', '2 days')]",
+            "does not go with a column of type character varying(255)",
+        ),
+        (
+            "indexes = [('company_name', 'nam')]",
+            'OMISDatasetPipeline.indexes names "nam", and there is no such',
+        ),
+        ("indexes = ['dataid']", 'indexes names "dataid"'),
+        (
+            "write = 'merge'",
+            'OMISDatasetPipeline.write is "merge", which needs a PRIMARY KEY in field_mapping.',
+        ),
+    ],
+)
+def test_what_names_a_column_that_there_cannot_be_is_told_when_it_is_loaded(
+    folder: Path, attribute: str, reason: str
+) -> None:
+    text = DATASET.replace("target_db = 'datasets_db'", attribute).replace(" PRIMARY KEY", "")
+    text = "from dataflow.pipelines.shape.checks import *\n" + text
+    catalog = load(folder, datasets=text.replace("\t...\n", ""))
+    assert catalog.definitions == {}
+    assert catalog.problems[0].startswith("pipelines/datasets.py:2: ")
+    assert reason in catalog.problems[0]
+    assert bool(load(folder, datasets=text).definitions) == ("merge" not in attribute)  # it may be another
+
+
+def test_the_column_of_a_partition_may_be_indexed(folder: Path) -> None:
+    text = DATASET.replace("\t...\n", "")
+    text = text.replace("target_db =", "mode = 'partition'; indexes = ['dataid']; target_db =")
+    assert load(folder, datasets=text).problems == []
+
+
+def test_a_switch_of_a_view_is_true_or_false_and_no_text(folder: Path) -> None:
+    view = VIEW.replace("catchup = True", "materialized = 'False'")
+    catalog = load(folder, datasets=DATASET, views=view)
+    assert "CompletedOMISOrderViewPipeline.materialized must be True or False" in catalog.problems[0]
+
+
+def test_what_a_pipeline_inherits_is_looked_at_like_its_own(folder: Path) -> None:
+    common = "class Common:\n    {}\n    _mine = 1\n    def note(self): pass\n    label = property(note)\n"
+    view = VIEW.replace("ViewPipeline():", "ViewPipeline(Common, ViewPipeline):")
+    view = "from dataflow.pipelines.bases import ViewPipeline\n{}" + view
+    good = load(folder, datasets=DATASET, views=view.replace("{}", common.format("retries = 2"), 1))
+    assert good.problems == []
+    assert good.get("CompletedOMISOrderViewPipeline").timing.retries == 2
+    catalog = load(
+        folder, datasets=DATASET, views=view.replace("{}", common.format("where_claus = '1 = 0'"), 1)
+    )
+    assert (
+        'CompletedOMISOrderViewPipeline.where_claus is no attribute of a pipeline. Did you mean "where_c'
+        in (catalog.problems[0])
+    )
 
 
 def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Path) -> None:

@@ -21,6 +21,7 @@ from dataflow.pipelines.previewing import Preview, preview_dataset, preview_view
 from dataflow.pipelines.statements import describe_interval
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, SharedSession, Workshop
+from tests.project import Project
 
 PIPELINES = """
     from dataflow.pipelines.shape.checks import minimum_rows
@@ -127,6 +128,68 @@ def test_a_definition_is_shown_whole_with_its_place_and_without_secrets(orders: 
     assert found["place"] == "pipelines/orders.py:5"
     assert "hidden" not in json.dumps(found)
     assert HAWK["HAWK_KEY"] not in json.dumps(found)
+
+
+OVER = """
+    from dataflow.pipelines.shape.checks import minimum_rows, not_null
+    from dataflow.pipelines.sources import files
+
+    class OverDatasetPipeline:
+        table_name = "over"
+        source = files("over.jsonl")
+        field_mapping = [("id", "id", "bigint NOT NULL")]
+        start_date = datetime.now().replace(day=1)
+        end_date = datetime(2019, 12, 1)
+
+    class HalvesViewPipeline:
+        view_name = "halves"
+        dataset_pipeline = OverDatasetPipeline
+        schedule_interval = "@monthly"
+        start_date = datetime(2019, 10, 1)
+        end_date = datetime(2019, 11, 1)
+        catchup = True
+        fields = [("id / 2", "Half")]
+        checks = [not_null("Half"), minimum_rows(1)]
+"""
+
+
+def test_a_pipeline_that_starts_after_its_end_is_told_as_such_and_runs_what_is_named(
+    workshop: Workshop,
+) -> None:
+    (workshop.path / "over.jsonl").write_text('{"id": 4}\n')
+    workshop.write("over.py", OVER)
+    project, name = Project(workshop.path, workshop.path), "OverDatasetPipeline"
+    listed = project.json("dataflow", "pipeline", "list")
+    note = "starts after its end; run one with --dataid, or change end_date: pipelines/over.py:5"
+    assert [row["note"] for row in listed] == [note, ""]
+    shown = project.run("dataflow", "pipeline", "show", name).stdout
+    assert note in shown
+    assert "is_over" not in shown
+    assert project.json("dataflow", "pipeline", "show", name)["schedule"]["is_over"]
+    planned = project.run("dataflow", "pipeline", "plan", name)
+    assert f"{name} starts after its end (pipelines/over.py:5); --dataid runs any interval." in planned.stderr
+    ran = project.run("dataflow", "run", name).stderr
+    assert f"change end_date of {name}, or run one interval" in ran
+    assert ran.endswith(f"next: dataflow run {name} --dataid DATAID\n")
+    changed = project.run("dataflow", "job", "add", name, "--end", "2030-01-01").stderr
+    assert f"warning: {name} is a pipeline, and the next dataflow run makes it what its class says" in changed
+    assert workshop.run(name, "2019-12-01").done == 1, workshop.said
+    assert workshop.rows("over", "2019-12-01") == [{"id": 4}]
+
+
+def test_a_view_with_checks_is_shown_and_one_interval_of_a_plan_alone(workshop: Workshop) -> None:
+    workshop.write("over.py", OVER)
+    project = Project(workshop.path, workshop.path)
+    shown = project.json("dataflow", "pipeline", "show", "HalvesViewPipeline")
+    assert shown["checks"] == ["not_null(Half)", "minimum_rows(1)"]
+    planned = project.run("dataflow", "pipeline", "plan", "HalvesViewPipeline", "--dataid", "2019-10")
+    assert "not shown" not in planned.stderr
+    workshop.write("over.py", OVER.replace('"bigint NOT NULL")', '"bigint NOT NULL"), ...'))
+    open_ended = describe(workshop.catalog().get("OverDatasetPipeline"), workshop.settings())
+    assert open_ended["checks"] == ["not_null(id)"]
+    workshop.write("over.py", "x = (1\n")
+    broken = project.run("dataflow", "pipeline", "list", check=False)
+    assert broken.stderr.startswith("pipelines/over.py:1: ")
 
 
 def test_a_plan_says_which_intervals_are_done_which_wait_and_which_are_due(orders: Workshop) -> None:

@@ -185,7 +185,7 @@ def test_checks_by_sql_and_of_uniqueness_are_made_by_the_database(orders: Worksh
     imports = "    from dataflow.pipelines.shape.checks import sql, unique\n"
     orders.write("orders.py", imports + PIPELINES.replace("        indexes", checks))
     outcome = orders.run("OrdersDatasetPipeline", DAY)
-    assert "sql(amount < 59): 1 rows are false" in str(outcome.error)
+    assert "sql(amount < 59): 1 row is false" in str(outcome.error)
     assert "unique(completion_date): 60 rows are not unique" in str(outcome.error)
 
 

@@ -48,6 +48,12 @@ def test_a_password_may_stand_in_a_variable_that_the_file_names(tmp_path: Path) 
         ('[connection.db]\nurl = "mysql://db/x"', "a connection is postgresql://"),
         ('[connection.db]\nuser = "etl"', "has no url"),
         ('[connection.db]\nurl = "lake:x"\nencryptedpas = "x"', "encryptedpass"),
+        (
+            '[connection.db]\nurl = "lake:s3://bucket/x"',
+            "connection.db.url cannot be used: a lake is a folder",
+        ),
+        ('[connection.db]\nurl = "lake://hdfs:/x"', "written as its path: lake:/srv/lake"),
+        ('[connection.db]\nurl = "lake:"', "a lake is a folder"),
         ('connection = "db"', "must be tables"),
         ('[spark]\nmastr = "local"', "master"),
         ('[spark]\nmaster = "local"\nremote = "sc://x"', "both master and remote"),

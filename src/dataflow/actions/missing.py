@@ -79,6 +79,10 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
         return Reason(f"interval {due[0].dataid} of {name} has ended, and {adds}", command)
     if due_at is None:
         owner = name.removesuffix(CALENDAR_SUFFIX)
+        plan = case.store.find_plan(owner)
+        if plan is not None and plan.is_pipeline:  # registered anew from its class by each run
+            text = f"calendar {name} has come to its end; change end_date of {owner}, or run one interval"
+            return Reason(text, f"{run_command(plan)} --dataid DATAID")
         later = shell("dataflow", "job", "add", owner, "--end") + " DATAID"
         return Reason(f"calendar {name} has come to its end", later)
     return Reason(f"the next interval of {name} ends at {time_of(due_at)}", command)

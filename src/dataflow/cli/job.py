@@ -121,6 +121,11 @@ def add(args: argparse.Namespace, context: Context) -> int:
     """Registers or changes a job."""
     values = _given(args)
     say_change(context, add_job(context.store, Job(args.name, **values), values))
+    if context.get_plan(args.name).is_pipeline:
+        context.say(
+            f"warning: {args.name} is a pipeline, and the next dataflow run makes it what its class says. "
+            f"Change it there: dataflow pipeline show {args.name}"
+        )
     say_how_it_begins(context, args.name)
     return 0
 

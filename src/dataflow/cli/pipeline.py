@@ -65,11 +65,13 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.output import show_rows
 
     catalog = load(context)
-    rows = [_row(definition, catalog) for definition in catalog.definitions.values()]
+    from dataflow.pipelines.settings import PipelineSettings
+
+    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
+    rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     columns = ("pipeline", "kind", "dataset", "target", "schedule", "start", "end", "note")
-    show_rows(
-        rows, columns, args.json, "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
-    )
+    empty = "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
+    show_rows(rows, columns, args.json, "" if catalog.problems else empty)
     for problem in catalog.problems:
         context.say(problem)
     return ConfigError.exit_code if catalog.problems else 0
@@ -210,18 +212,17 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
         )
 
 
-def _row(definition: Definition, catalog: Catalog) -> dict[str, object]:
+def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
     from dataflow.pipelines.definitions import ViewDefinition
-    from dataflow.pipelines.describing import kind_of
+    from dataflow.pipelines.describing import kind_of, over_note
+    from dataflow.pipelines.placing import find_misplaced
 
-    timing, note = definition.timing, ""
-    if isinstance(definition, ViewDefinition):
+    timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
+    if not flaw and isinstance(definition, ViewDefinition):
         from dataflow.pipelines.view_trial import find_flaw  # start-up: only views are of SQL
 
         flaw = find_flaw(definition, catalog)
-        note = f"can never run: {flaw}" if flaw else ""
-    if not note and timing.is_over:
-        note = f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
+    note = f"can never run: {flaw}" if flaw else over_note(definition)
     return {
         "pipeline": definition.job,
         "kind": kind_of(definition),

@@ -59,7 +59,7 @@ def add_words(words: Any) -> None:
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows one definition."""
     _, definition = _load(context, args.name)
-    from dataflow.pipelines.describing import describe
+    from dataflow.pipelines.describing import describe, over_note
     from dataflow.pipelines.settings import PipelineSettings
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
@@ -67,6 +67,8 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     if args.json:
         show_object(found, True)
         return 0
+    del found["schedule"]["is_over"]  # said in words
+    found["note"] = over_note(definition)
     mapping, texts = found.pop("mapping", None), {key: found.pop(key, "") for key in CLAUSES}
     for name in ("source", "schedule"):
         if name in found:
@@ -96,7 +98,9 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
         show_object(head | {"intervals": intervals, "interval": detail}, True)
         return 0
-    _print_outlook(context, definition, outlook)
+    _print_outlook(definition, outlook)
+    if args.dataid is None:
+        _say_hidden(context, outlook)
     if detail:
         _print_detail(detail)
     return 0
@@ -174,16 +178,19 @@ def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ("", [], {}, None)}
 
 
-def _print_outlook(context: Context, definition: Definition, outlook: Outlook) -> None:
+def _print_outlook(definition: Definition, outlook: Outlook) -> None:
     rows = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
     empty = f"No interval of {definition.job} has ended yet; any can be run with --dataid."
     if definition.timing.is_over:
         empty = f"{definition.job} starts after its end ({definition.place}); --dataid runs any interval."
     show_rows(rows, ("dataid", "state", "why"), False, empty)
-    hidden = sum(outlook.counts.values()) - len(rows)
+
+
+def _say_hidden(context: Context, outlook: Outlook) -> None:
+    hidden = sum(outlook.counts.values()) - len(outlook.intervals)
     if hidden > 0:
         counted = ", ".join(f"{count} {state}" for state, count in outlook.counts.items())
-        context.say(f"{hidden} more are not shown; in all: {counted}.")
+        context.say(f"{hidden} more {'is' if hidden == 1 else 'are'} not shown; in all: {counted}.")
 
 
 def _print_detail(detail: dict[str, Any]) -> None:

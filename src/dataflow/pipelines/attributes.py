@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
+from dataflow.actions.job_rules import LARGEST
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.loader import Found
@@ -51,6 +52,22 @@ class Attributes:
             raise self.wrong(name, f"is {quoted(value)}; it must be one of {', '.join(known)}")
         return value
 
+    def switch(self, name: str) -> bool:
+        """True or False, and no text that says so."""
+        value = self(name)
+        if not isinstance(value, bool):
+            raise self.wrong(name, f"must be True or False, and is {quoted(repr(value))}")
+        return value
+
+    def number(self, name: str, kind: type[int] | type[float]) -> Any:
+        """A number from 0 on."""
+        value = self(name)
+        fits = isinstance(value, int | kind) and not isinstance(value, bool)
+        if not fits or not 0 <= value <= LARGEST:
+            kinds = "a whole number" if kind is int else "a number"
+            raise self.wrong(name, f"must be {kinds} from 0 to {LARGEST}, and is {quoted(repr(value))}")
+        return kind(value)
+
     def items(self, name: str, example: str = '"orders"') -> list[Any]:
         """What a list or a tuple holds."""
         value = self(name)
@@ -76,10 +93,16 @@ class Attributes:
         return _Saying(self, name)
 
     def _refuse_unknown(self) -> None:
-        known = [name for base in (self._base,) for name in (*vars(base), *base.__annotations__)]
-        for name in vars(self.thing):
-            if not name.startswith("_") and name not in known and not callable(getattr(self.thing, name)):
+        known = [*vars(self._base), *self._base.__annotations__]
+        for name, value in self._list_given():
+            # What has __get__ is a method or a property, and the class's own.
+            if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
                 raise self.wrong(name, f"is no attribute of a pipeline.{did_you_mean(name, known)}")
+
+    def _list_given(self) -> list[tuple[str, Any]]:
+        """What the class itself says, then what it inherits from classes of the project."""
+        owners = getattr(self.thing, "__mro__", (self.thing,))
+        return [item for owner in owners if owner not in (self._base, object) for item in vars(owner).items()]
 
 
 class _Saying:

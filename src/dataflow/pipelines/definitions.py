@@ -25,6 +25,7 @@ from dataflow.pipelines.loader import Found
 from dataflow.pipelines.settings import LAKE
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
+from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
 from dataflow.pipelines.sources import Files, Http, Table
 
@@ -136,7 +137,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
     mapping = get("field_mapping", (list, tuple))
     with get.saying("field_mapping"):
         fields = parse_fields([item for item in mapping if item is not ...])
-    return DatasetDefinition(
+    definition = DatasetDefinition(
         job=found.name,
         dataset=get.name("table_name"),
         source=_source(get),
@@ -154,6 +155,25 @@ def define_dataset(found: Found) -> DatasetDefinition:
         timing=_timing(get),
         place=get.place,
     )
+    _check_columns(get, definition)
+    return definition
+
+
+def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
+    """Refuses what names a column that there cannot be; a source's other columns are not known here."""
+    if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
+        raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
+    if definition.has_others:
+        return
+    with get.saying("checks"):
+        complete_checks(definition.checks, definition.fields)
+    own = [definition.partition_column] if definition.mode == "partition" else []
+    columns = [field.column for field in definition.fields] + own
+    for name in (name for index in definition.indexes for name in index):
+        if name not in columns:
+            raise get.wrong(
+                "indexes", f"names {quoted(name)}, and there is no such column.{did_you_mean(name, columns)}"
+            )
 
 
 def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[str, str]) -> ViewDefinition:
@@ -172,7 +192,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
         raise get.wrong("query", "is a whole SELECT, so fields, join_clause and where_clause must go")
-    if get.checks() and not get("materialized"):
+    if get.checks() and not get.switch("materialized"):
         raise get.wrong(
             "checks", "are of rows, and materialized = False keeps none. Leave one of the two out"
         )
@@ -186,7 +206,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         query=query,
         params=dict(get("params", Mapping)),
         dialect=get.one_of("dialect", ("postgres", "spark")),
-        materialized=bool(get("materialized")),
+        materialized=get.switch("materialized"),
         target=get.text("target_db") or first.target,
         schema=get.text("target_schema") or getattr(first, "schema", bases.DatasetPipeline.target_schema),
         checks=get.checks(),
@@ -230,9 +250,8 @@ def _source(get: Attributes) -> Http | Files | Table:
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.sources"
         )
     found = source or Http(url)
-    if isinstance(found, Http | Files):
-        with get.saying("source" if source else "source_url"):
-            found.check()
+    with get.saying("source" if source else "source_url"):
+        found.check()
     return found
 
 
@@ -316,8 +335,8 @@ def _job_timing(get: Attributes) -> Timing:
             raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
     start = get("start_date")
     text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
-    retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
-    return Timing("", _timezone(get), text, "", False, retries, float(delay))
+    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
+    return Timing("", _timezone(get), text, "", False, retries, delay)
 
 
 def _timezone(get: Attributes) -> str:
@@ -332,8 +351,8 @@ def _timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
     with get.saying(attribute):
         expression = canonical_expression(get.text(attribute))
     start, end = (_moment_text(get, name, expression, timezone) for name in ("start_date", "end_date"))
-    retries, delay = get("retries", int), get("retry_delay_seconds", (int, float))
-    return Timing(expression, timezone, start, end, bool(get("catchup")), retries, float(delay))
+    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
+    return Timing(expression, timezone, start, end, get.switch("catchup"), retries, delay)
 
 
 def _moment_text(get: Attributes, name: str, expression: str, timezone: str) -> str:

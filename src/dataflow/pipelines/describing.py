@@ -41,6 +41,13 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
     )
 
 
+def over_note(definition: Definition) -> str:
+    """What to do about a pipeline that starts after its end; "" for the others."""
+    if not definition.timing.is_over:
+        return ""
+    return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
+
+
 def kind_of(definition: Definition) -> str:
     """`dataset`, `view` or `job`."""
     return type(definition).__name__.removesuffix("Definition").lower()
@@ -57,8 +64,11 @@ def _own(definition: Definition) -> dict[str, Any]:
 def _checks(definition: Definition) -> list[Any]:
     if isinstance(definition, JobDefinition):
         return []  # they are given to run.write
-    fields = definition.fields if isinstance(definition, DatasetDefinition) else ()
-    return list(complete_checks(definition.checks, fields))
+    if isinstance(definition, DatasetDefinition) and not definition.has_others:
+        return list(complete_checks(definition.checks, definition.fields))
+    # Columns that a mapping does not have are known once there is something to read.
+    implied = complete_checks((), definition.fields) if isinstance(definition, DatasetDefinition) else ()
+    return [*implied, *(check for check in definition.checks if check not in implied)]
 
 
 def _dataset(definition: DatasetDefinition) -> dict[str, Any]:

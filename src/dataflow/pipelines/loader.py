@@ -17,8 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dataflow.errors import ConfigError
+from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record, replace
+from dataflow.model.wording import quoted
 from dataflow.pipelines.constants import Constants, described, load_constants
 
 FOLDER = "pipelines"
@@ -152,8 +153,7 @@ def _compile(path: str, shown: str, problems: list[Problem]) -> Any:
             tree = ast.parse(source, path)
             missing = _find_missing_comma(tree)
             if missing:
-                reason = "a comma is missing after this ')': two tuples follow each other. Add it."
-                problems.append(Problem(shown, missing, reason))
+                problems.append(Problem(shown, *missing))
                 return None
             return compile(tree, path, "exec")
     except SyntaxError as error:
@@ -172,19 +172,26 @@ def _list_defined(path: str) -> tuple[str, ...]:
         return ()
 
 
-def _find_missing_comma(tree: ast.AST) -> int:
-    """The line at whose end a comma is missing between two tuples: Python takes that for a call."""
+def _find_missing_comma(tree: ast.AST) -> tuple[int, str] | None:
+    """The line at which a comma is missing before a tuple, and words for it: Python takes that for a call."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Tuple, ast.List, ast.Constant)):
-            return node.func.end_lineno or node.lineno
-    return 0
+            line = node.func.end_lineno or node.lineno
+            if isinstance(node.func, ast.Tuple):
+                return line, "a comma is missing after this ')': two tuples follow each other. Add it."
+            before = "list" if isinstance(node.func, ast.List) else quoted(ast.unparse(node.func))
+            return line, f"a comma is missing between this {before} and the '(' that follows it. Add it."
+    return None
 
 
 def _syntax_words(error: SyntaxError) -> str:
     message = error.msg or "cannot be read"
     if "leading zeros" in message:
-        text = (error.text or "").strip()
-        return f"a number must not begin with 0 in `{text}`: write 1 instead of 01."
+        text = error.text or ""
+        found = re.match(r"[0-9_]+", text[(error.offset or 1) - 1 :])
+        number = found[0] if found else "01"
+        plain = number.lstrip("0_") or "0"
+        return f"a number must not begin with 0 in `{text.strip()}`: write {plain} instead of {number}."
     return f"{message}. Python cannot read this line: {(error.text or '').strip()}"
 
 
@@ -192,7 +199,7 @@ def _problem(path: str, error: BaseException) -> Problem:
     """The error with the last line of this very file that led to it."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    words = str(error) if isinstance(error, ConfigError) else described(error)
+    words = str(error) if isinstance(error, DataFlowError) else described(error)
     return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
 
 

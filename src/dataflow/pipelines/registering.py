@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
-from dataflow.errors import ConfigError, UnknownName
+from dataflow.errors import UnknownName
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import PIPELINE, Dataset, Job
@@ -17,14 +17,14 @@ from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Timing, ViewDefinition
 from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.job_datasets import lake_location, list_job_datasets, producers_first
-from dataflow.pipelines.settings import Connection
+from dataflow.pipelines.placing import get_place_of, refuse_misplaced
 from dataflow.store.registration import calendar_name
 
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
     from dataflow.actions.registry import Draft, Registry
     from dataflow.pipelines.catalog import Definition as Registered
-    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.pipelines.settings import Connection, PipelineSettings
     from dataflow.store.store import Store
 
     Definition = DatasetDefinition | ViewDefinition
@@ -41,9 +41,10 @@ def register_pipelines(
 
 
 def _draft(registry: Registry, definitions: list[Registered], settings: PipelineSettings) -> Draft:
+    refuse_misplaced(definitions, settings)
     datasets: dict[str, Dataset] = {}
     for definition in definitions:
-        place = _place_of(definition, settings)
+        place = get_place_of(definition, settings)
         if isinstance(definition, JobDefinition):
             made = list_job_datasets(definition, place, registry.datasets | datasets)
         else:
@@ -65,13 +66,6 @@ def _refuse_unknown(definition: JobDefinition, known: Mapping[str, Dataset]) -> 
                 f'stands in inputs=["{item.dataset}"].{did_you_mean(item.dataset, known)} Name one that a '
                 "pipeline makes, or that is registered: dataflow dataset list"
             )
-
-
-def _place_of(definition: Registered, settings: PipelineSettings) -> Connection:
-    try:
-        return settings.get_place(definition.target)
-    except ConfigError as error:
-        raise ConfigError(f"{definition.place}: {definition.job}: {error}") from error
 
 
 def call_for(store: Store, definition: Registered, dataid: str) -> str:

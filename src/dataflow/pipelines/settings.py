@@ -45,6 +45,7 @@ SECRET_VARIABLES = ("HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 """Spark itself hides the values of options by such names."""
 SHORTEST_OPTION = 8  # `true` is no secret, whatever the option's name
+SCHEME = re.compile(r"[\w+.-]+:/")
 KINDS = {str: "a text", bool: "true or false", dict: "a table"}
 
 
@@ -164,7 +165,7 @@ def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
 def _connection(name: str, url: str, origin: str) -> Connection:
     """A URL taken apart, its password kept aside."""
     if url == LAKE or url.startswith("lake:"):
-        return Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}")
+        return _lake(Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}"), origin)
     scheme, slashes, rest = url.partition("://")
     if not slashes or scheme.partition("+")[0] not in ("postgresql", "postgres"):
         # Not shown: where a password stands in such a text is anybody's guess.
@@ -189,6 +190,16 @@ def _connection(name: str, url: str, origin: str) -> Connection:
             kept.append(parameter)
     plain = f"postgresql://{user}{at}{hosts}{path}{'?' if kept else ''}{'&'.join(kept)}"
     return Connection(name, plain, password)
+
+
+def _lake(connection: Connection, origin: str) -> Connection:
+    """ConfigError for a lake that is no folder: Python would take `s3://bucket` for the name of one."""
+    if not connection.folder or SCHEME.match(connection.folder):
+        raise ConfigError(
+            f"{origin} cannot be used: a lake is a folder of this machine, or a mounted one, written as "
+            "its path: lake:/srv/lake. Object stores and other file systems are not written to."
+        )
+    return connection
 
 
 def _list_url_secrets(url: str) -> list[str]:

@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from dataflow.errors import BadInput, ConfigError
-from dataflow.model.record import record
+from dataflow.model.record import names_of, record
 from dataflow.model.url_text import percent_encode
 from dataflow.model.wording import quoted
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, check_headers
+from dataflow.pipelines.fetch.files import get_kind
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
@@ -27,6 +28,11 @@ limits = Limits
 
 IN_URL = ("{dataid}", "{start}", "{end}")
 IN_PATH = ("{dataid}",)
+LEAST = {"request_seconds": 0.001, "total_seconds": 0.001, "connect_seconds": 0.001} | dict.fromkeys(
+    ("attempts", "body_bytes", "parallel", "limit"), 1
+)
+"""The smallest number that makes sense, where that is not 0."""
+KINDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}
 
 
 @record
@@ -95,8 +101,17 @@ class Http:
         return url
 
     def check(self) -> None:
-        """BadInput when a brace in the URL stands for nothing: each interval would get the same rows."""
-        for found in re.findall(r"\{[^{}]*\}|[{}]", str(self.url)):
+        """BadInput for a part of the wrong kind, or a brace in the URL that stands for nothing.
+
+        With such a brace each interval would get the same rows.
+        """
+        _check_text("the URL", self.url)
+        _check_made("pages", self.pages, Pagination, "next_link(…), page_number(…), offset(…) or cursor(…)")
+        _check_made("auth", self.auth, Auth | None, "hawk(…), bearer(…), basic(…), api_key(…) or anonymous()")
+        _check_made("limits", self.limits, Limits, "limits(…)")
+        if isinstance(self.pages, PageNumber) and self.pages.size_parameter and self.pages.size < 1:
+            raise BadInput("pages has size_parameter, and no size of 1 or more to send in it.")
+        for found in re.findall(r"\{[^{}]*\}|[{}]", self.url):
             if found not in IN_URL:
                 raise BadInput(
                     f"the URL has {quoted(found)}, which stands for nothing. {', '.join(IN_URL)} stand for "
@@ -123,8 +138,10 @@ class Files:
     format: str = ""
 
     def check(self) -> None:
-        """BadInput when the path has a name in braces that stands for nothing."""
-        for found in re.findall(r"\{[^{}\[\]]*\}", str(self.path)):
+        """BadInput for an unknown format, or a name in braces in the path that stands for nothing."""
+        _check_text("the path", self.path)
+        get_kind(self.path, self.format)
+        for found in re.findall(r"\{[^{}\[\]]*\}", self.path):
             if found not in IN_PATH:
                 raise BadInput(
                     f"the path has {quoted(found)}, which stands for nothing. {IN_PATH[0]} stands for the "
@@ -142,12 +159,22 @@ class Table:
     schema: str = "public"
     split_column: str = ""  # an integer, date or timestamp column by whose ranges a query is read in parallel
 
+    def check(self) -> None:
+        """BadInput unless it names one table or one query of a connection."""
+        _check_text("the connection", self.connection)
+        if bool(self.table) == bool(self.query):
+            raise BadInput("table(…) reads a table by its name, or query=; give one of the two.")
+        _check_kinds("table", self, Table("", "", "", "", ""))
+
 
 def http(url: str, **options: Any) -> Http:
     """A paginated HTTP API: pages=, auth=, limits=, headers=, allowed_origins=."""
     headers = tuple(dict(options.pop("headers", {})).items())
     check_headers(headers)
-    origins = tuple(options.pop("allowed_origins", ()))
+    origins = options.pop("allowed_origins", ())
+    if not isinstance(origins, (list, tuple)) or not all(isinstance(origin, str) for origin in origins):
+        raise BadInput(f'allowed_origins={origins!r} must be a list, such as ["https://files.example"].')
+    origins = tuple(origins)
     return Http(url, headers=headers, allowed_origins=origins, **options)
 
 
@@ -159,6 +186,33 @@ def files(path: str, format: str = "") -> Files:
 def table(connection: str, name: str = "", query: str = "", **options: str) -> Table:
     """A table or one SELECT of a PostgreSQL connection: schema=, split_column=."""
     return Table(connection, name, query, **options)
+
+
+def _check_text(what: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise BadInput(f"{what} must be a text, and is {quoted(repr(value))}.")
+
+
+def _check_made(what: str, value: object, kinds: Any, makers: str) -> None:
+    """BadInput for what none of these functions of this module has made, or was made of the wrong things."""
+    if not isinstance(value, kinds):
+        raise BadInput(f"{what} must be made with {makers}, and is {quoted(repr(value))}.")
+    if value is not None:
+        _check_kinds(what, value, Auth("") if isinstance(value, Auth) else type(value)())
+
+
+def _check_kinds(what: str, given: object, plain: object) -> None:
+    """BadInput for a field that is of another kind than its default, or a number below what it can be."""
+    for name in names_of(plain):
+        value, default = getattr(given, name), getattr(plain, name)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = number and value >= 0 if type(default) is float else type(value) is type(default)
+        if not fits or (number and not value >= LEAST.get(name, 0)):
+            least = f" of at least {LEAST[name]}" if name in LEAST else ""
+            kind = {str: "a text", bool: "True or False", int: "a whole number"}.get(
+                type(default), "a number"
+            )
+            raise BadInput(f"{what} has {name}={value!r}, which must be {kind}{least}.")
 
 
 def _get(environ: Mapping[str, str], variable: str, kind: str) -> str:

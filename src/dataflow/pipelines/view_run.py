@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.actions.locations import MANIFEST, absolute_place
+from dataflow.actions.missing import find_producer
+from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import BadInput
 from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.intervals import interval_of
@@ -150,10 +152,11 @@ class ViewRun:
             if name in self._all_places:
                 return put_together(map(read_frame, reversed(self._all_places[name].values())))
             return read_frame(item.location)
+        maker = find_producer(self._facilities.store, item.source.dataset_id) or "JOB"
         raise BadInput(
-            f"{self._definition.job} reads {name}, at {item.location}, and writes to "
-            f"{self._definition.target}. A view of database tables goes to the same database: "
-            "leave target_db out."
+            f"{self._definition.job} reads {name} from a lake, and its last version is at {item.location}, "
+            "where it was published before target_db was changed. Publish it anew first: "
+            f"{resubmit_command(maker, item.dataid)} && {shell('dataflow', 'run', maker)}"
         )
 
     def _pin_all(self, name: str, source: PlanInput) -> None:

@@ -270,6 +270,7 @@ def test_rejects_fail_a_run_unless_they_may_be_set_aside(
 @pytest.mark.parametrize(
     ("action", "limit"),
     [("ignore", None), ("fail", 5), ("quarantine", None), ("quarantine", 0), ("quarantine", 1.5),
+     ("quarantine", 1.0),
      ("quarantine", True), ("quarantine", float("nan")), ("quarantine", -1), ("quarantine", "5")],
 )  # fmt: skip
 def test_a_policy_that_makes_no_sense_is_refused(action: str, limit: Any) -> None:

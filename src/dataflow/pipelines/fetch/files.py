@@ -14,6 +14,15 @@ from dataflow.pipelines.records import Part
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
+def get_kind(path: str, format: str) -> str:
+    """How such files are read: jsonl, csv or parquet; BadInput when neither path nor format tells."""
+    kind = format or FORMATS.get(os.path.splitext(path)[1].lower(), "")
+    if kind not in FORMATS.values():
+        told = f"Format {format!r} is unknown" if format else f"Path {path!r} does not tell its format"
+        raise BadInput(f"{told}: set the source's format to jsonl, csv or parquet.")
+    return kind
+
+
 @record
 class FileSource:
     """A path or glob, in which `{dataid}` stands for the chunk's dataid; relative ones count from `root`."""
@@ -25,15 +34,7 @@ class FileSource:
     @property
     def kind(self) -> str:
         """jsonl, csv or parquet; BadInput when the path does not tell."""
-        kind = self.format or FORMATS.get(os.path.splitext(self.path)[1].lower(), "")
-        if kind not in FORMATS.values():
-            told = (
-                f"Format {self.format!r} is unknown"
-                if self.format
-                else f"Path {self.path!r} does not tell its format"
-            )
-            raise BadInput(f"{told}: set the source's format to jsonl, csv or parquet.")
-        return kind
+        return get_kind(self.path, self.format)
 
     def fetch(self, dataid: str) -> Iterator[Part]:
         """The files of a dataid, sorted by name, rows not counted (-1); FetchError when there are none."""

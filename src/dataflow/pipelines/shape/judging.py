@@ -82,7 +82,8 @@ def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Fin
     """The finding of a check that needed a pass, from the number of rows that it refuses."""
     what = "not unique" if check.kind == "unique" else "false"
     shown = f", such as {shown_values(samples)}" if samples else ""
-    evidence = f"{bad_rows} rows are {what}{shown}" if bad_rows else "no row is refused"
+    counted = "1 row is" if bad_rows == 1 else f"{bad_rows} rows are"
+    evidence = f"{counted} {what}{shown}" if bad_rows else "no row is refused"
     return _finding(check, not bad_rows, evidence)
 
 

@@ -34,8 +34,11 @@ def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolic
         raise BadInput(
             f"rejects 'quarantine' needs a limit: rows such as 100, or a share such as 0.01, not {limit!r}"
         )
-    if limit >= 1 and limit != int(limit):
-        raise BadInput(f"rejects limit {limit!r} is neither a number of rows nor a share below 1")
+    if limit >= 1 and not isinstance(limit, int):  # is 1.0 one row, or all of them?
+        raise BadInput(
+            f"rejects limit {limit!r} is neither a whole number of rows, such as {int(limit)}, "
+            "nor a share below 1"
+        )
     return RejectPolicy(action, limit)
 
 

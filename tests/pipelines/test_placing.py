@@ -1,0 +1,59 @@
+"""What a pipeline may ask of a lake, and what of a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.catalog import Catalog
+from dataflow.pipelines.placing import find_misplaced, refuse_misplaced
+from dataflow.pipelines.settings import PipelineSettings
+
+PIPELINE = """
+class OrdersDatasetPipeline:
+    table_name = "orders"
+    target_db = "there"
+    source_url = "http://a/orders"
+    field_mapping = [("id", "id", "bigint PRIMARY KEY"), ("day", "dataid", "text")]
+"""
+DATABASE = "postgresql://nowhere.example/x"
+
+
+def place(folder: Path, attribute: str, url: str) -> None:
+    """Has it looked at where a pipeline with that attribute is to be."""
+    (folder / "pipelines").mkdir(exist_ok=True)
+    (folder / "pipelines" / "orders.py").write_text(f"{PIPELINE}    {attribute}\n")
+    catalog = Catalog(str(folder), {})
+    assert catalog.problems == []
+    environ = {"DATAFLOW_CONN_THERE": url} if url else {}
+    settings = PipelineSettings(str(folder), environ, lambda: "")
+    found = find_misplaced(catalog.definitions.values(), settings)
+    assert not found or found.startswith("pipelines/orders.py:2: OrdersDatasetPipeline")
+    if url:
+        refuse_misplaced(catalog.definitions.values(), settings)
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ['write = "append"', 'write = "merge"', 'write = "swap"', 'indexes = ["id"]', 'partition_column = "day"'],
+)
+def test_what_only_a_table_can_have_is_refused_in_a_lake(tmp_path: Path, attribute: str) -> None:
+    name = attribute.partition(" ")[0]
+    told = f"Pipeline.{name} is about a table in a database, and orders goes to there, a lake"
+    with pytest.raises(BadInput, match=told):
+        place(tmp_path, attribute, "lake:elsewhere")
+    place(tmp_path, attribute, DATABASE)
+    place(tmp_path, attribute, "")  # where the connection is not known, nothing is
+
+
+def test_a_comment_and_a_column_called_dataid_do_no_harm_in_a_lake(tmp_path: Path) -> None:
+    place(tmp_path, 'comment = "All orders"; mode = "partition"', "lake:elsewhere")
+
+
+def test_a_column_of_the_name_of_the_one_that_is_added_to_a_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="dataid is a column of field_mapping, and in mode partition the one"):
+        place(tmp_path, 'mode = "partition"', DATABASE)
+    place(tmp_path, 'mode = "partition"; partition_column = "loaded_for"', DATABASE)
+    place(tmp_path, 'mode = "snapshot"', DATABASE)
