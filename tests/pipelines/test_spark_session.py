@@ -142,6 +142,16 @@ def test_a_new_enough_java_gives_its_version(tmp_path: Path) -> None:
             "Job aborted\nTraceback (most recent call last):\nValueError: no such thing as 42\n\tat org.x",
             "ValueError: no such thing as 42",
         ),
+        (
+            "An error occurred while calling o79.parquet.\n: org.apache.hadoop.fs."
+            'UnsupportedFileSystemException: No FileSystem for scheme "s3"\n\tat org.apache.hadoop.fs.x(y)\n',
+            'UnsupportedFileSystemException: No FileSystem for scheme "s3"',
+        ),
+        (
+            ": org.apache.spark.SparkException: Job aborted\n\tat org.x\nCaused by: java.io.IOException: "
+            "No space left on device\n\tat java.x",
+            "IOException: No space left on device",
+        ),
     ],
 )
 def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:

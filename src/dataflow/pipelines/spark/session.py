@@ -33,6 +33,13 @@ PINNED = {
 }
 """What the meaning of our SQL rests on; a project cannot change it."""
 
+CAUSE = re.compile(
+    r"^(?:Caused by: |: )?(?:[\w$]+\.)*([\w$]+(?:Error|Exception|Failed|Refused|Rejected)): "
+    r"(?!Traceback)(.+)$",
+    re.MULTILINE,
+)
+"""A line of a Python or a Java stack trace that says what was raised; the last one is the root of it."""
+
 STARTED_BY = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
 """Set where spark-submit, or whoever set up Spark Connect, has said which Spark it is."""
 
@@ -248,9 +255,7 @@ def cause_of(error: BaseException) -> str:
     if _is_java_gone(error):
         return "its Java process is gone, killed perhaps for want of memory (spark.driver.memory)."
     text = str(error)
-    inner = re.findall(
-        r"^(?:\w+\.)*(\w+(?:Error|Exception|Failed|Refused|Rejected)): (.+)$", text, re.MULTILINE
-    )
+    inner = CAUSE.findall(text)
     if inner:
         kind, words = inner[-1]
         return f"{kind}: {words.strip()[:500]}"
