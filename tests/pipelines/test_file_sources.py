@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.pipelines.worker import FilesFailed
+from dataflow.errors import FilesFailed
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, FetchError, Untrusted
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.authentication import Credentials
-from dataflow.pipelines.fetch.errors import FetchError, Untrusted
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource

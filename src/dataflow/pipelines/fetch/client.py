@@ -8,12 +8,12 @@ from types import TracebackType
 
 import httpcore
 
+from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address
 from dataflow.pipelines.fetch.authentication import Credentials, Headers, Signer, check_headers
 from dataflow.pipelines.fetch.body import Body, Damaged, TooLarge, read_body, start_payloads
 from dataflow.pipelines.fetch.connection import open_pool
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 
 _HEADERS: Headers = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), ("User-Agent", "dataflow"))

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
+from dataflow.errors import FetchError, FetchStopped
 from dataflow.model.record import record
-from dataflow.pipelines.fetch.errors import FetchError, FetchStopped
 
 # How long a stop or a time limit may go unnoticed.
 SLICE_SECONDS = 0.2

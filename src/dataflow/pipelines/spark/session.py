@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dataflow.errors import ConfigError, DataFlowError
+from dataflow.errors import ConfigError, SparkFailed, SparkGone
 from dataflow.model.record import record
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
 from dataflow.pipelines.spark.events import list_event_options
@@ -51,19 +51,6 @@ DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.python.worker.reuse": "true",
 }
-
-
-class SparkFailed(DataFlowError):
-    """Spark failed; the message is its cause in one sentence, the log has the rest."""
-
-    code = "spark"
-    exit_code = 1
-
-
-class SparkGone(SparkFailed):
-    """The Java of the session has ended: nothing more can be done with Spark in this process."""
-
-    code = "spark-gone"
 
 
 @record
