@@ -1,22 +1,35 @@
 """Every error DataFlow raises on purpose, in one tree.
 
 DataFlowError
-├── UsageError            the command line makes no sense
-├── BadInput              a value that cannot be taken (dataid, date, range, cron, name …)
-├── UnknownName           no such dataset, job, run or chunk
-├── Conflict              the thing is in a state that forbids the move
-│   ├── LeaseLost         this run no longer owns its work
-│   ├── InputMoved        an input is no longer what the run has pinned; the run is handed back
-│   └── Superseded        a newer run or a newer snapshot has been published in its place
-├── InvalidData           what a run produced does not pass its checks
-├── ConfigError           dataflow.toml, dataflow.properties or a variable is wrong
-├── SecretError           a passphrase or an encrypted record cannot be used
-├── StoreError            the status store answered with an error
-│   ├── StoreMissing      there is no such store yet
-│   ├── StoreUnreachable  no answer from the store
-│   ├── StoreDenied       the store refused the user, password, database or schema
-│   └── SchemaMismatch    the store's schema is older or newer than this code
-└── CannotExecute         the command is missing, not executable or has a bad interpreter
+├── UsageError             the command line makes no sense
+├── BadInput               a value that cannot be taken (dataid, date, range, cron, name …)
+│   └── UnknownColumns     columns that are known only once something is published
+├── UnknownName            no such dataset, job, run or chunk
+├── Conflict               the thing is in a state that forbids the move
+│   ├── LeaseLost          this run no longer owns its work
+│   ├── InputMoved         an input is no longer what the run has pinned; the run is handed back
+│   └── Superseded         a newer run or a newer snapshot has been published in its place
+├── InvalidData            what a run produced does not pass its checks
+│   └── InvalidRows        its rows break a rule of the target's table
+├── ConfigError            dataflow.toml, dataflow.properties or a variable is wrong
+├── SecretError            a passphrase or an encrypted record cannot be used
+├── StoreError             the status store answered with an error
+│   ├── StoreMissing       there is no such store yet
+│   ├── StoreUnreachable   no answer from the store
+│   ├── StoreDenied        the store refused the user, password, database or schema
+│   └── SchemaMismatch     the store's schema is older or newer than this code
+├── FetchError             a source did not give what was asked for
+│   ├── Untrusted          an answer that is not proven to be the server's own
+│   └── FetchStopped       the run was told to stop while it fetched
+├── TargetError            a target database answered with an error
+│   ├── TargetUnreachable  no answer from it
+│   ├── TargetDenied       it refused the user, the password or a right
+│   └── TargetLocked       somebody else's lock was not released in time
+├── SparkFailed            Spark failed
+│   └── SparkGone          its Java has ended
+├── JobFailed              the function of a Python job raised
+├── FilesFailed            a file or folder of the project could not be read or written
+└── CannotExecute          the command is missing, not executable or has a bad interpreter
 
 Each class carries a `code` for machines, an `exit_code` for shells and an `http_status` for the API;
 the table in docs/errors.md is made from them.
@@ -47,6 +60,12 @@ class BadInput(DataFlowError):
     code = "bad-input"
     exit_code = 65
     http_status = 422
+
+
+class UnknownColumns(BadInput):
+    """The columns of a dataset are not known before something of it is published."""
+
+    code = "unknown-columns"
 
 
 class UnknownName(DataFlowError):
@@ -90,6 +109,16 @@ class InvalidData(DataFlowError):
     code = "invalid-data"
     exit_code = 1
     http_status = 422
+
+
+class InvalidRows(InvalidData):
+    """The rows break a rule of the table: a key twice, a NULL where none may be."""
+
+    code = "invalid-rows"
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail  # one of these rows, by its key
 
 
 class ConfigError(DataFlowError):
@@ -142,6 +171,88 @@ class SchemaMismatch(StoreError):
 
     code = "schema-mismatch"
     exit_code = 76
+
+
+class FetchError(DataFlowError):
+    """The source did not give what was asked for."""
+
+    code = "fetch"
+    exit_code = 69
+    http_status = 502
+
+    def __init__(self, message: str, *, status: int = 0, start_again: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.start_again = start_again  # what is staged must not be continued
+
+
+class Untrusted(FetchError):
+    """An answer that is not proven to be the server's own."""
+
+    code = "fetch-untrusted"
+
+
+class FetchStopped(FetchError):
+    """The run was told to stop while it fetched; what is staged can be continued."""
+
+    code = "fetch-stopped"
+
+
+class TargetError(DataFlowError):
+    """The target database answered with an error."""
+
+    code = "target"
+    exit_code = 74
+
+
+class TargetUnreachable(TargetError):
+    """The target database gives no answer."""
+
+    code = "target-unreachable"
+    exit_code = 69
+    http_status = 503
+
+
+class TargetDenied(TargetError):
+    """The target database refused the user, the password or a right."""
+
+    code = "target-denied"
+    exit_code = 77
+
+
+class TargetLocked(TargetError):
+    """Somebody else's lock was not released in time; the same command may succeed later."""
+
+    code = "target-locked"
+    exit_code = 75
+    http_status = 409
+
+
+class SparkFailed(DataFlowError):
+    """Spark failed; the message is its cause in one sentence, the log has the rest."""
+
+    code = "spark"
+    exit_code = 1
+
+
+class SparkGone(SparkFailed):
+    """The Java of the session has ended: nothing more can be done with Spark in this process."""
+
+    code = "spark-gone"
+
+
+class JobFailed(DataFlowError):
+    """The function of a Python job raised; the message is what and where, the run's log has the rest."""
+
+    code = "job-failed"
+    exit_code = 1
+
+
+class FilesFailed(DataFlowError):
+    """A file or folder of the project could not be read or written."""
+
+    code = "files"
+    exit_code = 74
 
 
 class CannotExecute(DataFlowError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -75,6 +76,19 @@ def test_the_table_of_errors_is_that_of_the_code() -> None:
         if issubclass(kind, errors.DataFlowError)
     ]
     assert shown == wanted
+
+
+def test_every_error_is_in_the_one_file_of_errors() -> None:
+    known = {name for name, kind in vars(errors).items() if inspect.isclass(kind)}
+    found = {
+        f"{path.name}: {made.name}"
+        for path in Path(errors.__file__).parent.rglob("*.py")
+        for made in ast.walk(ast.parse(path.read_text()))
+        if isinstance(made, ast.ClassDef) and path.name != "errors.py"
+        for base in made.bases
+        if ast.unparse(base).rpartition(".")[2] in known
+    }
+    assert found == set()
 
 
 def test_every_exit_code_is_in_the_tables_of_exit_codes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +44,13 @@ def spark() -> Iterator[SparkSession]:
 def workshop(tmp_path: Path, spark: SparkSession) -> Workshop:
     """An empty project whose pipelines run on the shared session."""
     return Workshop(tmp_path, spark)
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose zone is not UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.errors import InvalidData
-from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.errors import FetchError, InvalidData
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, Workshop
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.pipelines.worker import FilesFailed
+from dataflow.errors import FilesFailed
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 
@@ -33,6 +33,25 @@ def test_a_bad_line_of_a_file_whose_fields_are_not_listed_is_a_reject(workshop: 
     workshop.write("things.py", THINGS)
     assert workshop.run("ThingsDatasetPipeline", DAY).done == 1, workshop.said
     assert workshop.rows("things", DAY) == [{"id": 1, "name": "x"}, {"id": 2, "name": None}]
+
+
+@pytest.mark.parametrize(
+    ("policy", "rows", "kept"), [('"fail"', 900, 1000), ('{"quarantine": 0.9}', 15_000, 20_000)]
+)
+def test_no_more_rejects_are_kept_than_a_run_may_however_many_its_tasks_are(
+    workshop: Workshop, policy: str, rows: int, kept: int
+) -> None:
+    (workshop.path / "in").mkdir()
+    for name in "ab":
+        lines = [f'{{"id": "{number} is no number"}}' for number in range(rows)] + ['{"id": 1}'] * rows
+        (workshop.path / "in" / f"{name}.jsonl").write_text("\n".join(lines))
+    workshop.environ["INGEST_TASK_CONCURRENCY"] = "2"  # each task has one of the files
+    text = THINGS.replace('{"quarantine": 5}', policy).replace(" PRIMARY KEY", "").replace(", ...", "")
+    workshop.write("things.py", text)
+    workshop.run("ThingsDatasetPipeline", DAY)
+    (file,) = workshop.path.rglob("_rejects.jsonl")
+    assert len(file.read_text().splitlines()) == kept
+    assert f"{kept} of them are in {file}" in workshop.log()
 
 
 @pytest.mark.parametrize("drain", [False, True])

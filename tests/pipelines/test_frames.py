@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from dataflow.pipelines.judgement import Judgement, fields_of
 from dataflow.pipelines.lake.manifest import Frame
 from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.records import Destination
-from dataflow.pipelines.shape.checks import fresh, minimum_rows, sql
+from dataflow.pipelines.shape.checks import fresh, minimum_rows, sql, unique
 from dataflow.pipelines.spark.frames import ROWS, count_bad_rows
 
 NOWHERE = Destination("orders", "1", "1", 1, "partition")
@@ -32,6 +33,24 @@ def test_a_check_by_sql_leaves_nothing_in_the_session(spark: SparkSession, frame
     session = spark.newSession()
     assert count_bad_rows(session, sql("n < 19990"), frame)[0] == 10
     assert [table.name for table in session.catalog.listTables()] == []
+
+
+def test_rows_that_a_check_refuses_are_shown_with_their_times_as_they_are(
+    spark: SparkSession, tmp_path: Path, tokyo: None
+) -> None:
+    at = pa.array([datetime(2024, 1, 3, 9, 30, tzinfo=UTC)] * 2, pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"at": at, "name": ["é", None]}), tmp_path / "rows.parquet")
+    columns = (("at", "timestamp with time zone"), ("name", "text"))
+    frame = Frame((str(tmp_path / "rows.parquet"),), columns)
+    session = spark.newSession()
+    assert count_bad_rows(session, sql("at < '2024-01-01'"), frame) == (
+        2,
+        [
+            '{"at": "2024-01-03 09:30:00+00:00", "name": "é"}',
+            '{"at": "2024-01-03 09:30:00+00:00", "name": null}',
+        ],
+    )
+    assert count_bad_rows(session, unique("at"), frame) == (2, ["2024-01-03 09:30:00+00:00"])
 
 
 def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -366,6 +367,15 @@ def test_a_preview_of_a_view_has_the_first_rows_that_its_run_publishes(orders: W
     orders.run(VIEW, "2017-11")
     rows = sorted(orders.rows("month", "2017-11"), key=lambda row: row["Order"])
     assert list(found.rows) == rows[:4]
+
+
+def test_a_preview_of_a_view_shows_times_as_they_are_whatever_the_zone_of_the_machine(
+    orders: Workshop, tokyo: None
+) -> None:
+    orders.write("orders.py", PIPELINES.replace('"Order")', '"Order"), ("ordered_at", "At")'))
+    orders.run(DATASET, "2018-03-01")
+    (row,) = preview(orders, VIEW, "2017-11", rows=1).rows
+    assert row["At"] == datetime(2017, 11, 1, tzinfo=UTC)
 
 
 def test_a_preview_of_a_view_without_a_version_that_covers_it_says_what_is_missing(orders: Workshop) -> None:

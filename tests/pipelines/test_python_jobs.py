@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dataflow.actions.register import add_dataset
-from dataflow.errors import BadInput, ConfigError, UnknownName
+from dataflow.errors import BadInput, ConfigError, JobFailed, UnknownName
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import Dataset
-from dataflow.pipelines.python_run import JobFailed
 from tests.docs.pages import DOCS, list_sections
 from tests.pipelines.workshop import Workshop
 

@@ -150,6 +150,16 @@ def test_what_the_meaning_of_sql_rests_on_cannot_be_changed_by_a_project(tmp_pat
             "Job aborted\nTraceback (most recent call last):\nValueError: no such thing as 42\n\tat org.x",
             "ValueError: no such thing as 42",
         ),
+        (
+            "An error occurred while calling o79.parquet.\n: org.apache.hadoop.fs."
+            'UnsupportedFileSystemException: No FileSystem for scheme "s3"\n\tat org.apache.hadoop.fs.x(y)\n',
+            'UnsupportedFileSystemException: No FileSystem for scheme "s3"',
+        ),
+        (
+            ": org.apache.spark.SparkException: Job aborted\n\tat org.x\nCaused by: java.io.IOException: "
+            "No space left on device\n\tat java.x",
+            "IOException: No space left on device",
+        ),
     ],
 )
 def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:

@@ -16,7 +16,7 @@ from dataflow.pipelines.intervals import Span, interval_of
 from dataflow.pipelines.judgement import Judgement
 from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.reading import Reading
-from dataflow.pipelines.rejects import REJECTS, write_rejects
+from dataflow.pipelines.rejects import REJECTS, KeptRejects, write_rejects
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks
 from dataflow.pipelines.stage import Report, StageParts
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.fields import Field
     from dataflow.pipelines.shape.statistics import Wanted
 
-KEPT_REJECTS = 1000
-"""So many rejected values of each task are kept to be looked at."""
-MOST_REJECTS = 100_000
-"""So many are kept where a share of the rows may be rejected, however many those are."""
-
 
 class DatasetRun:
     """A claimed run of a dataset pipeline."""
@@ -46,9 +41,9 @@ class DatasetRun:
         self._span: Span = interval_of(definition.timing, claimed.dataid)
         self._stop = threading.Event()
         self._tag = f"run-{claimed.run_id}"
-        limit = definition.rejects.limit
-        self._most_rejects = max(KEPT_REJECTS, int(limit)) if limit >= 1 or not limit else MOST_REJECTS
+        self._kept = KeptRejects(definition.rejects)
         self._pages = self._rows = 0
+        self._counting = threading.Lock()
         self.warning = ""
 
     def execute(self) -> None:
@@ -101,7 +96,7 @@ class DatasetRun:
         self.log(f"published {published.rows} rows")
         if judgement.rejected:
             left_out = f"{judgement.rejected} of {judgement.rows_read} rows did not fit and were left out"
-            self.warning = f"{left_out}; they are in {self._rejects_place()}"
+            self.warning = f"{left_out}; {self._count_kept(judgement)} in {self._rejects_place()}"
             self.log(f"warning: {self.warning}")
         return published
 
@@ -113,21 +108,23 @@ class DatasetRun:
         writer = target.writer()
 
         def work(parts: tuple[Part, ...]) -> Report:
-            task = StageParts(parts, shaper, writer, wanted, self._most_rejects)
+            task = StageParts(parts, shaper, writer, wanted, self._kept.left)
             (report,) = run_tasks(session, [task], self._tag)
             assert isinstance(report, Report)
             _refuse_miscounted(parts, report)
-            self._rows += report.rows_read
-            self._facilities.progress.show("shaping", self._pages, self._rows)
-            return report
+            with self._counting:
+                self._rows += report.rows_read
+                self._facilities.progress.show("shaping", self._pages, self._rows)
+            return self._kept.take(report)
 
         feeder = Feeder(work, self._facilities.streams, self._stop)
         return feeder.run(self._counted(source.parts()))
 
     def _counted(self, parts: Iterator[Part]) -> Iterator[Part]:
         for part in parts:
-            self._pages += 1
-            self._facilities.progress.show("fetching", self._pages, self._rows)
+            with self._counting:
+                self._pages += 1
+                self._facilities.progress.show("fetching", self._pages, self._rows)
             yield part
             failpoints.reach("after_page")
         failpoints.reach("after_fetch")
@@ -152,6 +149,10 @@ class DatasetRun:
 
         return f"table {definition.schema}.{rejects_name(definition.dataset)} of {definition.target}"
 
+    def _count_kept(self, judgement: Judgement) -> str:
+        """Which of the rejected rows are kept, as the beginning of where they are."""
+        return "they are" if self._kept.rows == judgement.rejected else f"{self._kept.rows} of them are"
+
     def _keep_rejects(self, judgement: Judgement) -> None:
         """Leaves the rejected rows beside the fetched pages, to be looked at."""
         rejects = judgement.list_rejects()
@@ -161,7 +162,7 @@ class DatasetRun:
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, REJECTS)
         write_rejects(path, rejects)
-        self.log(f"rejected rows: {path}")
+        self.log(f"rejected rows: {self._count_kept(judgement)} in {path}")
 
 
 def _refuse_miscounted(parts: tuple[Part, ...], report: Report) -> None:

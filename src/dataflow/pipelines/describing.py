@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dataflow.errors import FetchError
 from dataflow.model.record import names_of
 from dataflow.model.url_text import masked_url
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.sources import Auth, Files, Http, Table
 from dataflow.pipelines.statements import describe_pages

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataflow.model.schedule import ONCE_DATAID
+
 
 def interval_table(view_name: str, dataid: str) -> str:
-    """The name of an interval's table: `view_name_YYYY_MM_DD`, the day being the interval's first."""
-    day = dataid + "-01" * (2 - dataid.count("-")) if len(dataid) <= len("YYYY-MM-DD") else dataid
+    """The name of an interval's table: `view_name_YYYY_MM_DD`, the day being the interval's first.
+
+    That of @once, which has no day, is `view_name_once`.
+    """
+    is_part = dataid != ONCE_DATAID and len(dataid) <= len("YYYY-MM-DD")
+    day = dataid + "-01" * (2 - dataid.count("-")) if is_part else dataid
     return f"{view_name}_{''.join(letter if letter.isalnum() else '_' for letter in day)}"

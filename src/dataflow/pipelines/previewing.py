@@ -19,7 +19,7 @@ from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.shape.inference import infer_fields, read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.sources import Files, Http, Table
-from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
+from dataflow.pipelines.spark.frames import as_columns, column_types, list_rows, run_sql
 from dataflow.pipelines.spark.session import explained, new_session
 from dataflow.pipelines.statements import first_position, is_native, quoted_name, view_steps
 from dataflow.pipelines.view_sql import native_select
@@ -111,7 +111,7 @@ def preview_view(
         columns = steps.translated.columns or column_types(rows)
         names = [name for name, _ in columns]
         found = [
-            dict(zip(names, row, strict=True)) for row in as_columns(rows, columns).limit(most).collect()
+            dict(zip(names, row, strict=True)) for row in list_rows(as_columns(rows, columns).limit(most))
         ]
     return Preview(outlook.dataid, read, columns, tuple(found))
 

@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.errors import DataFlowError, InvalidData
+from dataflow.errors import DataFlowError, InvalidData, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.pipelines.intervals import Span, interval_of, span_of
 from dataflow.pipelines.job_run import Facts, JobRun, Source, input_name
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from dataflow.pipelines.lake.target import LakeTarget
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
-
-
-class JobFailed(DataFlowError):
-    """The function of a Python job raised; the message is what and where, the run's log has the rest."""
-
-    code = "job-failed"
-    exit_code = 1
 
 
 class PythonRun:

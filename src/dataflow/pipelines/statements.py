@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, UnknownColumns
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import names_of, record
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     Inputs = tuple[PlannedInput, ...]
 
 UNKNOWN_COLUMNS = "-- its columns are known once there is something to read"
-
-
-class UnknownColumns(BadInput):
-    """The columns of a dataset are not known before something of it is published."""
 
 
 @record

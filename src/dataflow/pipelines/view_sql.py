@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
+from dataflow.model.cron import ONCE
 from dataflow.model.mapping import SAME
 from dataflow.pipelines.interval_tables import interval_table
 from dataflow.pipelines.intervals import find_start_before
@@ -60,5 +61,6 @@ def _build(
         tables,
     )
     timing = definition.timing
-    interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span))
+    has_dates = timing.schedule != ONCE or bool(timing.start)
+    interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates)
     return build_select(view, interval, constants)

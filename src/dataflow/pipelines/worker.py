@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
-from dataflow.errors import DataFlowError, LeaseLost
+from dataflow.errors import DataFlowError, FilesFailed, JobFailed, LeaseLost, SparkFailed, SparkGone
 from dataflow.pipelines.dataset_run import DatasetRun
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.leases import watched
-from dataflow.pipelines.python_run import JobFailed, PythonRun
+from dataflow.pipelines.python_run import PythonRun
 from dataflow.pipelines.registering import call_for
 from dataflow.pipelines.sources import Http
-from dataflow.pipelines.spark.session import SparkFailed, SparkGone, explained
+from dataflow.pipelines.spark.session import explained
 from dataflow.pipelines.view_run import ViewRun
 from dataflow.pipelines.view_trial import refuse_impossible
 
@@ -44,13 +44,6 @@ class PipelineRun(Protocol):
 
     def clean_up(self) -> None:
         """Removes what is not needed once the run is published."""
-
-
-class FilesFailed(DataFlowError):
-    """A file or folder of the project could not be read or written."""
-
-    code = "files"
-    exit_code = 74
 
 
 TRACED = (SparkFailed, JobFailed, FilesFailed)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.address import join_address, parse_address, with_query
-from dataflow.pipelines.fetch.errors import FetchError
 
 
 @pytest.mark.parametrize(

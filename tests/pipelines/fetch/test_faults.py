@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, FetchError, Untrusted
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.authentication import Credentials
-from dataflow.pipelines.fetch.errors import FetchError, Untrusted
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
@@ -32,7 +31,7 @@ from tests.pipelines.fetch.fetching import (
     source_of,
 )
 
-PASSING = ["429", "500", "503", "break off", "half packed", "not packed", "hang", "trickle"]
+PASSING = ["429", "500", "503", "520", "break off", "half packed", "not packed", "hang", "trickle"]
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -138,10 +137,10 @@ def test_waits_double_and_are_never_quite_the_same() -> None:
         def is_set(self) -> bool:
             return False
 
-    watch = Watch(Limits(first_wait_seconds=1, longest_wait_seconds=20), Never())
-    waits = [[watch.get_retry_wait(attempt, None) for _ in range(200)] for attempt in range(1, 9)]
+    watch = Watch(Limits(first_wait_seconds=1, longest_wait_seconds=200), Never())
+    waits = [[watch.get_retry_wait(attempt, None) for _ in range(200)] for attempt in range(1, 10)]
     for attempt, drawn in enumerate(waits):
-        longest = min(2**attempt, 20)
+        longest = min(2**attempt, 200)
         assert longest / 2 <= min(drawn) < max(drawn) <= longest
     assert watch.get_retry_wait(1, 15.0) == 15
 
@@ -162,6 +161,7 @@ def test_waits_double_and_are_never_quite_the_same() -> None:
         ("401", "401 Unauthorized: check the source's credentials"),
         ("404", "404 Not Found: check the source's URL"),
         ("410", "410 Gone: check the source's URL and parameters"),
+        ("501", "501 Not Implemented: check the source's URL and parameters"),
         ("redirect for ever", "redirects more than 5 times"),
     ],
 )

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.errors import BadInput
-from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.errors import BadInput, FetchError
 from dataflow.pipelines.fetch.files import FileSource
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.manifest import read_manifest
 from dataflow.pipelines.fetch.pagination import Pagination
 from tests.pipelines.api_server import ApiServer, Hawk

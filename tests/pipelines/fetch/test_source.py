@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, FetchError, FetchStopped
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.authentication import Credentials
-from dataflow.pipelines.fetch.errors import FetchError, FetchStopped
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
 from dataflow.pipelines.records import Part

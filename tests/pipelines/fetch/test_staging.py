@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dataflow.errors import BadInput
-from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.errors import BadInput, FetchError
 from dataflow.pipelines.fetch.manifest import read_manifest
 from dataflow.pipelines.fetch.staging import SETTLED_SECONDS, Staging
 

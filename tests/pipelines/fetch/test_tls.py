@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from dataflow.errors import FetchError, FetchStopped
 from dataflow.model.record import replace
-from dataflow.pipelines.fetch.errors import FetchError, FetchStopped
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import HAWK, QUICK, fetch, ids_in, make_rows, open_staging, source_of
 

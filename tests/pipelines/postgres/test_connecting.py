@@ -7,10 +7,9 @@ import traceback
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from dataflow.errors import ConfigError, DataFlowError
+from dataflow.errors import ConfigError, DataFlowError, TargetDenied, TargetError, TargetUnreachable
 from dataflow.model.record import replace
 from dataflow.pipelines.postgres.connecting import transaction
-from dataflow.pipelines.postgres.failures import TargetDenied, TargetError, TargetUnreachable
 from dataflow.pipelines.postgres.table import Connection
 from tests.pipelines.postgres.orders import ORDERS, make_target
 from tests.postgres import find_free_port

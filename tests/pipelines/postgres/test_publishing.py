@@ -10,10 +10,9 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dataflow.errors import BadInput, Conflict, Superseded
+from dataflow.errors import BadInput, Conflict, InvalidRows, Superseded, TargetError, TargetLocked
 from dataflow.model.record import replace
 from dataflow.pipelines.postgres.ddl import add_indexes, create_table
-from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked
 from dataflow.pipelines.postgres.rejects import rejects_name
 from dataflow.pipelines.postgres.table import Column, Index
 from dataflow.pipelines.records import Staged

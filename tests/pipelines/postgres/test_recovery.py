@@ -13,9 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dataflow.errors import Conflict, Superseded
+from dataflow.errors import Conflict, Superseded, TargetError, TargetUnreachable
 from dataflow.pipelines.discarding import discarding
-from dataflow.pipelines.postgres.failures import TargetError, TargetUnreachable
 from dataflow.pipelines.postgres.ledger import take_over
 from tests.acceptance.proxy import Proxy
 from tests.pipelines.postgres.orders import (

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from dataflow.errors import BadInput, DataFlowError
-from dataflow.pipelines.fetch.errors import FetchStopped
+from dataflow.errors import BadInput, DataFlowError, FetchStopped
 from dataflow.pipelines.postgres.source import PostgresSource
 from dataflow.pipelines.postgres.table import Connection
 from tests.pipelines.postgres.orders import query

@@ -14,8 +14,8 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from dataflow.errors import InvalidRows, TargetDenied
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.failures import InvalidRows, TargetDenied
 from dataflow.pipelines.postgres.table import Column, Table
 from dataflow.pipelines.postgres.writer import CopyWriter
 from tests.pipelines.postgres.orders import ORDERS, make_batch, make_rows, make_target, query, stage

@@ -5,9 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from dataflow.errors import Conflict, InputMoved, Superseded
+from dataflow.errors import Conflict, InputMoved, Superseded, TargetError
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.failures import TargetError
 from dataflow.pipelines.postgres.ledger import take_over
 from dataflow.pipelines.postgres.table import Column, Table
 from dataflow.pipelines.postgres.target import PostgresTarget

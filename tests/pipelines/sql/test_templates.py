@@ -11,7 +11,8 @@ from dataflow.errors import BadInput
 from dataflow.pipelines.sql.macros import Interval
 from dataflow.pipelines.sql.templates import Template, render
 
-NOVEMBER = Interval(datetime(2017, 11, 1, tzinfo=UTC), datetime(2017, 12, 1, tzinfo=UTC))
+OCTOBER = datetime(2017, 10, 1, tzinfo=UTC)
+NOVEMBER = Interval(datetime(2017, 11, 1, tzinfo=UTC), datetime(2017, 12, 1, tzinfo=UTC), previous=OCTOBER)
 LONDON = ZoneInfo("Europe/London")
 LAST_DAY = """date_trunc('month', to_date('{{ macros.datetime.strptime(ds, '%Y-%m-%d') +
 \tmacros.dateutil.relativedelta.relativedelta(months=+1, days=-1) }}', 'YYYY-MM-DD'));"""
@@ -81,7 +82,8 @@ def test_a_financial_year_that_begins_on_no_day_is_refused() -> None:
 
 def test_dates_are_those_of_the_intervals_zone() -> None:
     start, end = datetime(2020, 3, 29, tzinfo=LONDON), datetime(2020, 3, 30, tzinfo=LONDON)
-    interval = Interval(start.astimezone(UTC), end.astimezone(UTC), "Europe/London")
+    previous = datetime(2020, 3, 28, tzinfo=LONDON).astimezone(UTC)
+    interval = Interval(start.astimezone(UTC), end.astimezone(UTC), "Europe/London", previous)
     assert rendered("{{ ds }} {{ prev_ds }} {{ next_ds }}", interval) == "2020-03-29 2020-03-28 2020-03-30"
 
 
@@ -91,6 +93,19 @@ def test_an_undefined_name_is_refused_with_place_and_nearest_name() -> None:
     assert 'Did you mean "yesterday_ds"?' in message
     assert '"team"' in refusal("{{ params.tem }}", params={"team": 1})
     assert '"ds_add"' in refusal("{{ macros.ds_ad(ds, 1) }}")
+
+
+def test_the_only_interval_has_no_dates_unless_it_is_given_one() -> None:
+    once = Interval(NOVEMBER.start, NOVEMBER.start)
+    assert rendered("{{ ds }} {{ prev_ds }} {{ next_ds }}", once) == "2017-11-01 2017-11-01 2017-11-01"
+    undated = Interval(NOVEMBER.start, NOVEMBER.start, has_dates=False)
+    assert rendered("{{ macros.ds_add('2017-11-01', 1) }}", undated) == "2017-11-02"
+    for name in ("ds", "data_interval_end"):
+        message = refusal(f"{{{{ {name} }}}}", interval=undated)
+        assert message == (
+            f'OrdersViewPipeline.where_clause, line 1: "{name}" is undefined: the schedule @once has no '
+            "interval without a start_date. Give it one."
+        )
 
 
 def test_a_parameter_may_not_hide_a_name_of_ours() -> None:

@@ -51,6 +51,13 @@ def test_a_view_of_fields_gives_the_rows_that_postgres_gives(both: Both) -> None
     assert names == ["Company Name", "Subtotal", 'a "quoted" name', "code"]
 
 
+def test_each_expression_of_the_fields_is_a_template() -> None:
+    assert built(fields=[("'{{ ds }}'", "day"), "{{ params.column }}"], params={"column": "code"}) == (
+        """SELECT '2020-02-01' AS "day", code FROM "orders\""""
+    )
+    assert refusal(fields=["id", "'{{ day }}'"]).startswith("OrdersViewPipeline.fields[2], line 1: ")
+
+
 def test_a_view_with_joins_and_the_last_day_of_the_month(both: Both) -> None:
     sql = built(
         datasets=("orders", "teams"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
+from dataflow.errors import FetchError
 from dataflow.model.record import record, replace
-from dataflow.pipelines.fetch.errors import FetchError
 
 _PORTS = {"http": 80, "https": 443}
 # What RFC 3986 lets stand in a path or query, and `%`: an escape that is there stays as it is.

@@ -7,10 +7,9 @@ import re
 import threading
 import time
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, Untrusted
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
-from dataflow.pipelines.fetch.errors import Untrusted
 from dataflow.pipelines.fetch.hawk import (
     ALGORITHMS,
     BadHawk,

@@ -8,23 +8,24 @@ from types import TracebackType
 
 import httpcore
 
+from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address
 from dataflow.pipelines.fetch.authentication import Credentials, Headers, Signer, check_headers
 from dataflow.pipelines.fetch.body import Body, Damaged, TooLarge, read_body, start_payloads
 from dataflow.pipelines.fetch.connection import open_pool
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 
 _HEADERS: Headers = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), ("User-Agent", "dataflow"))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_PASSING = frozenset((408, 425, 429, 500, 502, 503, 504))
+_PASSING = frozenset((408, 425, 429))
+_STAYING = frozenset((501, 505))
+"""Of the errors of servers (500 and above) those that no waiting mends."""
 _MOST_REDIRECTS = 5
 _ADVICE = {
     401: "check the source's credentials",
     403: "check that the source's credentials may read this",
     404: "check the source's URL",
-    407: "check the proxy",
 }
 
 
@@ -200,7 +201,7 @@ def _redirect_or_error(status: int, headers: dict[str, str], address: Address) -
     if status in _REDIRECTS and "location" in headers:
         return join_address(address, headers["location"])
     told = f"{status} {_phrase(status)}".rstrip()
-    if status in _PASSING:
+    if status in _PASSING or (status >= 500 and status not in _STAYING):
         wait = find_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
         raise _Passing(told, status, wait)
     advice = _ADVICE.get(status, "check the source's URL and parameters")

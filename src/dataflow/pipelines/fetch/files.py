@@ -6,9 +6,8 @@ import glob
 import os
 from collections.abc import Iterator
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, FetchError
 from dataflow.model.record import record
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.records import Part
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}

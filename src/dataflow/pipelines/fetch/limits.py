@@ -10,8 +10,8 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
+from dataflow.errors import FetchError, FetchStopped
 from dataflow.model.record import record
-from dataflow.pipelines.fetch.errors import FetchError, FetchStopped
 
 # How long a stop or a time limit may go unnoticed.
 SLICE_SECONDS = 0.2
@@ -125,7 +125,7 @@ class Watch:
                 f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; have it done "
                 "again later, the pages staged so far are kept"
             )
-        wait = min(self._limits.first_wait_seconds * 2.0 ** (attempt - 1), 60.0, longest)
+        wait = min(self._limits.first_wait_seconds * 2.0 ** min(attempt - 1, 60), longest)
         # Jitter: many runs that failed together must not come back together.
         return max(wait * random.uniform(0.5, 1.0), asked or 0.0)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
+from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address, parse_address, with_query
 from dataflow.pipelines.fetch.client import Answer
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.shape.json_text import NotJson, parse_exactly
 
 Position = str | int

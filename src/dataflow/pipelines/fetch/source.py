@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
+from dataflow.errors import FetchError
 from dataflow.model.record import names_of, record
 from dataflow.pipelines.fetch.address import is_secret_name, parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
 from dataflow.pipelines.fetch.client import Client, Origins
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.fetch.limits import Limits, Stop, Tell, Watch, say_nothing
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Page, Pagination, Position, read_page
 from dataflow.pipelines.fetch.staging import Staging

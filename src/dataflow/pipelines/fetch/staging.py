@@ -6,8 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 
-from dataflow.errors import BadInput
-from dataflow.pipelines.fetch.errors import FetchError
+from dataflow.errors import BadInput, FetchError
 from dataflow.pipelines.fetch.manifest import (
     MANIFEST,
     Entry,

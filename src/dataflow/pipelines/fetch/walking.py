@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 
+from dataflow.errors import FetchError
 from dataflow.model.record import record, replace
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.client import Origins
-from dataflow.pipelines.fetch.errors import FetchError
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.manifest import Entry
 from dataflow.pipelines.fetch.pagination import Chain, Cursor, Offset, Page, Position, Series

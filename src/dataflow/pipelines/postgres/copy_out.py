@@ -15,10 +15,9 @@ import pyarrow.csv
 import pyarrow.parquet
 from psycopg import sql
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, InvalidRows
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session
-from dataflow.pipelines.postgres.failures import InvalidRows
 from dataflow.pipelines.records import Part
 
 BYTES_AT_ONCE = 8 * 1024 * 1024

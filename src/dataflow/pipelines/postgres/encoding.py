@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pgpq import encoders
 from pgpq import schema as pg
 
-from dataflow.pipelines.postgres.failures import InvalidRows
+from dataflow.errors import InvalidRows
 from dataflow.pipelines.postgres.table import ATTEMPT, Column
 
 MOST_DIGITS = 38  # of a decimal128

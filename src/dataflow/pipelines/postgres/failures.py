@@ -1,4 +1,4 @@
-"""What can go wrong between a run and its target database, and what the driver's errors mean.
+"""What the driver's errors mean, of what can go wrong between a run and its target database.
 
 No message shows a password: connections are named, never printed.
 """
@@ -8,61 +8,28 @@ from __future__ import annotations
 import psycopg
 from psycopg import errors as pg_errors
 
-from dataflow import errors
+from dataflow.errors import (
+    Conflict,
+    DataFlowError,
+    InvalidRows,
+    TargetDenied,
+    TargetError,
+    TargetLocked,
+    TargetUnreachable,
+)
 from dataflow.store.postgres_errors import message_of
-
-
-class InvalidRows(errors.InvalidData):
-    """The rows break a rule of the table: a key twice, a NULL where none may be; `detail` names one."""
-
-    code = "invalid-rows"
-
-    def __init__(self, message: str, detail: str = "") -> None:
-        super().__init__(message)
-        self.detail = detail
-
-
-class TargetError(errors.DataFlowError):
-    """The target database answered with an error."""
-
-    code = "target"
-    exit_code = 74
-
-
-class TargetUnreachable(TargetError):
-    """The target database gives no answer."""
-
-    code = "target-unreachable"
-    exit_code = 69
-    http_status = 503
-
-
-class TargetDenied(TargetError):
-    """The target database refused the user, the password or a right."""
-
-    code = "target-denied"
-    exit_code = 77
-
-
-class TargetLocked(TargetError):
-    """Somebody else's lock was not released in time; the same command may succeed later."""
-
-    code = "target-locked"
-    exit_code = 75
-    http_status = 409
-
 
 DENIED = (pg_errors.InsufficientPrivilege, pg_errors.InvalidAuthorizationSpecification)
 INVALID = (psycopg.IntegrityError, psycopg.DataError, pg_errors.CardinalityViolation)
 
 
-def translate(error: psycopg.Error, name: str) -> errors.DataFlowError:
+def translate(error: psycopg.Error, name: str) -> DataFlowError:
     """The driver's error about the connection `name` as one of ours."""
     text = message_of(error)
     if isinstance(error, pg_errors.LockNotAvailable):
         return TargetLocked(f"Connection {name}: {text}. Have it done again when that is free.")
     if isinstance(error, pg_errors.ForeignKeyViolation):
-        return errors.Conflict(
+        return Conflict(
             f"Connection {name} answered: {_primary(error)}. {error.diag.message_detail or ''} "
             'Make the foreign key deferrable, or use write = "merge".'
         )

@@ -9,10 +9,9 @@ from __future__ import annotations
 from psycopg import sql
 
 from dataflow.actions.next_commands import resubmit_command, shell
-from dataflow.errors import Conflict, Superseded
+from dataflow.errors import Conflict, Superseded, TargetError
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, exists
-from dataflow.pipelines.postgres.failures import TargetError
 from dataflow.pipelines.postgres.table import Table
 from dataflow.pipelines.records import Destination
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from psycopg import errors as pg_errors
 from psycopg import sql
 
-from dataflow.errors import Conflict
+from dataflow.errors import Conflict, InvalidRows
 from dataflow.model.record import record
 from dataflow.pipelines.postgres import ddl
 from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.encoding import is_cast
-from dataflow.pipelines.postgres.failures import InvalidRows
 from dataflow.pipelines.postgres.ledger import Entry, Ledger
 from dataflow.pipelines.postgres.safeguards import (
     check_can_delete,

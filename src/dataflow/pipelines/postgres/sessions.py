@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from dataflow.pipelines.fetch.errors import FetchStopped
+from dataflow.errors import FetchStopped
 from dataflow.pipelines.postgres.connecting import Session, connect
 from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.table import Connection

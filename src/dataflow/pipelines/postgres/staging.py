@@ -8,9 +8,9 @@ import re
 from psycopg import errors as pg_errors
 from psycopg import sql
 
+from dataflow.errors import TargetDenied, TargetError
 from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.encoding import is_cast, staged_type
-from dataflow.pipelines.postgres.failures import TargetDenied, TargetError
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
 from dataflow.pipelines.records import Destination, Staged
 

@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager
 from psycopg import errors as pg_errors
 from psycopg import sql
 
-from dataflow.errors import Conflict
+from dataflow.errors import Conflict, InvalidRows, TargetError, TargetLocked, TargetUnreachable
 from dataflow.pipelines.postgres import ddl
 from dataflow.pipelines.postgres.checking import count_bad_rows
 from dataflow.pipelines.postgres.connecting import Session, transaction
-from dataflow.pipelines.postgres.failures import InvalidRows, TargetError, TargetLocked, TargetUnreachable
 from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
 from dataflow.pipelines.postgres.publishing import Load, publish_rows
 from dataflow.pipelines.postgres.rejects import replace_rejects

@@ -12,11 +12,11 @@ import psycopg
 from psycopg import IsolationLevel, sql
 from psycopg.pq import DiagnosticField
 
-from dataflow.errors import BadInput, InputMoved
+from dataflow.errors import BadInput, InputMoved, TargetError
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, connect, transaction
 from dataflow.pipelines.postgres.copy_out import describe
-from dataflow.pipelines.postgres.failures import TargetError, translate
+from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.staging import attempt_number

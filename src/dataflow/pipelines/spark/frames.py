@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole
@@ -126,17 +127,25 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
             .filter("count > 1")
         )
         found = groups.agg(F.sum("count")).collect()[0][0] or 0
-        shown = groups.limit(SHOWN).collect() if found else []
+        shown = list_rows(groups.limit(SHOWN)) if found else []
         return int(found), [", ".join(str(value) for value in row[:-1]) for row in shown]
     sql = f"select * from {ROWS} where not ({check.values[0]})"
     translated = translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check))
     try:
         # In this very session: who cancels the run interrupts that one.
         refused = run_sql(session, translated, {ROWS: frame})
-        shown = refused.limit(SHOWN).collect()
-        return (refused.count() if shown else 0), [str(row.asDict()) for row in shown]
+        samples = [dict(zip(refused.columns, row, strict=True)) for row in list_rows(refused.limit(SHOWN))]
+        return (refused.count() if samples else 0), [
+            json.dumps(row, ensure_ascii=False, default=str) for row in samples
+        ]
     finally:
         session.catalog.dropTempView(ROWS)
+
+
+def list_rows(rows: DataFrame) -> list[tuple[Any, ...]]:
+    """All rows, by position; through Arrow, since `collect` gives times in the machine's own zone."""
+    columns = [column.to_pylist() for column in rows.toArrow().columns]
+    return list(zip(*columns, strict=True))
 
 
 def quoted(name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dataflow.errors import ConfigError, DataFlowError
+from dataflow.errors import ConfigError, SparkFailed, SparkGone
 from dataflow.model.record import record
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
 from dataflow.pipelines.spark.events import list_event_options
@@ -33,6 +33,13 @@ PINNED = {
 }
 """What the meaning of our SQL rests on; a project cannot change it."""
 
+CAUSE = re.compile(
+    r"^(?:Caused by: |: )?(?:[\w$]+\.)*([\w$]+(?:Error|Exception|Failed|Refused|Rejected)): "
+    r"(?!Traceback)(.+)$",
+    re.MULTILINE,
+)
+"""A line of a Python or a Java stack trace that says what was raised; the last one is the root of it."""
+
 STARTED_BY = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
 """Set where spark-submit, or whoever set up Spark Connect, has said which Spark it is."""
 
@@ -44,19 +51,6 @@ DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.python.worker.reuse": "true",
 }
-
-
-class SparkFailed(DataFlowError):
-    """Spark failed; the message is its cause in one sentence, the log has the rest."""
-
-    code = "spark"
-    exit_code = 1
-
-
-class SparkGone(SparkFailed):
-    """The Java of the session has ended: nothing more can be done with Spark in this process."""
-
-    code = "spark-gone"
 
 
 @record
@@ -249,9 +243,7 @@ def cause_of(error: BaseException) -> str:
     if _is_java_gone(error):
         return "its Java process is gone, killed perhaps for want of memory (spark.driver.memory)."
     text = str(error)
-    inner = re.findall(
-        r"^(?:\w+\.)*(\w+(?:Error|Exception|Failed|Refused|Rejected)): (.+)$", text, re.MULTILINE
-    )
+    inner = CAUSE.findall(text)
     if inner:
         kind, words = inner[-1]
         return f"{kind}: {words.strip()[:500]}"

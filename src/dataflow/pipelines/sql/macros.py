@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import jinja2
 from dateutil import parser, relativedelta  # type: ignore[import-untyped]
 
 from dataflow.errors import BadInput
@@ -15,29 +16,37 @@ from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.constants import FINANCIAL_YEAR
 
+UNDATED = "{} is undefined: the schedule @once has no interval without a start_date. Give it one."
+
 
 @record
 class Interval:
     """What a run covers: from `start` up to, not including, `end`, both aware; `zone` is an IANA name.
 
-    `previous` is the start of the interval before it; None takes one of the same length.
+    `previous` is the start of the interval before it; None where there is none: it counts as its own.
     """
 
     start: datetime
     end: datetime
     zone: str = "UTC"
     previous: datetime | None = None
+    has_dates: bool = (
+        True  # False where its bounds are only when somebody asked, so that no SQL may have them
+    )
 
 
 def build_context(
     interval: Interval, params: Mapping[str, object], constants: Mapping[str, object], place: str
 ) -> dict[str, Any]:
     """All names a template may use; BadInput if a parameter would hide one of ours."""
-    context = _name_times(interval) | {"macros": MACROS, **constants}
+    times = _name_times(interval)
     if month_day := constants.get(FINANCIAL_YEAR):
-        context["financial_year_first_date"] = find_financial_year(
+        times["financial_year_first_date"] = find_financial_year(
             str(month_day), _local(interval.start, interval)
         )
+    if not interval.has_dates:
+        times = {name: jinja2.StrictUndefined(UNDATED.format(quoted(name))) for name in times}
+    context = times | {"macros": MACROS, **constants}
     hidden = sorted(set(params) & (set(context) | {"params"}))
     if hidden:
         raise BadInput(
@@ -60,7 +69,7 @@ def find_financial_year(month_day: str, day: date) -> str:
 
 def _name_times(interval: Interval) -> dict[str, Any]:
     start, end = _local(interval.start, interval), _local(interval.end, interval)
-    previous = _local(interval.previous, interval) if interval.previous else _step_back(start, end)
+    previous = _local(interval.previous, interval) if interval.previous else start
     days = {
         "ds": start,
         "prev_ds": previous,
@@ -79,15 +88,6 @@ def _name_times(interval: Interval) -> dict[str, Any]:
 
 def _local(time: datetime, interval: Interval) -> datetime:
     return time.astimezone(ZoneInfo(interval.zone))
-
-
-def _step_back(start: datetime, end: datetime) -> datetime:
-    months = (end.year - start.year) * 12 + end.month - start.month
-    if months and (start.day, start.timetz()) == (end.day, end.timetz()):
-        earlier: datetime = start - relativedelta.relativedelta(months=months)
-        return earlier
-    # Wall clock times: a day before the clocks change is still a day.
-    return start - (end.replace(tzinfo=None) - start.replace(tzinfo=None))
 
 
 def _ds_add(ds: str, days: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -16,6 +16,9 @@ from dataflow.pipelines.sql.templates import Template, render
 from dataflow.pipelines.sql.work import fold
 
 MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, which could make two of them one
+
+Rendered = Callable[[str, str], str]
+"""A template's text for the interval, by the text and the attribute it stands in."""
 
 _IN_WHERE = {"expressions", "from_", "where", "order"}
 _IN_JOIN = {"expressions", "from_", "joins"}
@@ -44,30 +47,28 @@ def build_select(view: View, interval: Interval, constants: Mapping[str, object]
 
     The text is written anew from what was understood, so nothing hides in a comment or a quote.
     """
+
+    def rendered(text: str, name: str) -> str:
+        return render(Template(text, view.pipeline, name), interval, dict(view.params), constants)
+
     clauses = {
-        name: render(Template(text, view.pipeline, name), interval, dict(view.params), constants)
+        name: rendered(text, name)
         for name in ("join_clause", "where_clause", "query")
         if (text := getattr(view, name))
     }
     if "query" in clauses:
-        if len(clauses) > 1 or view.fields is not True:
-            raise BadInput(
-                f"{view.pipeline}: query stands beside fields, join_clause or where_clause. Keep one way."
-            )
         statement = read_statement(clauses["query"], view.dialect, f"{view.pipeline}.query")
         _check_names(view, statement)
     else:
-        statement = _assemble(view, clauses)
+        statement = _assemble(view, clauses, rendered)
     _refuse_others(view, statement)
     _rename(view, statement)
     return statement.sql(dialect=DIALECTS[view.dialect], comments=False)
 
 
-def _assemble(view: View, clauses: Mapping[str, str]) -> exp.Select:
-    if not view.datasets:
-        raise BadInput(f"{view.pipeline}: dataset_pipeline is missing, so there is nothing to select from")
+def _assemble(view: View, clauses: Mapping[str, str], rendered: Rendered) -> exp.Select:
     source = exp.Table(this=exp.to_identifier(view.datasets[0], quoted=True))
-    statement = exp.Select(expressions=_read_fields(view))
+    statement = exp.Select(expressions=_read_fields(view, rendered))
     statement.set("from_", exp.From(this=source))
     if text := _without_end(clauses.get("join_clause", "")):
         found = _read_clause(view, "join_clause", text, "", _IN_JOIN)
@@ -125,19 +126,20 @@ def _read_clause(view: View, attribute: str, text: str, before: str, allowed: se
     return found
 
 
-def _read_fields(view: View) -> list[exp.Expr]:
+def _read_fields(view: View, rendered: Rendered) -> list[exp.Expr]:
     if view.fields is True:
         return [exp.Star()]
     if not isinstance(view.fields, Sequence) or isinstance(view.fields, str) or not view.fields:
         raise BadInput(f"{view.pipeline}.fields: write True, or a list of (expression, alias) pairs")
-    fields = [_read_field(view, number, field) for number, field in enumerate(view.fields, 1)]
+    fields = [_read_field(view, number, field, rendered) for number, field in enumerate(view.fields, 1)]
     _refuse_doubles(view, [field.output_name for field in fields])
     return fields
 
 
-def _read_field(view: View, number: int, field: Any) -> exp.Expr:
+def _read_field(view: View, number: int, field: Any, rendered: Rendered) -> exp.Expr:
     place = f"{view.pipeline}.fields[{number}]"
-    expression, alias = (field, None) if isinstance(field, str) else _read_pair(place, field)
+    template, alias = (field, None) if isinstance(field, str) else _read_pair(place, field)
+    expression = rendered(template, f"fields[{number}]")
     found = read_statement(expression, view.dialect, place, "SELECT")
     extra = [key for key, value in found.args.items() if value and key != "expressions"]
     if not isinstance(found, exp.Select) or extra or len(found.expressions) != 1:
