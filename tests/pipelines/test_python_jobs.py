@@ -233,7 +233,7 @@ def test_a_check_that_says_no_leaves_the_last_version_and_keeps_what_was_staged(
     make(workshop, text.replace("LEAST = 2", "LEAST = 3"))
     workshop.resubmit("make_totals", "2026-08-02")
     outcome = workshop.run("make_totals")
-    assert "totals: 1 checks failed: minimum_rows(3)" in str(outcome.error)
+    assert "totals: 1 check failed: minimum_rows(3)" in str(outcome.error)
     assert workshop.chunk("totals", "2026-08-02").version == version
     assert len(workshop.rows("totals", "2026-08-02")) == 2
     assert list((workshop.path / "lake" / "totals").rglob("3/*.parquet"))

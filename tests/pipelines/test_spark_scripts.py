@@ -140,7 +140,7 @@ def test_a_script_that_says_it_is_done_has_written_its_outputs_or_has_failed(
 def test_an_output_that_is_wrong_or_missing_or_unknown_fails_the_script(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
-    with pytest.raises(InvalidData, match="copies: 1 checks failed"), run_of(told, tmp_path, spark) as run:
+    with pytest.raises(InvalidData, match="copies: 1 check failed"), run_of(told, tmp_path, spark) as run:
         run.write("copies", run.read("orders"), checks=[minimum_rows(4)])
     with pytest.raises(InvalidData, match="without writing copies"), run_of(told, tmp_path, spark) as run:
         run.write("totals", run.read("orders"))

@@ -166,6 +166,16 @@ def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:
     assert cause_of(RuntimeError(text)) == cause
 
 
+def test_a_source_that_does_not_answer_is_told_before_spark_is_started(
+    orders: Workshop, api: ApiServer
+) -> None:
+    api.fail(0, "404")
+    env = orders.environ | {"TARGET": "lake", "JAVA_HOME": "/nowhere"}
+    command = ("dataflow", "run", "OrdersDatasetPipeline", "--dataid", DAY)
+    told = Project(orders.path, orders.path).run(*command, env=env, check=False).stderr
+    assert "404 Not Found" in told and "Java" not in told
+
+
 @pytest.mark.timeout(300)
 def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
     orders: Workshop, api: ApiServer

@@ -103,6 +103,7 @@ class DatasetRun:
     def _stage(
         self, source: Reading, fields: tuple[Field, ...], target: Target, wanted: Wanted
     ) -> list[Report]:
+        source.wait_for_first()  # one that does not answer is told before Spark is started
         session = self._facilities.session()
         shaper = source.shaper(fields, target.wants_uuid_bytes)
         writer = target.writer()

@@ -115,7 +115,8 @@ class Judgement:
         if refusing:
             gone = [name for name, rows in self._count_missing().items() if rows == self.rows_read]
             cause = f" In no row of the source is: {', '.join(gone)}." if gone else ""
-            raise InvalidData(f"{len(refusing)} checks failed: {'; '.join(refusing)}.{cause}")
+            checks = "1 check" if len(refusing) == 1 else f"{len(refusing)} checks"
+            raise InvalidData(f"{checks} failed: {'; '.join(refusing)}.{cause}")
 
     def list_warnings(self) -> list[str]:
         """What checks of severity warning said no to."""

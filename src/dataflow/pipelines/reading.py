@@ -63,15 +63,21 @@ class Reading:
         """Every part, as soon as it is whole."""
         return self._parts
 
+    def wait_for_first(self) -> Part | None:
+        """The first part, None if there is none; it still comes with the others."""
+        first = next(self._parts, None)
+        if first is not None:
+            self._parts = chain([first], self._parts)
+        return first
+
     def first_body(self) -> bytes:
         """The first part, or what is needed of it to know its fields; b"" if there is none.
 
         It still comes with the others.
         """
-        first = next(self._parts, None)
+        first = self.wait_for_first()
         if first is None:
             return b""
-        self._parts = chain([first], self._parts)
         with open(first.path, "rb") as file:
             return read_beginning(file, self.kind)
 

@@ -135,7 +135,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
         raise BadInput(f"{place}: {found}; exactly one SELECT is wanted. Remove the rest.")
     statement = statements[0]
     if not isinstance(statement, exp.Query):
-        raise BadInput(f"{place}: {_name(statement)} is not a SELECT. Views may only read.")
+        raise BadInput(f"{place}: {_name(statement)} is not a SELECT. Only reading is allowed.")
     _refuse_writing(statement, place)
     if dialect == "postgres":
         _refuse_numbers(sql, place)
@@ -192,13 +192,11 @@ def _refuse_writing(tree: exp.Expr, place: str) -> None:
     """BadInput if anything in the tree writes, locks, or calls a function about more than its values."""
     for node in tree.walk():
         if isinstance(node, (*_STATEMENTS, *_MORE_STATEMENTS)) and not isinstance(node, exp.Query):
-            raise BadInput(f"{place}: {_name(node)} is not allowed. Views may only read.")
+            raise BadInput(f"{place}: {_name(node)} is not allowed. Only reading is allowed.")
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             raise BadInput(f"{place}: function {node.sql()} is called by schema, which is not allowed.")
         if isinstance(node, exp.Func) and _is_forbidden(node):
-            raise BadInput(
-                f"{place}: function {_name(node)} is not allowed. Views may only read their datasets."
-            )
+            raise BadInput(f"{place}: function {_name(node)} is not allowed. Only reading datasets is.")
         if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
             raise BadInput(f"{place}: {node.sql()} is not a dataset's name.")
 
