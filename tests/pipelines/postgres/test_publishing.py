@@ -12,7 +12,7 @@ import pytest
 
 from dataflow.errors import BadInput, Conflict, InvalidRows, Superseded, TargetError, TargetLocked
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.ddl import add_indexes, create_table
+from dataflow.pipelines.postgres.ddl import add_indexes, create_table, list_indexes_elsewhere
 from dataflow.pipelines.postgres.rejects import rejects_name
 from dataflow.pipelines.postgres.table import Column, Index
 from dataflow.pipelines.records import Staged
@@ -202,7 +202,7 @@ def test_indexes_of_two_tables_that_would_have_one_name_are_both_made(postgres_u
         for table in (one, other):
             create_table(session, table, None)
         for table in (one, other, one, other):
-            add_indexes(session, table, None)
+            add_indexes(session, table, None, list_indexes_elsewhere(session, table))
     found = query(postgres_url, "select tablename from pg_indexes where indexname ~ '_idx$' order by 1")
     assert found == [("orders",), ("orders_id",)]
 

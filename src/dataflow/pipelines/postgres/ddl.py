@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Set
 
 from psycopg import sql
 
@@ -22,9 +23,7 @@ KEYS_OF = """
     group by indexrelid
 """
 TABLES = ("r", "p")
-NAMED_ELSEWHERE = """
-    select 1 from pg_indexes where schemaname = %s and indexname = %s and tablename <> %s
-"""
+INDEXES_ELSEWHERE = "select indexname from pg_indexes where schemaname = %s and tablename <> %s"
 
 
 def create_table(session: Session, table: Table, partition: str | None) -> None:
@@ -98,14 +97,19 @@ def check_keys(session: Session, table: Table, partition: str | None) -> None:
             )
 
 
-def add_indexes(session: Session, table: Table, partition: str | None) -> None:
-    """Makes the declared indexes that are not there yet; readers go on meanwhile."""
+def list_indexes_elsewhere(session: Session, table: Table) -> set[str]:
+    """The names that indexes of other tables of its schema have."""
+    return {name for (name,) in session.execute(INDEXES_ELSEWHERE, (table.schema, table.name)).fetchall()}
+
+
+def add_indexes(session: Session, table: Table, partition: str | None, taken: Set[str] = frozenset()) -> None:
+    """Makes the declared indexes that are not there yet, under names not taken; readers go on meanwhile."""
     wanted = list(table.indexes)
     if partition and not primary_key(table, partition):
         wanted.append(Index((partition,)))  # or replacing one dataid would read the whole table
     for index in wanted:
         name = _index_name(table, index)
-        if session.execute(NAMED_ELSEWHERE, (table.schema, name, table.name)).fetchone():
+        if name in taken:
             name = _index_name(table, index, always=True)
         statement = sql.SQL("create index if not exists {} on {} ({})").format(
             sql.Identifier(name),

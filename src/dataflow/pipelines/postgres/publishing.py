@@ -71,7 +71,8 @@ def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> 
         # The rows that a foreign key elsewhere points to go and come back in one transaction.
         session.execute("set constraints all deferred")
         _LOADS[load.strategy](session, load)
-    ddl.add_indexes(session, load.table, load.partition)
+    taken = ddl.list_indexes_elsewhere(session, load.table)
+    ddl.add_indexes(session, load.table, load.partition, taken)
     ddl.add_comment(session, load.table)
 
 
