@@ -112,6 +112,18 @@ def test_a_column_may_be_of_a_type_that_only_the_database_has(orders: Workshop) 
     assert "does not go with a column of type interval" in str(orders.run(VIEW).error)
 
 
+def test_a_version_that_is_in_the_database_still_is_told_to_be_published_anew(orders: Workshop) -> None:
+    change(orders, 'target_db = "datasets_db"', 'target_db = "lake"')
+    told = str(orders.run(VIEW).error)
+    assert "MonthViewPipeline reads orders from a lake, and its last version is at postgresql://" in told
+    command = f"dataflow resubmit {DATASET} {DAY} && dataflow run {DATASET}"
+    assert told.endswith(f"before target_db was changed. Publish it anew first: {command}")
+    orders.resubmit(DATASET, DAY)
+    orders.resubmit(VIEW, "2026-09")
+    assert orders.run(DATASET).done == 1, orders.said
+    assert orders.run(VIEW).done == 1, orders.said
+
+
 def test_a_view_that_shrinks_is_not_published_where_that_is_checked(orders: Workshop) -> None:
     change(orders, "# more", "checks = [at_least(0.9)]")
     assert orders.run(VIEW).done == 1, orders.said

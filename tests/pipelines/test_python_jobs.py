@@ -16,6 +16,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.records import Dataset
 from tests.docs.pages import DOCS, list_sections
 from tests.pipelines.workshop import Workshop
+from tests.project import Project
 
 ORDERS = """
     import dataflow
@@ -91,19 +92,23 @@ def report(run):
     assert found == {"orders": daily, "totals": daily, "shares": daily, "months": ("monthly", "snapshot")}
 
 
-def test_previous_is_the_chunk_before_and_nothing_at_the_first_dataid(workshop: Workshop) -> None:
-    make(
-        workshop,
-        """
+RUNNING = """
 @dataflow.job(inputs=["orders", "running:previous"], outputs=["running"], start_date="2026-08-02")
 def add_up(run):
     rows = run.read("orders")
     before = run.find("running:previous")
     run.write("running", rows if before is None else rows.unionByName(before))
-""",
-    )
+"""
+
+
+def test_previous_is_the_chunk_before_and_nothing_at_the_first_dataid(workshop: Workshop) -> None:
+    make(workshop, RUNNING.replace(', start_date="2026-08-02"', ""))
     for day in ("2026-08-02", "2026-08-03"):
         workshop.run("load_orders", day)
+    assert workshop.run("add_up", drain=True).done == 0
+    told = Project(workshop.path, workshop.path).json("dataflow", "why", "add_up", "2026-08-02")
+    assert told["verdict"].endswith('2026-08-02 is the first: give add_up start_date="2026-08-02"')
+    make(workshop, RUNNING)
     assert workshop.run("add_up", drain=True).done == 2
     assert len(workshop.rows("running", "2026-08-02")) == 4
     assert len(workshop.rows("running", "2026-08-03")) == 8

@@ -169,6 +169,8 @@ def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | Non
     if case.store.find("claim.earlier_work", job_id=case.plan.job_id, sort_key=key) is not None:
         return None
     text = f"job {job.name} reads its own output, and nothing says that {case.dataid} is the first"
+    if case.plan.is_pipeline:  # registered anew by each run, as the function declares it
+        return Reason(f'{text}: give {job.name} start_date="{case.dataid}"', run_command(case.plan))
     return Reason(text, shell("dataflow", "job", "add", job.name, "--start", case.dataid))
 
 
