@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from decimal import Decimal
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from dataflow.cli.main import main
 from dataflow.errors import BadInput, Conflict, DataFlowError
 from dataflow.pipelines.spark.asking import ask, fetch_tables, read_question
+from tests.pipelines.test_lake_commands import environment
 from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
@@ -181,6 +184,9 @@ def test_merged_rows_are_those_of_the_whole_table(orders: Workshop) -> None:
         assert orders.run(DATASET, day).done == 1, orders.said
     assert query(orders, "select count(*), count(distinct id) from orders") == [(3, 3)]
     assert len(query(orders, "select * from orders")[0]) == 9
+    assert "is no longer in its table" in str(orders.run("copy_orders", DAY).error)
+    assert orders.run("copy_orders", NEXT).done == 1, orders.said
+    assert len(orders.rows("copies", NEXT)) == 3
 
 
 @pytest.mark.parametrize("materialized", [True, False])
@@ -233,7 +239,9 @@ def test_a_job_is_told_when_its_snapshot_was_replaced_for_good(orders: Workshop)
         assert orders.run(DATASET, day).done == 1, orders.said
     outcome = orders.run("copy_orders", DAY)
     assert isinstance(outcome.error, BadInput)
-    assert "orders/2026-11-14 is no longer in its table: the newer snapshot 2026-11-15" in str(outcome.error)
+    assert "orders/2026-11-14 is no longer in its table, which holds what 2026-11-15 has brought" in str(
+        outcome.error
+    )
     assert orders.run("copy_orders", NEXT).done == 1, orders.said
     assert len(orders.rows("copies", NEXT)) == 2
     left = [files for _, _, files in os.walk(orders.path / ".dataflow" / "staging") if files]
@@ -245,11 +253,28 @@ def test_the_query_command_leaves_no_rows_behind_and_shows_no_password(
 ) -> None:
     orders.run(DATASET, DAY)
     monkeypatch.chdir(orders.path)
-    monkeypatch.setenv("JAVA_HOME", str(orders.path / "nowhere"))
-    monkeypatch.setenv("DATAFLOW_CONN_DATASETS_DB", orders.environ["DATAFLOW_CONN_DATASETS_DB"])
-    assert main(["query", "select * from orders"]) == 78  # after the rows were read
+    environ = environment() | {"DATAFLOW_CONN_DATASETS_DB": orders.environ["DATAFLOW_CONN_DATASETS_DB"]}
+    command = [
+        sys.executable,
+        "-m",
+        "dataflow.cli.main",
+        "query",
+        "--json",
+        "select max(id) as id from orders",
+    ]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert (json.loads(done.stdout), done.stderr) == ([{"id": 2}], "")
     assert list((orders.path / ".dataflow" / "staging" / ".query").iterdir()) == []
     monkeypatch.setenv("DATAFLOW_CONN_DATASETS_DB", "postgresql://etl:sesame@127.0.0.1:1/none")
     assert main(["query", "select * from orders"]) == 69
     said = capsys.readouterr().err
     assert "Connection datasets_db gives no answer" in said and "sesame" not in said
+
+
+def test_what_a_killed_query_has_left_is_purged(orders: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders.register()
+    left = orders.path / ".dataflow" / "staging" / ".query" / "tmpx1" / "4711"
+    left.mkdir(parents=True)
+    monkeypatch.chdir(orders.path)
+    assert main(["purge", "--older-than", "0s", "--yes"]) == 0
+    assert not left.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from dataflow.cli.chunks import count
 from dataflow.cli.output import add_json_option, show_rows
@@ -69,8 +69,12 @@ def _ask(context: Context, statement: str, most: int) -> Answer:
         context.say(f"Left out, because an input has a newer version (STALE): {', '.join(question.stale)}")
     settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
     log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
-    with settings.secrets.hidden_in_errors(), _made_folder(config.project_dir) as folder:
-        fetched = fetch_tables(question, settings, folder)
+    with ExitStack() as stack:
+        stack.enter_context(settings.secrets.hidden_in_errors())
+        fetched = {}
+        if question.tables:
+            folder = stack.enter_context(_made_folder(config.project_dir))
+            fetched = fetch_tables(question, settings, folder)
         session = start_session(settings.spark, log_path)
         try:
             with explained(log_path):

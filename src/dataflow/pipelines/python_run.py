@@ -112,19 +112,15 @@ class PythonRun:
     def _copy_table(self, source: Source) -> Frame:
         item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
         store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
-        newest = store.find("versions.newest", dataset_id=dataset_id)
-        if (
-            dataset.mode == "snapshot"
-            and item.source.mapping != LATEST
-            and newest
-            and newest[1] != item.dataid
-        ):
-            raise BadInput(
-                f"{item.name} is no longer in its table: the newer snapshot {newest[1]} has replaced it. "
-                f'Read the newest, inputs=["{dataset.name}:latest"], or keep them all: mode = "partition" or '
-                f'target_db = "lake", where {dataset.name} is made.'
-            )
         tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        is_parted = any(table.partition_column or table.is_interval for table in tables)
+        if not is_parted and item.source.mapping != LATEST and newest and newest[1] != item.dataid:
+            raise BadInput(
+                f"{item.name} is no longer in its table, which holds what {newest[1]} has brought. Read the "
+                f'newest, inputs=["{dataset.name}:latest"], or have the rows of each dataid kept, where '
+                f'{dataset.name} is made: mode = "partition" without merging, or target_db = "lake".'
+            )
         run = self._claimed.run
         folder = os.path.join(
             self._facilities.staging_folder(run, run.run_id), "tables", str(len(self._tables))

@@ -72,7 +72,8 @@ def fetch_tables(question: Question, settings: PipelineSettings, folder: str) ->
         frames = read_tables(tables, settings, folder)
     except InputMoved as error:
         raise Conflict(
-            f"{error} Ask again when the run that publishes it has finished: dataflow runs"
+            f"{error} Ask again when the run that publishes it has finished; where none does, have it "
+            "published anew. See: dataflow runs"
         ) from error
     by_table = dict(zip(tables, frames, strict=True))
     return {name: [by_table[each] for each in reversed(found)] for name, found in question.tables.items()}
