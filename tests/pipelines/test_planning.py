@@ -238,13 +238,15 @@ def test_a_plan_of_a_dataset_has_its_first_request_and_no_secret(orders: Worksho
 
 def test_a_plan_for_postgresql_has_the_ddl_of_its_table(orders: Workshop) -> None:
     orders.environ["AIRFLOW_CONN_DATASETS_DB"] = "postgresql+psycopg2://etl:secret@nowhere.invalid/datasets"
-    orders.write("orders.py", PIPELINES.replace('"lake"', '"datasets_db"'))
+    text = PIPELINES.replace('target_db = "lake"', 'target_db = "datasets_db"\n        indexes = ["amount"]', 1)
+    orders.write("orders.py", text.replace('"lake"', '"datasets_db"'))
     _, detail = plan(orders, DATASET, "2017-12-31")
     assert detail["ddl"] == [
         'create table "public"."orders" ("order_id" bigint, "amount" numeric(12,2), '
         '"ordered_at" timestamp with time zone)',
         'alter table "public"."orders" alter column "order_id" set not null, '
         'alter column "amount" set not null, add primary key ("order_id")',
+        'create index if not exists "orders_amount_idx" on "public"."orders" ("amount")',
     ]
     assert "secret" not in json.dumps(detail)
 

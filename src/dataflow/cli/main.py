@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "force": ("runjob", "run a command for a dataid whatever its state"),
     "pipeline": ("pipeline", "list, plan, preview and run the pipelines of this project on Spark"),
     "locate": ("locate", "the current files of a dataset in the lake, for DuckDB, Trino or pandas"),
-    "query": ("query", "one SELECT of Spark SQL over the published datasets of the lake"),
+    "query": ("query", "one SELECT of Spark SQL over the published datasets"),
     "versions": ("versions", "list the versions of a chunk that are still there"),
     "rollback": ("versions", "publish an older version of a chunk again, as a new one"),
     "compact": ("versions", "rewrite the small files of a chunk in the lake into large ones"),

@@ -1,24 +1,29 @@
-"""`dataflow query`: one SELECT of Spark SQL over the published datasets of the lake, each by its name."""
+"""`dataflow query`: one SELECT of Spark SQL over all published datasets, each by its name."""
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
 
 from dataflow.cli.chunks import count
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.cli.sql import plain, unique_names
+from dataflow.config.project import STATE_FOLDER
 from dataflow.errors import BadInput, ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
     from typing import Any
 
     from dataflow.cli.context import Context
     from dataflow.pipelines.spark.asking import Answer
 
 MOST_ROWS = 1000
+QUERIES = ".query"  # which no job can be called
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,7 +56,7 @@ def query(args: argparse.Namespace, context: Context) -> int:
 def _ask(context: Context, statement: str, most: int) -> Answer:
     try:
         from dataflow.pipelines.settings import PipelineSettings
-        from dataflow.pipelines.spark.asking import ask, read_question
+        from dataflow.pipelines.spark.asking import ask, fetch_tables, read_question
         from dataflow.pipelines.spark.session import explained, start_session
     except ImportError as error:
         raise ConfigError(
@@ -64,10 +69,27 @@ def _ask(context: Context, statement: str, most: int) -> Answer:
         context.say(f"Left out, because an input has a newer version (STALE): {', '.join(question.stale)}")
     settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
     log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
-    with settings.secrets.hidden_in_errors():
+    with ExitStack() as stack:
+        stack.enter_context(settings.secrets.hidden_in_errors())
+        fetched = {}
+        if question.tables:
+            folder = stack.enter_context(_made_folder(config.project_dir))
+            fetched = fetch_tables(question, settings, folder)
         session = start_session(settings.spark, log_path)
         try:
             with explained(log_path):
-                return ask(session, question, most)
+                return ask(session, question, most, fetched)
         finally:
             session.stop()
+
+
+@contextmanager
+def _made_folder(project_dir: str) -> Iterator[str]:
+    """A folder for the rows of tables, where all machines of Spark see it; gone when the answer is there.
+
+    What a killed process leaves looks like a run's staging, so that `dataflow purge` takes it away.
+    """
+    root = os.path.join(project_dir, STATE_FOLDER, "staging", QUERIES)
+    os.makedirs(root, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root) as folder:
+        yield os.path.join(folder, str(os.getpid()))

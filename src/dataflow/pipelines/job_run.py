@@ -12,7 +12,6 @@ from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.intervals import Span
-from dataflow.pipelines.lake.locating import tell_place
 
 if TYPE_CHECKING:
     from dataflow.pipelines.shape.checks import Check
@@ -54,6 +53,9 @@ class Surroundings(Protocol):
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output; it is given out when the run ends well."""
+
+    def read_table(self, source: Source) -> DataFrame:
+        """The rows of an input that is in PostgreSQL."""
 
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""
@@ -115,8 +117,13 @@ class JobRun:
         source = self._find_source(name)
         if source is None:
             return None
+        if source.location.startswith("postgresql://"):
+            return self._surroundings.read_table(source)
         if not source.location.endswith(f"/{MANIFEST}") and source.format not in READABLE:
-            raise BadInput(_why_unreadable(source, name))
+            raise BadInput(
+                f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
+                f"lake, PostgreSQL and Parquet. Read it with run.spark and run.location({name!r})."
+            )
         return open_place(self.spark, source.location)
 
     def location(self, name: str) -> str:
@@ -180,18 +187,6 @@ class JobRun:
         listed = f"Its {kind}s: {', '.join(known)}." if known else f"It declares no {kind}s."
         hint = did_you_mean(name, known)
         return UnknownName(f"{self.job} has no {kind} {quoted(name)}.{hint} {listed} {self._facts.hint}")
-
-
-def _why_unreadable(source: Source, name: str) -> str:
-    if source.location.startswith("postgresql://"):
-        return (
-            f"{source.name} {tell_place(source.location)}, and run.read reads the lake and Parquet. Have its "
-            'pipeline write to the lake (target_db = "lake"), or read the table by JDBC with run.spark.'
-        )
-    return (
-        f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
-        f"lake and Parquet. Read it with run.spark and run.location({name!r})."
-    )
 
 
 def input_name(dataset: str, mapping: str) -> str:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import os
+import shutil
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.errors import DataFlowError, InvalidData, JobFailed
+from dataflow.errors import BadInput, DataFlowError, InputMoved, InvalidData, JobFailed
 from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
 from dataflow.pipelines.intervals import Span, interval_of, span_of
 from dataflow.pipelines.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.loader import importable
 from dataflow.pipelines.outputs import Columns, Outputs
+from dataflow.pipelines.published_tables import list_tables, read_tables
+from dataflow.pipelines.spark.frames import open_frame
 from dataflow.pipelines.spark.session import is_spark_error
 from dataflow.pipelines.targets import destination_of, find_last_rows, lake_target
 
 if TYPE_CHECKING:
+    from dataflow.actions.prepare import InputChunk
     from dataflow.client import ClaimedRun
     from dataflow.pipelines.definitions import JobDefinition
     from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.lake.manifest import Frame
     from dataflow.pipelines.lake.target import LakeTarget
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
@@ -35,12 +44,15 @@ class PythonRun:
         self._facilities = facilities
         self._span = _span_of(definition, claimed)
         self.warning = ""
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
         self._outputs = Outputs(self._make_target, f"run-{claimed.run_id}", self.log)
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
         run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
-        with self._outputs:
+        with self._made_room(), self._outputs:
             with importable(self._facilities.config.project_dir):
                 self._call(run)
             self._refuse_unwritten(run)
@@ -52,7 +64,8 @@ class PythonRun:
                 self.log(f"published {published.rows} rows of {dataset}")
 
     def cancel(self) -> None:
-        """Ends all that the function does on Spark."""
+        """Ends all that the function does on Spark, and what a database does for it."""
+        self._stop.set()
         self._facilities.interrupt()
 
     def clean_up(self) -> None:
@@ -61,6 +74,14 @@ class PythonRun:
     def session(self) -> SparkSession:
         """The session of this run alone."""
         return self._facilities.session()
+
+    def read_table(self, source: Source) -> DataFrame:
+        """The rows of an input in PostgreSQL, as its pinned run published them; read once, as files."""
+        with self._lock:  # threads may read inputs side by side
+            if source.name not in self._tables:
+                self._facilities.progress.show(f"reading {source.name}")
+                self._tables[source.name] = self._copy_table(source)
+        return open_frame(self.session(), self._tables[source.name])
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output in the lake."""
@@ -71,6 +92,40 @@ class PythonRun:
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""
         self._facilities.log(self._claimed.run, text)
+
+    @contextmanager
+    def _made_room(self) -> Iterator[None]:
+        """Takes away what this run, and those before it that were killed, have read from tables."""
+        try:
+            yield
+        finally:
+            for folder in self._facilities.list_staging(self._claimed.run):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _copy_table(self, source: Source) -> Frame:
+        item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
+        store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
+        tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        is_parted = any(table.partition_column or table.is_interval for table in tables)
+        if not is_parted and item.source.mapping != LATEST and newest and newest[1] != item.dataid:
+            raise BadInput(
+                f"{item.name} is no longer in its table, which holds what {newest[1]} has brought. Read the "
+                f'newest, inputs=["{dataset.name}:latest"], or have the rows of each dataid kept, where '
+                f'{dataset.name} is made: mode = "partition" without merging, or target_db = "lake".'
+            )
+        run = self._claimed.run
+        folder = os.path.join(
+            self._facilities.staging_folder(run, run.run_id), "tables", str(len(self._tables))
+        )
+        try:
+            [frame] = read_tables(tables, self._facilities.settings, folder, self._stop)
+        except InputMoved as error:
+            raise InputMoved(
+                f"{error} The work waits until the run that publishes {dataset.name} has ended: "
+                f"dataflow chunks {dataset.name}"
+            ) from error
+        return frame
 
     def _call(self, run: JobRun) -> None:
         self._facilities.progress.show("running")
@@ -115,13 +170,16 @@ def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:
     return span_of(claimed.dataid, Grain(plan.grain), plan.timezone)
 
 
+def _name_of(item: InputChunk) -> str:
+    return input_name(item.source.dataset.name, item.source.mapping)
+
+
 def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None) -> Facts:
     sources = []
     for item in claimed.prepared.inputs:
         dataset = item.source.dataset
         if not is_automatic(dataset.name):
-            name = input_name(dataset.name, item.source.mapping)
-            sources.append(Source(name, dataset.name, item.location, dataset.format))
+            sources.append(Source(_name_of(item), dataset.name, item.location, dataset.format))
     return Facts(
         job=definition.job,
         dataid=claimed.dataid,

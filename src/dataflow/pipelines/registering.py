@@ -18,6 +18,8 @@ from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Tim
 from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.job_datasets import lake_location, list_job_datasets, producers_first
 from dataflow.pipelines.placing import get_place_of, refuse_misplaced
+from dataflow.pipelines.published_tables import PARTITION_COLUMN
+from dataflow.pipelines.settings import Connection
 from dataflow.store.registration import calendar_name
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def dataset_of(definition: Definition, connection: Connection) -> Dataset:
     """The dataset a pipeline produces."""
     timing = definition.timing
     schedule = parse_schedule(timing.schedule, timing.timezone, None, None, timing.catchup)
+    column = "" if connection.is_lake else _partition_column(definition)
     return Dataset(
         definition.dataset,
         schemaname="" if connection.is_lake else definition.schema,
@@ -95,7 +98,15 @@ def dataset_of(definition: Definition, connection: Connection) -> Dataset:
         grain=grain_of(schedule).value,
         timezone=timing.timezone,
         mode=definition.mode if isinstance(definition, DatasetDefinition) else "partition",
+        options=((PARTITION_COLUMN, column),) if column else (),
     )
+
+
+def _partition_column(definition: Definition) -> str:
+    """The column of a table that says which dataid a row is of; "" where it has none."""
+    if not isinstance(definition, DatasetDefinition) or definition.mode != "partition":
+        return ""
+    return definition.partition_column if definition.write != "merge" else ""
 
 
 def location_of(definition: Definition, connection: Connection) -> str:

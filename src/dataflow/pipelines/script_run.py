@@ -22,6 +22,7 @@ from dataflow.model.mapping import LATEST, SAME
 from dataflow.pipelines.intervals import Span, span_of
 from dataflow.pipelines.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.lake.folder import FolderTarget
+from dataflow.pipelines.lake.locating import tell_place
 from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.outputs import Columns, Outputs
 from dataflow.pipelines.records import Destination
@@ -88,6 +89,14 @@ class ScriptRun:
             self._session = start_session(settings.spark, log_path)
             self._is_own = True
         return self._session
+
+    def read_table(self, source: Source) -> DataFrame:
+        """Refused: a script is given no connections."""
+        raise BadInput(
+            f"{source.name} {tell_place(source.location)}, and run.read reads the lake and Parquet in a "
+            "script. Read it in a Python job (@dataflow.job), or by JDBC with run.spark. Or have it "
+            'written to the lake (target_db = "lake").'
+        )
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output at the place that RunJob gave for it."""

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.definitions import JobDefinition
-from dataflow.pipelines.targets import find_newest_run, get_store_id
+from dataflow.pipelines.published_tables import get_store_id
+from dataflow.pipelines.targets import find_newest_run
 
 if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Definition

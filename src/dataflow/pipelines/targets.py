@@ -11,6 +11,7 @@ from dataflow.model.record import replace
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.leases import refuse_revoked
+from dataflow.pipelines.published_tables import get_store_id
 from dataflow.pipelines.records import Destination, Target, claim_of
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.spark.frames import count_bad_rows
@@ -41,13 +42,6 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
         newest_run=find_newest_run(store),
         newest=(row[1], sort_key(row[1], Grain(output.grain))) if row else ("", ""),
     )
-
-
-def get_store_id(store: Store) -> str:
-    """The name a status store gave itself when it was made."""
-    row = store.find("versions.store_id")
-    assert row is not None
-    return str(row[0])
 
 
 def find_newest_run(store: Store) -> int:

@@ -207,3 +207,25 @@ def test_a_part_that_cannot_be_read_ends_the_reading_of_the_others(postgres_url:
     with pytest.raises(DataFlowError, match="division by zero"):
         list(make_source(postgres_url, query=select, split_column="id").read(str(tmp_path)))
     assert time.monotonic() - began_at < SOON_SECONDS
+
+
+def test_a_table_that_is_replaced_when_it_is_to_be_read_does_not_look_empty(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    query(postgres_url, "create table state as select 1 as id")
+    found: list[Any] = []
+
+    def take() -> None:
+        try:
+            found.append(read_ids(read(make_source(postgres_url, table="state"), tmp_path)))
+        except DataFlowError as error:
+            found.append(str(error))
+
+    reader = threading.Thread(target=take)
+    with psycopg.connect(postgres_url) as held:
+        held.execute("drop table state; create table state as select 2 as id")
+        reader.start()
+        while reader.is_alive() and not query(postgres_url, "select 1 from pg_locks where not granted"):
+            reader.join(0.05)
+    reader.join()
+    assert found == ["Table public.state was replaced when it was to be read. Have it done again."]

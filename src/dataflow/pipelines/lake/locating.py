@@ -90,7 +90,7 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
     if is_in_lake(dataset):
         return
     place = tell_place(dataset.location)
-    if _is_view(store, dataset_id) and dataset.location.startswith("postgresql://"):
+    if is_view(store, dataset_id) and dataset.location.startswith("postgresql://"):
         newest = store.find("versions.newest", dataset_id=dataset_id)
         dataid = dataid or (newest[1] if newest else "")
         table = f"{dataset.schemaname}.{interval_table(dataset.tablename, dataid)}" if dataid else "none yet"
@@ -102,7 +102,7 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
     raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}.")
 
 
-def _is_view(store: Store, dataset_id: int) -> bool:
+def is_view(store: Store, dataset_id: int) -> bool:
     """True for what a view pipeline makes; dataset pipelines read nothing but the clock."""
     row = store.find("versions.producer", dataset_id=dataset_id)
     plan = store.find_plan(row[0]) if row else None

@@ -45,10 +45,13 @@ class Field:
     type_id: int
     modifier: int
     is_array: bool
+    taken_as: pa.DataType | None = None  # its type in the part files, where that is not told by its own
 
     @property
     def arrow_type(self) -> pa.DataType:
         """The type it has in the part files."""
+        if self.taken_as is not None:
+            return self.taken_as
         if self.is_array:
             return pa.list_(pa.string())
         if self.type_id == NUMERIC and self.modifier >= 4:
@@ -131,17 +134,17 @@ def _parse(data: bytes, fields: tuple[Field, ...], schema: pa.Schema) -> pa.Tabl
             ),
         )
         columns = [
-            _lists(table[name]) if pa.types.is_list(schema.field(name).type) else table[name]
-            for name in texts
+            _lists(table[field.name], field.arrow_type) if field.is_array else table[field.name]
+            for field in fields
         ]
         return pa.table(columns, schema=schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InvalidRows(f"A value of the source cannot be taken over: {error}") from error
 
 
-def _lists(texts: pa.ChunkedArray) -> pa.Array:
+def _lists(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     values = [None if text is None else json.loads(text) for text in texts.to_pylist()]
-    return pa.array(values, pa.list_(pa.string()))
+    return pa.array(values, pa.list_(pa.string())).cast(kind)
 
 
 def _list_arrays(session: Session, kinds: list[int]) -> set[int]:

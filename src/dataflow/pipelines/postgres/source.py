@@ -12,7 +12,7 @@ from typing import Any
 
 from psycopg import sql
 
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, Conflict
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session
 from dataflow.pipelines.postgres.copy_out import Field, copy_part, describe, select_text
@@ -59,19 +59,11 @@ class PostgresSource:
                 first, self.query.strip().rstrip(";") if self.query else f"select * from {text}"
             )
             ranges = self._ranges(first, relation, fields)
-            jobs = [
-                pool.submit(
-                    _read_part, sessions, exported[0], self._statement(fields, relation, where), fields, part
-                )
-                for where, part in zip(ranges, _parts(folder, len(ranges)), strict=True)
+            work = [
+                (self._statement(fields, relation, where), fields, part)
+                for where, part in zip(ranges, list_parts(folder, len(ranges)), strict=True)
             ]
-            try:
-                for job in jobs:
-                    yield job.result()
-            except BaseException:
-                sessions.end()
-                pool.shutdown(cancel_futures=True)
-                raise
+            yield from copy_parts(sessions, pool, exported[0], work)
 
     def _relation(self) -> sql.Composable:
         if bool(self.query) == bool(self.table):
@@ -94,14 +86,7 @@ class PostgresSource:
             if self.split_column not in [field.name for field in fields]:
                 raise BadInput(f"The source has no column {self.split_column} to split by.")
             return self._key_ranges(session, relation)
-        return self._page_ranges(session) if self.table else [EVERYTHING]
-
-    def _page_ranges(self, session: Session) -> list[sql.Composable]:
-        row = session.execute(SIZE, (self.schema or "public", self.table)).fetchone()
-        if row is None or not row[0]:
-            return [EVERYTHING]  # a view or a partitioned table has no pages of its own
-        bounds = [sql.Literal(f"({page},0)") for page in range(PAGES_PER_PART, row[1], PAGES_PER_PART)]
-        return _between(sql.SQL("ctid"), [sql.SQL("{}::tid").format(bound) for bound in bounds])
+        return page_ranges(session, self.schema or "public", self.table) if self.table else [EVERYTHING]
 
     def _key_ranges(self, session: Session, relation: sql.Composable) -> list[sql.Composable]:
         column = sql.Identifier(self.split_column)
@@ -116,6 +101,40 @@ class PostgresSource:
         return [sql.SQL("({} or {} is null)").format(ranges[0], column), *ranges[1:]]
 
 
+def page_ranges(session: Session, schema: str, table: str) -> list[sql.Composable]:
+    """Conditions that cut a table into parts of so many pages."""
+    row = session.execute(SIZE, (schema, table)).fetchone()
+    if row is None or not row[0]:
+        return [EVERYTHING]  # a view or a partitioned table has no pages of its own
+    if row[1] is None:  # it is there for this snapshot only, and what has its name now would look empty
+        raise Conflict(f"Table {schema}.{table} was replaced when it was to be read. Have it done again.")
+    bounds = [sql.Literal(f"({page},0)") for page in range(PAGES_PER_PART, row[1], PAGES_PER_PART)]
+    return _between(sql.SQL("ctid"), [sql.SQL("{}::tid").format(bound) for bound in bounds])
+
+
+def copy_parts(
+    sessions: Sessions,
+    pool: ThreadPoolExecutor,
+    snapshot: str,
+    work: list[tuple[sql.Composed, tuple[Field, ...], Part]],
+) -> Iterator[Part]:
+    """Writes the part file of each statement, as that snapshot shows its rows; gives them in order."""
+    jobs = [pool.submit(_read_part, sessions, snapshot, *each) for each in work]
+    try:
+        for job in jobs:
+            yield job.result()
+    except BaseException:
+        sessions.end()
+        pool.shutdown(cancel_futures=True)
+        raise
+
+
+def list_parts(folder: str, count: int) -> list[Part]:
+    """So many parts that are still to be written."""
+    names = [(number, os.path.join(folder, f"part-{number:08}.parquet")) for number in range(1, count + 1)]
+    return [Part(number, path, 0, 0) for number, path in names]
+
+
 def _read_part(
     sessions: Sessions, snapshot: str, statement: sql.Composed, fields: tuple[Field, ...], part: Part
 ) -> Part:
@@ -123,11 +142,6 @@ def _read_part(
         session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
         session.execute("set local timezone = 'UTC'; set local datestyle = 'ISO'")
         return copy_part(session, statement, fields, part)
-
-
-def _parts(folder: str, count: int) -> list[Part]:
-    names = [(number, os.path.join(folder, f"part-{number:08}.parquet")) for number in range(1, count + 1)]
-    return [Part(number, path, 0, 0) for number, path in names]
 
 
 def _between(value: sql.Composable, bounds: list[sql.Composable]) -> list[sql.Composable]:

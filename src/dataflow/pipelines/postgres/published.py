@@ -1,0 +1,211 @@
+"""Published tables read into Parquet files as the lake has them: of one moment, and checked by the ledger."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.errors import BadInput, Conflict, InputMoved
+from dataflow.model.record import record, replace
+from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.lake.manifest import DATAID, Frame
+from dataflow.pipelines.postgres.connecting import Session, exists
+from dataflow.pipelines.postgres.copy_out import Field, select_text
+from dataflow.pipelines.postgres.ledger import LEDGER
+from dataflow.pipelines.postgres.sessions import Sessions
+from dataflow.pipelines.postgres.source import EVERYTHING, copy_parts, list_parts, page_ranges
+from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.published_tables import PublishedTable
+from dataflow.pipelines.records import Part
+from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
+
+TASKS = 2
+LOCK_SECONDS = 30
+COLUMNS = """
+    select a.attname, a.atttypid, a.atttypmod, t.typcategory = 'A', format_type(a.atttypid, a.atttypmod)
+    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+    join pg_type t on t.oid = a.atttypid
+    where n.nspname = %s and c.relname = %s and a.attnum > 0 and not a.attisdropped order by a.attnum
+"""
+PUBLISHED = sql.SQL("""
+    select dataid, run_id from {} where table_name = %s and store_id = %s and run_id > 0 order by sort_key
+""")
+# What is not a number, or endless, has no scale.
+DIGITS = sql.SQL("max(scale({0})), max(length(trunc(abs({0}))::text)), count({0}) - count(scale({0}))")
+
+
+@record
+class _Plan:
+    """How one table is read: its columns, with their types as the lake has them, and which of its rows."""
+
+    table: PublishedTable
+    fields: tuple[Field, ...]
+    kinds: dict[str, str]
+    condition: sql.Composable
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        return sql.Identifier(self.table.schema, self.table.name)
+
+
+def read_published(
+    connection: Connection,
+    tables: Sequence[PublishedTable],
+    folder: str,
+    stop: threading.Event,
+) -> list[Frame]:
+    """The rows of these tables as files in that folder, all of one moment; of a parted one those of its runs.
+
+    InputMoved where a table does not hold what these runs published.
+    """
+    with (
+        Sessions(connection, stop) as sessions,
+        sessions.snapshot() as first,
+        ThreadPoolExecutor(TASKS) as pool,
+    ):
+        _lock(first, tables)
+        exported = first.execute("select pg_export_snapshot()").fetchone()
+        assert exported is not None
+        for table in tables:
+            _check(first, table)
+        frames, all_work = [], []
+        for number, plan in enumerate(_measured(first, [_plan(first, table) for table in tables])):
+            work, columns = _list_work(first, plan, _folder_of(folder, number, plan.table))
+            frames.append(Frame(tuple(part.path for _, _, part in work), columns))
+            all_work += work
+        for _ in copy_parts(sessions, pool, exported[0], all_work):
+            pass
+        return frames
+
+
+def _lock(session: Session, tables: Sequence[PublishedTable]) -> None:
+    """Before the snapshot is taken: one that is swapped after it would look empty. Intervals never are."""
+    session.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
+    for table in tables:
+        if not table.is_interval:
+            statement = sql.SQL("lock table {} in access share mode")
+            try:
+                session.execute(statement.format(sql.Identifier(table.schema, table.name)))
+            except pg_errors.UndefinedTable as error:
+                raise _gone(table) from error
+
+
+def _check(session: Session, table: PublishedTable) -> None:
+    """The table must hold what the store has as published; one that is not parted, nothing newer either."""
+    published: dict[str, int] = {}
+    if exists(session, table.schema, LEDGER):
+        statement = PUBLISHED.format(sql.Identifier(table.schema, LEDGER))
+        published = dict(session.execute(statement, (table.name, table.store_id)).fetchall())
+    runs = dict(table.runs)
+    newest = list(published)[-1:] if not table.partition_column else []
+    for dataid in [*(each for each in newest if each not in runs), *runs]:
+        if published.get(dataid) != runs.get(dataid):
+            wanted, run_id = table.runs[-1] if dataid not in runs else (dataid, runs[dataid])
+            there = published.get(dataid)
+            holds = f"what run {there} published for {dataid}" if there else f"nothing published for {dataid}"
+            raise InputMoved(
+                f"Table {table} holds {holds}, not what run {run_id} published for {wanted}, as the store "
+                "says."
+            )
+
+
+def _plan(session: Session, table: PublishedTable) -> _Plan:
+    rows = session.execute(COLUMNS, (table.schema, table.name)).fetchall()
+    if not rows:
+        raise _gone(table)
+    rows = [row for row in rows if row[0] != table.partition_column]
+    fields = tuple(Field(*row[:4]) for row in rows)
+    kinds = {name: _kind_of(kind, is_array) for name, _, _, is_array, kind in rows}
+    condition: sql.Composable = EVERYTHING
+    if table.partition_column:
+        dataids = [dataid for dataid, _ in table.runs]
+        condition = sql.SQL("{} = any({}::text[])").format(
+            sql.Identifier(table.partition_column), sql.Literal(dataids)
+        )
+    return _Plan(table, fields, kinds, condition)
+
+
+def _gone(table: PublishedTable) -> Conflict:
+    dataid, run_id = table.runs[-1]
+    return Conflict(
+        f"Table {table} is gone, in which run {run_id} published {table.dataset}/{dataid}. Restore it, or "
+        f"have it published anew; see: dataflow chunks {table.dataset}"
+    )
+
+
+def _kind_of(kind: str, is_array: bool) -> str:
+    """A type of the database as a mapping says it; what no mapping has is text."""
+    try:
+        return parse_sql_type(kind).sql
+    except BadInput:
+        return "text[]" if is_array else "text"
+
+
+def _measured(session: Session, plans: list[_Plan]) -> list[_Plan]:
+    """The plans with room for every digit of numerics without a precision, alike in all tables of a dataset.
+
+    What fits a mapping's `numeric` is that; the database itself computes with more digits.
+    """
+    found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+    for plan in plans:
+        bare = [name for name, kind in plan.kinds.items() if kind == "numeric"]
+        for name in bare:
+            statement = sql.SQL("select {} from {} where {}").format(
+                DIGITS.format(sql.Identifier(name)), plan.identifier, plan.condition
+            )
+            row = session.execute(statement).fetchone()
+            assert row is not None
+            found.setdefault((plan.table.dataset, name), []).append((row[0] or 0, row[1] or 0, row[2]))
+    chosen = {key: _numeric_of(*map(max, zip(*digits, strict=True))) for key, digits in found.items()}
+    return [
+        replace(
+            plan,
+            kinds={name: chosen.get((plan.table.dataset, name), kind) for name, kind in plan.kinds.items()},
+        )
+        for plan in plans
+    ]
+
+
+def _numeric_of(scale: int, whole: int, odd: int) -> str:
+    """The type that holds so many digits after and before the point; text where none does."""
+    precision, usual = BARE_NUMERIC
+    if odd or scale + whole > MOST_DIGITS:
+        return "text"
+    if scale <= usual and whole <= precision - usual:
+        return "numeric"
+    return f"numeric({MOST_DIGITS},{scale if scale > usual else MOST_DIGITS - whole})"
+
+
+def _list_work(
+    session: Session, plan: _Plan, folder: str
+) -> tuple[list[tuple[sql.Composed, tuple[Field, ...], Part]], tuple[tuple[str, str], ...]]:
+    """The statement of each part file, and the columns that the files have."""
+    os.makedirs(folder, exist_ok=True)
+    table, kinds = plan.table, dict(plan.kinds)
+    fields = tuple(replace(field, taken_as=parse_sql_type(kinds[field.name]).arrow) for field in plan.fields)
+    values: sql.Composable = select_text(fields)
+    if table.shows_dataid and table.partition_column and DATAID not in [name.lower() for name in kinds]:
+        kinds[DATAID] = "text"
+        fields = (*fields, Field(DATAID, 0, -1, False))
+        values = sql.SQL(", ").join([values, sql.Identifier(table.partition_column)])
+    ranges = page_ranges(session, table.schema, table.name)
+    statement = sql.SQL("select {} from {} as source where {} and {}")
+    work = [
+        (statement.format(values, plan.identifier, where, plan.condition), fields, part)
+        for where, part in zip(ranges, list_parts(folder, len(ranges)), strict=True)
+    ]
+    return work, tuple(kinds.items())
+
+
+def _folder_of(folder: str, number: int, table: PublishedTable) -> str:
+    """The place of a table's files; that of an interval says which dataid it is, as in the lake."""
+    place = os.path.join(folder, str(number))
+    if not table.is_interval:
+        return place
+    dataid, run_id = table.runs[0]
+    return os.path.join(place, f"{DATAID}={percent_encode(dataid)}", str(run_id))
