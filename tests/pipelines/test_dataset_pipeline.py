@@ -138,6 +138,10 @@ def test_a_source_field_that_is_in_no_row_is_named_where_a_check_fails_for_it(or
     orders.write("orders.py", PIPELINE.replace('("id", "order_id"', '("idd", "order_id"'))
     outcome = orders.run("OrdersDatasetPipeline", DAY)
     assert str(outcome.error).endswith("95 of 95 rows have NULL. In no row of the source is: idd.")
+    orders.write("orders.py", PIPELINE.replace('("tags", "tags"', '("tag", "tags"'))
+    orders.resubmit("OrdersDatasetPipeline", DAY)
+    assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
+    assert orders.said[-1].endswith("warning: in no row of the source is: tag")
 
 
 def test_an_empty_source_is_what_minimum_rows_is_for(orders: Workshop, api: ApiServer) -> None:

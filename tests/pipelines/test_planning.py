@@ -238,7 +238,9 @@ def test_a_plan_of_a_dataset_has_its_first_request_and_no_secret(orders: Worksho
 
 def test_a_plan_for_postgresql_has_the_ddl_of_its_table(orders: Workshop) -> None:
     orders.environ["AIRFLOW_CONN_DATASETS_DB"] = "postgresql+psycopg2://etl:secret@nowhere.invalid/datasets"
-    text = PIPELINES.replace('target_db = "lake"', 'target_db = "datasets_db"\n        indexes = ["amount"]', 1)
+    text = PIPELINES.replace(
+        'target_db = "lake"', 'target_db = "datasets_db"\n        indexes = ["amount"]', 1
+    )
     orders.write("orders.py", text.replace('"lake"', '"datasets_db"'))
     _, detail = plan(orders, DATASET, "2017-12-31")
     assert detail["ddl"] == [

@@ -148,8 +148,8 @@ def test_a_newer_snapshot_that_is_published_but_not_finished_is_not_read(orders:
     orders.run(DATASET, DAY)
     execute(
         orders,
-        "insert into dataflow_ledger select table_name, '2026-11-16', dataset, store_id, sort_key || 'x', 7, "
-        "7, 0, inputs, now() from dataflow_ledger",
+        "insert into dataflow_ledger (table_name, dataid, dataset, store_id, sort_key, fence, run_id) "
+        "select table_name, '2026-11-16', dataset, store_id, sort_key || 'x', 7, 7 from dataflow_ledger",
     )
     with pytest.raises(
         Conflict, match="holds what run 7 published for 2026-11-16, not what run 1 published for"

@@ -102,7 +102,7 @@ def _judge(path: str, bits: int, level: str, verb: str, change: str) -> Iterator
 def _holds_secret(path: str) -> bool:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+            lines = file.readlines()
     except OSError:
         return False
-    return "encrypted" in text
+    return any("encrypted" in line for line in lines if not line.lstrip().startswith("#"))

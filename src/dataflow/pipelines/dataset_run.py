@@ -94,9 +94,14 @@ class DatasetRun:
         failpoints.reach("after_publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         self.log(f"published {published.rows} rows")
+        warnings = []
         if judgement.rejected:
             left_out = f"{judgement.rejected} of {judgement.rows_read} rows did not fit and were left out"
-            self.warning = f"{left_out}; {self._count_kept(judgement)} in {self._rejects_place()}"
+            warnings.append(f"{left_out}; {self._count_kept(judgement)} in {self._rejects_place()}")
+        if absent := judgement.list_absent():
+            warnings.append(f"in no row of the source is: {', '.join(absent)}")
+        self.warning = "; ".join(warnings)
+        if warnings:
             self.log(f"warning: {self.warning}")
         return published
 

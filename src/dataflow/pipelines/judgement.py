@@ -91,6 +91,10 @@ class Judgement:
                 missing[name] = missing.get(name, 0) + rows
         return missing
 
+    def list_absent(self) -> list[str]:
+        """The mapped source fields that are in no row: misspelt, most likely."""
+        return [name for name, rows in self._count_missing().items() if rows == self.rows_read]
+
     def decide_rejects(self, policy: RejectPolicy) -> None:
         """Raises InvalidData when more rows were rejected than the policy allows."""
         decision = decide(policy, self.rejected, self.rows_read)
@@ -113,8 +117,8 @@ class Judgement:
             self.findings.append(judge_count(check, bad_rows, samples))
         refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]
         if refusing:
-            gone = [name for name, rows in self._count_missing().items() if rows == self.rows_read]
-            cause = f" In no row of the source is: {', '.join(gone)}." if gone else ""
+            absent = self.list_absent()
+            cause = f" In no row of the source is: {', '.join(absent)}." if absent else ""
             checks = "1 check" if len(refusing) == 1 else f"{len(refusing)} checks"
             raise InvalidData(f"{checks} failed: {'; '.join(refusing)}.{cause}")
 
