@@ -15,6 +15,7 @@ from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.loader import importable
 from dataflow.pipelines.outputs import Columns, Outputs
 from dataflow.pipelines.spark.session import is_spark_error
+from dataflow.pipelines.spark.tasks import tag_of
 from dataflow.pipelines.targets import destination_of, find_last_rows, lake_target
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class PythonRun:
         self._facilities = facilities
         self._span = _span_of(definition, claimed)
         self.warning = ""
-        self._outputs = Outputs(self._make_target, f"run-{claimed.run_id}", self.log)
+        self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""

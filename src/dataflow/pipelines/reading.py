@@ -63,6 +63,11 @@ class Reading:
         """Every part, as soon as it is whole."""
         return self._parts
 
+    @property
+    def total(self) -> int | None:
+        """How many rows the source has; None where it does not tell."""
+        return self._staging.total if self._staging else None
+
     def first_body(self) -> bytes:
         """The first part, or what is needed of it to know its fields; b"" if there is none.
 
