@@ -100,6 +100,7 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
         _check_connect()
         builder = builder.remote(settings.remote)
     else:
+        # This process's own environment: PySpark starts Java by it, and takes nothing else.
         check_java(os.environ)
         # Without it the tasks would run under whatever `python3` is first on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
