@@ -11,18 +11,20 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from dataflow.pipelines.spark.session import DEFAULTS, PINNED
 from tests.pipelines.workshop import Workshop
 
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
-}
+SETTINGS = (
+    DEFAULTS
+    | PINNED
+    | {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=Asia/Kathmandu",
+    }
+)
+"""As DataFlow sets up its own, but with less to do, and in a zone that must not matter."""
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from dataflow.pipelines.judgement import Judgement, fields_of
@@ -17,6 +18,7 @@ from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.records import Destination
 from dataflow.pipelines.shape.checks import fresh, minimum_rows, sql, unique
 from dataflow.pipelines.spark.frames import ROWS, count_bad_rows
+from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 
 NOWHERE = Destination("orders", "1", "1", 1, "partition")
 ENDLESS = f"(select count(*) from {ROWS} a, {ROWS} b, {ROWS} c where a.n + b.n + c.n < 0) = 0"
@@ -59,6 +61,16 @@ def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> No
     target = LakeTarget(str(tmp_path / "_manifest.json"), NOWHERE, columns, lambda check, frame: (0, []))
     judgement.decide_checks(target, None, None)
     assert judgement.evidence == "1 checks passed on 0 rows; 1 not checked: fresh(at, 86400.0)"
+
+
+def test_the_jobs_of_a_run_bear_its_tag(spark: SparkSession) -> None:
+    def find_tags(attempt: str) -> str:
+        context = TaskContext.get()
+        assert context is not None
+        return context.getLocalProperty("spark.job.tags") or ""
+
+    (tags,) = run_tasks(spark.newSession(), [find_tags], tag_of(7))
+    assert "run-7" in tags
 
 
 @pytest.mark.timeout(60)

@@ -50,6 +50,15 @@ def log_of(workshop: Workshop, run_id: int) -> str:
     return (workshop.path / ".dataflow" / "logs" / f"{run_id}.log").read_text()
 
 
+def test_what_a_job_does_on_spark_bears_the_tag_of_its_run(workshop: Workshop) -> None:
+    tags = "run.log(f'tags of {run.dataid}: {sorted(run.spark.getTags())}')"
+    workshop.write("base.py", ORDERS + f"        {tags}\n")
+    for day in ("2026-08-01", "2026-08-02"):
+        assert workshop.run("load_orders", day).done == 1, workshop.said
+    assert "tags of 2026-08-01: ['run-1']" in log_of(workshop, 1)
+    assert "tags of 2026-08-02: ['run-2']" in log_of(workshop, 2)
+
+
 TOTALS = """
 @dataflow.job(inputs=["orders"], outputs=["totals"])
 def make_totals(run):

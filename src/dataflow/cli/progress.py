@@ -50,7 +50,8 @@ class PipelineProgress:
         self._stage, self._shown_at, self._is_shown = stage, now, True
         rate = rows / max(now - self._began_at, 0.001)
         pages_text = f"{pages:,} page{'s' * (pages != 1)}"
-        counts = f", {pages_text}, {rows:,} rows, {rate:,.0f} rows/s" if pages or rows else ""
+        of_all = f" of {total:,}" if total is not None else ""
+        counts = f", {pages_text}, {rows:,}{of_all} rows, {rate:,.0f} rows/s" if pages or rows else ""
         print(f"\r\x1b[K{stage}{counts} …", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

@@ -18,7 +18,7 @@ from dataflow.pipelines.leases import refuse_lost
 from dataflow.pipelines.reading import Reading
 from dataflow.pipelines.rejects import REJECTS, KeptRejects, write_rejects
 from dataflow.pipelines.shape.inference import infer_fields
-from dataflow.pipelines.spark.tasks import run_tasks
+from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 from dataflow.pipelines.stage import Report, StageParts
 from dataflow.pipelines.targets import dataset_target, find_last_rows
 
@@ -40,7 +40,6 @@ class DatasetRun:
         self._facilities = facilities
         self._span: Span = interval_of(definition.timing, claimed.dataid)
         self._stop = threading.Event()
-        self._tag = f"run-{claimed.run_id}"
         self._kept = KeptRejects(definition.rejects)
         self._pages = self._rows = 0
         self._counting = threading.Lock()
@@ -115,22 +114,22 @@ class DatasetRun:
 
         def work(parts: tuple[Part, ...]) -> Report:
             task = StageParts(parts, shaper, writer, wanted, self._kept.left)
-            (report,) = run_tasks(session, [task], self._tag)
+            (report,) = run_tasks(session, [task], tag_of(self._claimed.run_id))
             assert isinstance(report, Report)
             _refuse_miscounted(parts, report)
             with self._counting:
                 self._rows += report.rows_read
-                self._facilities.progress.show("shaping", self._pages, self._rows)
+                self._facilities.progress.show("shaping", self._pages, self._rows, source.total)
             return self._kept.take(report)
 
         feeder = Feeder(work, self._facilities.streams, self._stop)
-        return feeder.run(self._counted(source.parts()))
+        return feeder.run(self._counted(source))
 
-    def _counted(self, parts: Iterator[Part]) -> Iterator[Part]:
-        for part in parts:
+    def _counted(self, source: Reading) -> Iterator[Part]:
+        for part in source.parts():
             with self._counting:
                 self._pages += 1
-                self._facilities.progress.show("fetching", self._pages, self._rows)
+                self._facilities.progress.show("fetching", self._pages, self._rows, source.total)
             yield part
             failpoints.reach("after_page")
         failpoints.reach("after_fetch")

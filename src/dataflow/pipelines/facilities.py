@@ -20,6 +20,7 @@ from dataflow.pipelines.spark.session import (
     start_session,
     stop_session,
 )
+from dataflow.pipelines.spark.tasks import tag_of
 from dataflow.runjob.environment import own_secrets
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Facilities:
                 return self._session
             if self._child is None:
                 self._child = new_session(self._session)
+            self._child.addTag(tag_of(self._run.run_id))  # for what this thread does in it
             return self._child
 
     def interrupt(self) -> None:

@@ -21,7 +21,7 @@ from dataflow.pipelines.shape.judging import (
 )
 from dataflow.pipelines.shape.policy import RejectPolicy, decide
 from dataflow.pipelines.shape.sql_types import SqlType, parse_sql_type
-from dataflow.pipelines.shape.statistics import Statistics, Wanted
+from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
 
 if TYPE_CHECKING:
     from dataflow.pipelines.records import Staged, Target
@@ -107,9 +107,7 @@ class Judgement:
 
     def decide_checks(self, target: Target, last_rows: int | None, interval_end: datetime | None) -> None:
         """Raises InvalidData when a check of severity error says no."""
-        statistics = reduce(
-            Statistics.merge, (report.statistics for report in self._reports), Statistics(0, {})
-        )
+        statistics = reduce(Statistics.merge, (report.statistics for report in self._reports), NOTHING)
         self.findings = judge(self._checks, statistics, last_rows, interval_end)
         accepted = self.list_staged()
         for check in (*list_unique(self._checks), *list_sql(self._checks)):

@@ -22,6 +22,7 @@ from dataflow.pipelines.outputs import Columns, Outputs
 from dataflow.pipelines.published_tables import list_tables, read_tables
 from dataflow.pipelines.spark.frames import open_frame
 from dataflow.pipelines.spark.session import is_spark_error
+from dataflow.pipelines.spark.tasks import tag_of
 from dataflow.pipelines.targets import destination_of, find_last_rows, lake_target
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class PythonRun:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
-        self._outputs = Outputs(self._make_target, f"run-{claimed.run_id}", self.log)
+        self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""

@@ -63,6 +63,11 @@ class Reading:
         """Every part, as soon as it is whole."""
         return self._parts
 
+    @property
+    def total(self) -> int | None:
+        """How many rows the source has; None where it does not tell."""
+        return self._staging.total if self._staging else None
+
     def wait_for_first(self) -> Part | None:
         """The first part, None if there is none; it still comes with the others."""
         first = next(self._parts, None)

@@ -31,6 +31,7 @@ from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.spark.frames import count_bad_rows
 from dataflow.pipelines.spark.places import write_away
 from dataflow.pipelines.spark.session import find_session, start_session
+from dataflow.pipelines.spark.tasks import tag_of
 
 if TYPE_CHECKING:
     from dataflow.pipelines.lake.manifest import Frame
@@ -76,7 +77,7 @@ class ScriptRun:
         self._session = session
         self._environ = environ
         self._is_own = False
-        self.outputs = Outputs(self._make_target, f"run-{facts.run_id}", self.log)
+        self.outputs = Outputs(self._make_target, tag_of(facts.run_id), self.log)
 
     def session(self) -> SparkSession:
         """The session of the script."""

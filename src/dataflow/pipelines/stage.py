@@ -9,7 +9,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.records import Part, Staged, TaskWriter
 from dataflow.pipelines.shape.shaped import Reject, Shaped
 from dataflow.pipelines.shape.shaper import Shaper
-from dataflow.pipelines.shape.statistics import Statistics, Wanted
+from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,7 @@ class _Counted:
     def __init__(self, wanted: Wanted, most_rejects: int) -> None:
         self._wanted = wanted
         self._most_rejects = most_rejects
-        self._statistics = Statistics(0, {})
+        self._statistics = NOTHING
         self._rows_read = self._rejected = 0
         self._rejects: list[Reject] = []
         self._rows_kept = 0

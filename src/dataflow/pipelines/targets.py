@@ -18,6 +18,7 @@ from dataflow.pipelines.spark.frames import count_bad_rows
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
+    from dataflow.model.records import PlanOutput
     from dataflow.pipelines.facilities import Facilities
     from dataflow.pipelines.postgres.target import PostgresTarget
     from dataflow.store.store import Store
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destination:
     """Which chunk a run writes, and what may be replaced by it."""
-    found = next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
+    found = _output_of(claimed, dataset)
     output = found.dataset
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
     row = store.find("versions.newest", dataset_id=found.dataset_id)
@@ -44,6 +45,10 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
     )
 
 
+def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
+    return next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
+
+
 def find_newest_run(store: Store) -> int:
     """The last run that a status store has given an id."""
     row = store.find("reading.newest_run")
@@ -53,14 +58,13 @@ def find_newest_run(store: Store) -> int:
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, facilities: Facilities) -> int | None:
     """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
-    where = destination_of(claimed, dataset, facilities.store)
-    outputs = claimed.prepared.plan.outputs
+    output = _output_of(claimed, dataset)
     row = facilities.store.find(
         "reading.last_rows",
-        dataset_id=next(item.dataset_id for item in outputs if item.dataset.name == dataset),
-        dataid=where.dataid,
-        sort_key=where.sort_key,
-        is_snapshot=where.mode == "snapshot",
+        dataset_id=output.dataset_id,
+        dataid=claimed.dataid,
+        sort_key=sort_key(claimed.dataid, Grain(output.dataset.grain)),
+        is_snapshot=output.dataset.mode == "snapshot",
     )
     return int(row[0]) if row else None
 

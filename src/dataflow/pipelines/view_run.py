@@ -20,7 +20,7 @@ from dataflow.pipelines.lake.locating import is_read_whole
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.leases import refuse_lost, refuse_revoked
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
-from dataflow.pipelines.spark.tasks import run_over
+from dataflow.pipelines.spark.tasks import run_over, tag_of
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.stage import StageFrame
 from dataflow.pipelines.targets import destination_of, find_last_rows, view_target
@@ -49,7 +49,7 @@ class ViewRun:
         self._facilities = facilities
         self._span = interval_of(definition.timing, claimed.dataid)
         self._stop = threading.Event()
-        self._tag = f"run-{claimed.run_id}"
+        self._tag = tag_of(claimed.run_id)
         self.warning = ""
         self._all_places: dict[str, dict[str, str]] = {}  # of datasets read whole, by dataid, oldest first
 

@@ -191,13 +191,14 @@ def test_requests_keep_the_rate_limit_even_when_several_run(tmp_path: Path) -> N
         assert time.monotonic() - before >= 5 / 20
 
 
-def test_progress_is_told_of_every_part_and_of_the_total(tmp_path: Path) -> None:
-    told: list[tuple[int, int | None]] = []
+def test_the_total_is_known_with_the_first_page_and_when_it_goes_on(tmp_path: Path) -> None:
     with ApiServer(make_rows(20), 10) as server:
         source = source_of(server, pagination=NextLink(total="count"))
         staging = open_staging(source, tmp_path)
-        list(source.fetch(staging, progress=lambda part, total: told.append((part.number, total))))
-    assert told == [(1, 20), (2, 20)]
+        assert staging.total is None
+        next(source.fetch(staging))
+    assert staging.total == 20
+    assert open_staging(source, tmp_path).total == 20
 
 
 def test_memory_does_not_grow_with_the_pages(tmp_path: Path) -> None:

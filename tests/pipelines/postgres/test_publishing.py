@@ -415,7 +415,6 @@ def test_a_view_of_the_tables_name_is_refused(postgres_url: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategy": "upsert"}, "write = 'upsert' is unknown"),
         ({"strategy": "merge", "table": replace(ORDERS, columns=COLUMNS[1:])}, "needs a PRIMARY KEY"),
         ({"mode": "partition", "partition_column": "name"}, "name is a column that DataFlow adds"),
         ({"table": replace(ORDERS, columns=(*COLUMNS, COLUMNS[0]))}, "a name of its own"),

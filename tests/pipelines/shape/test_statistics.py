@@ -61,12 +61,8 @@ def test_parts_merged_are_the_whole(one: list[dict[str, Any]], two: list[dict[st
 
 @settings(deadline=None)
 @given(ROWS)
-def test_statistics_come_back_from_their_text_unchanged(rows: list[dict[str, Any]]) -> None:
+def test_statistics_come_back_from_a_task_unchanged(rows: list[dict[str, Any]]) -> None:
     found = of(rows)
-    again = Statistics.from_json(found.to_json())
-    assert again == found
-    kinds = [type(column.minimum) for column in found.columns.values()]
-    assert [type(column.minimum) for column in again.columns.values()] == kinds
     assert pickle.loads(pickle.dumps(found)) == found
 
 

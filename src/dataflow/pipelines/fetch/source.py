@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import parse_qsl, urlsplit
@@ -24,7 +24,6 @@ from dataflow.pipelines.records import Part
 
 SHORTEST_GUESSED = 8
 """What is shorter than this is no secret only because of its name: `sort_key=id`."""
-Progress = Callable[[Part, int | None], None]
 
 # A resumed position that these answer is no longer known to the server.
 _FORGOTTEN = frozenset((400, 404, 410, 422))
@@ -62,7 +61,6 @@ class HttpSource:
         self,
         staging: Staging,
         stop: Stop | None = None,
-        progress: Progress | None = None,
         tell: Tell = say_nothing,
     ) -> Iterator[Part]:
         """Gives every part as soon as its file is whole: first those staged already, then the missing pages.
@@ -70,22 +68,17 @@ class HttpSource:
         `tell` is told what is waited for while a request is tried again.
         Ends when all pages are here; FetchStopped when `stop` was set, FetchError when the source fails.
         """
-        report = progress or (lambda part, total: None)
-        for part in staging.list_parts():
-            report(part, None)
-            yield part
+        yield from staging.list_parts()
         if not staging.complete:
             watch = Watch(self.limits, stop or threading.Event(), tell)
-            yield from self._fetch_missing(staging, watch, report)
+            yield from self._fetch_missing(staging, watch)
 
-    def _fetch_missing(self, staging: Staging, watch: Watch, report: Progress) -> Iterator[Part]:
+    def _fetch_missing(self, staging: Staging, watch: Watch) -> Iterator[Part]:
         staged = len(staging.entries)
         try:
             with closing(self._walk(staging, watch)) as pages:
                 for page in pages:
-                    part = staging.add(page.body, page.sha256, page.rows, page.following, page.total)
-                    report(part, page.total)
-                    yield part
+                    yield staging.add(page.body, page.sha256, page.rows, page.following, page.total)
             staging.finish()
         except FetchError as error:
             went_on = len(staging.entries) > staged

@@ -67,6 +67,11 @@ class Staging:
             self.finish()
         return len(self.entries)
 
+    @property
+    def total(self) -> int | None:
+        """How many rows the source has, by its latest page; None where it does not tell."""
+        return self.entries[-1].total if self.entries else None
+
     def add(
         self, body: bytes, sha256: str, rows: int, following: str | int | None, total: int | None = None
     ) -> Part:

@@ -9,7 +9,8 @@ from psycopg import sql
 
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.connecting import Session
-from dataflow.pipelines.postgres.table import LONGEST_NAME, Column, Index, Table, type_sql
+from dataflow.pipelines.postgres.table import Column, Index, Table, type_sql
+from dataflow.pipelines.shape.fields import LONGEST_NAME
 
 COLUMNS_OF = """
     select attname, format_type(atttypid, atttypmod), atthasdef or attidentity <> ''

@@ -9,8 +9,9 @@ from psycopg import sql
 
 from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.connecting import Session, exists
-from dataflow.pipelines.postgres.table import LONGEST_NAME, Table
+from dataflow.pipelines.postgres.table import Table
 from dataflow.pipelines.records import Destination
+from dataflow.pipelines.shape.fields import LONGEST_NAME
 from dataflow.pipelines.shape.shaped import Reject
 
 SUFFIX = "_rejects"

@@ -93,7 +93,7 @@ def make_twin(session: Session, table: Table, run_id: int) -> sql.Identifier:
 def take_place(session: Session, table: Table, twin: sql.Identifier) -> None:
     """Gives the filled twin keys, indexes and grants, then the table's name: only for that readers wait."""
     values = _values(session, table)
-    renames = _add_constraints(session, values, twin) + _add_indexes(session, table, values, twin)
+    renames = _add_constraints(session, values, twin) + _add_indexes(session, values, twin)
     _copy_owner(session, values, twin)
     _copy_grants(session, values, twin)
     _copy_settings(session, values, twin)
@@ -115,9 +115,7 @@ def _add_constraints(session: Session, values: dict[str, str], twin: sql.Identif
     return renames
 
 
-def _add_indexes(
-    session: Session, table: Table, values: dict[str, str], twin: sql.Identifier
-) -> list[tuple[str, str]]:
+def _add_indexes(session: Session, values: dict[str, str], twin: sql.Identifier) -> list[tuple[str, str]]:
     renames = []
     for number, (name, is_unique, rest) in enumerate(session.execute(INDEXES, values).fetchall()):
         made = f"dataflow_twin_index_{number}"

@@ -8,10 +8,9 @@ from psycopg import sql
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
+from dataflow.pipelines.shape.fields import LONGEST_NAME
 
-STRATEGIES = ("replace", "swap", "append", "merge")
 ATTEMPT = "_attempt"
-LONGEST_NAME = 63  # PostgreSQL cuts longer names without a word, and two may become one
 
 _TYPE = re.compile(
     r"[a-z_][a-z0-9_]*( [a-z_][a-z0-9_]*)*"  # words
@@ -80,10 +79,6 @@ class Options:
 
 def check_table(table: Table, options: Options, partitioned: bool) -> None:
     """Refuses what cannot be a table: BadInput names the column or option and the reason."""
-    if options.strategy not in STRATEGIES:
-        raise BadInput(
-            f"{table}: write = {options.strategy!r} is unknown. Take one of {', '.join(STRATEGIES)}."
-        )
     names = [column.name for column in table.columns]
     own = [ATTEMPT, options.partition_column] if partitioned else [ATTEMPT]
     for name in (table.schema, table.name, *own, *names):

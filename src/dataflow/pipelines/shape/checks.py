@@ -17,6 +17,8 @@ from dataflow.model.record import record
 from dataflow.model.wording import quoted
 
 SEVERITIES = ("error", "warning")
+ABOUT_COLUMNS = ("unique", "not_wholly_null")
+"""The kinds whose values are columns."""
 _WORDED_SPAN = re.compile(r"([0-9]+)\s*(week|day|hour|minute|second)s?", re.IGNORECASE)
 
 
@@ -99,7 +101,7 @@ def sql(condition: str, *, severity: str = "error") -> Check:
 def _check(kind: str, column: str, values: tuple[Any, ...], severity: str) -> Check:
     if severity not in SEVERITIES:
         raise BadInput(f"check {kind}: severity {severity!r} is not one of {', '.join(SEVERITIES)}")
-    named = values if kind in ("unique", "not_wholly_null") else (column,)
+    named = values if kind in ABOUT_COLUMNS else (column,)
     if not all(isinstance(name, str) for name in named):
         raise BadInput(f"check {kind}: {named!r} are not names of columns")
     return Check(kind, column, values, severity)

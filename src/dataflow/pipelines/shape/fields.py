@@ -12,7 +12,7 @@ from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.shape.sql_types import SqlType, parse_definition
 
-_LONGEST_NAME_BYTES = 63  # PostgreSQL cuts longer names silently
+LONGEST_NAME = 63  # in bytes: PostgreSQL cuts longer names without a word, and two may become one
 _FORBIDDEN = ('"', "'", "`", ";", "\\", "--", "/*", "*/")
 _SYSTEM_COLUMNS = {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 
@@ -85,8 +85,8 @@ def _problem_of(name: object) -> str:
     for sign in _FORBIDDEN:
         if sign in name:
             return f"contains {sign}, which names of columns may not"
-    if len(name.encode()) > _LONGEST_NAME_BYTES:
-        return f"is longer than {_LONGEST_NAME_BYTES} bytes, PostgreSQL's limit for names"
+    if len(name.encode()) > LONGEST_NAME:
+        return f"is longer than {LONGEST_NAME} bytes, PostgreSQL's limit for names"
     return "is a system column of PostgreSQL" if name.lower() in _SYSTEM_COLUMNS else ""
 
 

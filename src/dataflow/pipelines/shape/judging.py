@@ -15,7 +15,7 @@ from dataflow.errors import BadInput
 from dataflow.model.answers import Verdict
 from dataflow.model.record import record, replace
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.shape.checks import Check, not_null, shown_values, unique
+from dataflow.pipelines.shape.checks import ABOUT_COLUMNS, Check, not_null, shown_values, unique
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 from dataflow.pipelines.shape.values import Unfit, convert
@@ -173,7 +173,7 @@ def _finding(check: Check, fits: bool, evidence: str) -> Finding:
 def _in_types(check: Check, by_name: dict[str, Field]) -> Check:
     if not isinstance(check, Check):
         raise BadInput(f"checks: {check!r} is not a check; write one like minimum_rows(100)")
-    named = check.values if check.kind in ("unique", "not_wholly_null") else (check.column,)
+    named = check.values if check.kind in ABOUT_COLUMNS else (check.column,)
     for name in filter(None, named):
         if name not in by_name:
             raise BadInput(f"check {check}: there is no column {quoted(name)}.{did_you_mean(name, by_name)}")

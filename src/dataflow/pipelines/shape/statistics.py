@@ -5,11 +5,8 @@ Cheap on purpose: bounds are taken only of columns that a check asks about. No j
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,12 +14,6 @@ from dataflow.model.record import record
 
 _SAMPLES = 5
 _SAMPLE_CHARACTERS = 60
-_EXACT: dict[str, Any] = {
-    "decimal": Decimal,
-    "float": float,  # JSON has no text for infinity
-    "timestamp": datetime.fromisoformat,
-    "date": date.fromisoformat,
-}
 
 
 @record
@@ -82,32 +73,6 @@ class Statistics:
         }
         return Statistics(self.rows + other.rows, columns)
 
-    def to_json(self) -> str:
-        """A text from which from_json makes an equal record, decimals and timestamps to the last digit."""
-        columns = {
-            name: [
-                one.nulls,
-                _to_plain(one.minimum),
-                _to_plain(one.maximum),
-                one.unaccepted,
-                list(one.samples),
-            ]
-            for name, one in self.columns.items()
-        }
-        return orjson.dumps(
-            {"rows": self.rows, "columns": columns}, option=orjson.OPT_PASSTHROUGH_DATETIME
-        ).decode()
-
-    @classmethod
-    def from_json(cls, text: str) -> Statistics:
-        """The record of which to_json made the text."""
-        found = orjson.loads(text)
-        columns = {
-            name: ColumnStatistics(nulls, _from_plain(low), _from_plain(high), unaccepted, tuple(samples))
-            for name, (nulls, low, high, unaccepted, samples) in found["columns"].items()
-        }
-        return cls(found["rows"], columns)
-
 
 NOTHING = Statistics(0, {})  # what merging begins with
 
@@ -132,20 +97,3 @@ def _find_unaccepted(values: pa.Array, accepted: tuple[Any, ...]) -> tuple[int, 
     found = values.filter(pc.and_(refused, values.is_valid()))
     texts = {str(one)[:_SAMPLE_CHARACTERS] for one in pc.unique(found).to_pylist()}
     return len(found), tuple(sorted(texts)[:_SAMPLES])
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return {"decimal": str(value)}
-    if isinstance(value, datetime):
-        return {"timestamp": value.isoformat()}
-    if isinstance(value, date):
-        return {"date": value.isoformat()}
-    return {"float": repr(value)} if isinstance(value, float) else value
-
-
-def _from_plain(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, text),) = value.items()
-    return _EXACT[kind](text)

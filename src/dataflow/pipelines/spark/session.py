@@ -100,6 +100,7 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
         _check_connect()
         builder = builder.remote(settings.remote)
     else:
+        # This process's own environment: PySpark starts Java by it, and takes nothing else.
         check_java(os.environ)
         # Without it the tasks would run under whatever `python3` is first on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -209,16 +210,16 @@ def find_session(environ: Mapping[str, str]) -> SparkSession | None:
 
 
 @contextmanager
-def explained(log_path: str) -> Iterator[None]:
-    """Errors of Spark become SparkFailed, with the cause in one sentence and where the rest is."""
+def explained(where: str) -> Iterator[None]:
+    """Errors of Spark become SparkFailed, with the cause in one sentence; `where` the rest is."""
     try:
         yield
     except Exception as error:
         if not is_spark_error(error):
             raise
         kind = SparkGone if _is_java_gone(error) else SparkFailed
-        where = "".join(getattr(error, "__notes__", ()))
-        raise kind(f"{where}Spark failed: {cause_of(error)} The rest: {log_path}") from error
+        notes = "".join(getattr(error, "__notes__", ()))
+        raise kind(f"{notes}Spark failed: {cause_of(error)} The rest: {where}") from error
 
 
 def is_spark_error(error: BaseException) -> bool:

@@ -27,6 +27,11 @@ class Refusal:
     error: DataFlowError
 
 
+def tag_of(run_id: int) -> str:
+    """What the Spark jobs of a run are tagged with."""
+    return f"run-{run_id}"
+
+
 def run_tasks(session: SparkSession, tasks: Sequence[Task], tag: str) -> list[Any]:
     """Runs each task on some executor, and gives their results in no particular order."""
 
@@ -51,12 +56,9 @@ def run_over(
 
 
 def collect(session: SparkSession, frame: DataFrame, tag: str) -> list[Any]:
-    """What the accepted attempts returned; `tag` is what the job can be cancelled by."""
-    session.addTag(tag)  # of this thread
-    try:
-        results = [pickle.loads(row.result) for row in frame.collect()]
-    finally:
-        session.removeTag(tag)
+    """What the accepted attempts returned; Spark's UI and event log show `tag`, the run's, with the job."""
+    session.addTag(tag)  # of this thread and session, which both may have jobs of no other run
+    results = [pickle.loads(row.result) for row in frame.collect()]
     for result in results:
         if isinstance(result, Refusal):
             raise result.error

@@ -10,12 +10,11 @@ from sqlglot import exp
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
+from dataflow.pipelines.shape.fields import LONGEST_NAME
 from dataflow.pipelines.sql.macros import Interval
 from dataflow.pipelines.sql.parsing import DIALECTS, list_tables, read_statement
 from dataflow.pipelines.sql.templates import Template, render
 from dataflow.pipelines.sql.work import fold
-
-MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, which could make two of them one
 
 Rendered = Callable[[str, str], str]
 """A template's text for the interval, by the text and the attribute it stands in."""
@@ -164,9 +163,9 @@ def _read_pair(place: str, field: Any) -> tuple[str, str]:
 def _check_name(place: str, name: str) -> None:
     if not name or "\0" in name:
         raise BadInput(f"{place}: alias {quoted(name)} is empty or holds a NUL character")
-    if len(name.encode()) > MAX_NAME_BYTES:
+    if len(name.encode()) > LONGEST_NAME:
         raise BadInput(
-            f"{place}: alias {quoted(name)} is longer than the {MAX_NAME_BYTES} bytes PostgreSQL keeps"
+            f"{place}: alias {quoted(name)} is longer than the {LONGEST_NAME} bytes PostgreSQL keeps"
         )
 
 
