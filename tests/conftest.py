@@ -45,6 +45,7 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["shared_postgres"] = node.config.stash[SHARED]
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Workers are given groups: all tests of the one Spark session, or those of a file.
     for item in items:

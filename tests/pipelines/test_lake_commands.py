@@ -109,6 +109,8 @@ def test_a_stale_chunk_is_left_out_aloud(shop: LakeShop, capsys: pytest.CaptureF
     assert (out, "STALE): 1" in err) == ("", True)
     out, err = call(capsys, "locate", "orders", "1")
     assert (len(out.splitlines()), "is STALE" in err) == (1, True)
+    with pytest.raises(Conflict, match=r"All chunks of orders are STALE.* dataflow run .* --drain"):
+        read_question(shop.store, "select * from orders", str(shop.path))
 
 
 def test_locate_needs_neither_spark_nor_pyarrow(shop: LakeShop) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_dataset
+from dataflow.actions.next_commands import shell
 from dataflow.errors import Conflict, InputMoved
 from dataflow.model.record import record
 from dataflow.pipelines.lake.locating import LakeChunk, locate
@@ -55,6 +56,11 @@ def read_question(store: Store, sql: str, project_dir: str) -> Question:
         else:
             found = locate(store, name, project_dir)
             chunks[name], left_out = found.chunks, found.stale
+        if left_out and not (chunks.get(name) or tables.get(name)):
+            raise Conflict(
+                f"All chunks of {name} are STALE: an input of each has a newer version. Have them done, then "
+                f"ask again: {_next_command(store, name)}"
+            )
         stale += [f"{name}/{dataid}" for dataid in left_out]
     partitioned = frozenset(
         name for name in translated.tables if known[name].mode == "partition" and not _is_merged(tables, name)
@@ -77,6 +83,13 @@ def fetch_tables(question: Question, settings: PipelineSettings, folder: str) ->
         ) from error
     by_table = dict(zip(tables, frames, strict=True))
     return {name: [by_table[each] for each in reversed(found)] for name, found in question.tables.items()}
+
+
+def _next_command(store: Store, name: str) -> str:
+    """What does the open work of whoever makes a dataset."""
+    dataset_id, _ = get_dataset(store, name)
+    row = store.find("versions.producer", dataset_id=dataset_id)
+    return shell("dataflow", "run", row[0], "--drain") if row else shell("dataflow", "chunks", name)
 
 
 def _locate_tables(store: Store, name: str) -> tuple[tuple[PublishedTable, ...], tuple[str, ...]]:
