@@ -53,7 +53,7 @@ demo: setup ## a hundred chunks, a kill -9, and nothing lost; then pipelines, wh
 	@$(BIN)/python examples/demo.py
 
 test: setup ## the tests, without the chaos (WORKERS=0 runs them in one process, T=… chooses some)
-	@$(PYTEST) -m "not chaos" -n $(WORKERS) --dist loadgroup $(T)
+	@$(PYTEST) -m "not chaos" -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(T)
 
 chaos: setup ## the tests that kill, restart and race for minutes
 	@$(PYTEST) -m chaos --timeout 600 $(T)

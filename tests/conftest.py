@@ -24,6 +24,10 @@ from tests.project import Project
 # The directory and process id of the one server of this test run, shared by all of its worker processes.
 SHARED = pytest.StashKey[tuple[str, int]]()
 
+ON_SPARK = ("tests/pipelines/test_", "tests/pipelines/sql/")
+WITH_THEIR_OWN = ("tests/pipelines/test_clusters.py", "tests/pipelines/test_crashes.py")
+LONGEST = (*ON_SPARK, "tests/docs/test_demo.py")
+
 # Whatever Java the tests start is up in two thirds of the time without its second compiler.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
@@ -45,12 +49,23 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["shared_postgres"] = node.config.stash[SHARED]
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Workers are given groups: all tests of the one Spark session, or those of a file.
-    for item in items:
-        group = "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+    # The longest first, or a worker would be left with them at the end.
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class Files(LoadScopeScheduling):  # type: ignore[misc]
+        """Gives each worker a file at a time; all that share the one Spark session are as one file."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "spark" if path.startswith(ON_SPARK) and path not in WITH_THEIR_OWN else path
+
+    return Files(config, log)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
