@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.locations import MANIFEST, absolute_place, is_local
+from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.dataid import canonical_dataid
@@ -77,8 +78,8 @@ def roll_back(
     chosen = _choose(
         list_versions(store, dataset_name, dataid, project_dir), version, f"{dataset_name} {dataid}"
     )
-    producer = store.find("versions.producer", dataset_id=dataset_id)
-    plan = store.find_plan(producer[0]) if producer else None
+    producer = find_producer(store, dataset_id)
+    plan = store.find_plan(producer) if producer else None
     place = Place(dataset_id, dataset_name, dataid, chosen.version, chosen.location)
     number = store.go_back(plan, PlanOutput(dataset_id, dataset), place, why)
     work = store.find_work(plan.job_id, dataid) if plan else None
@@ -141,8 +142,8 @@ def _refuse_database(store: Store, dataset_id: int, dataset: Dataset) -> None:
     """A table holds one version: an older one can only be made again."""
     if not dataset.location.startswith("postgresql://"):
         return
-    producer = store.find("versions.producer", dataset_id=dataset_id)
-    again = f"dataflow resubmit {producer[0]} DATAID" if producer else "from its source"
+    producer = find_producer(store, dataset_id)
+    again = f"dataflow resubmit {producer} DATAID" if producer else "from its source"
     raise Conflict(
         f"Dataset {dataset.name} is a table in PostgreSQL, which holds the current version only; nothing was "
         f"changed. Restore the table from a backup, or have it made again: {again}"

@@ -48,6 +48,11 @@ def is_in_table(dataset: Dataset) -> bool:
     return dataset.location.startswith("postgresql://") and dataset.location.endswith("?run={run_id}")
 
 
+def get_partition_column(dataset: Dataset) -> str:
+    """The column of its table that says which dataid a row is of; "" where it has none."""
+    return dict(dataset.options).get(PARTITION_COLUMN, "")
+
+
 def list_tables(
     store: Store,
     dataset_id: int,
@@ -63,7 +68,7 @@ def list_tables(
         connection, schema, name, run_id = _read_place(dataset, dataid, location)
         name = interval_table(name, dataid) if are_intervals else name
         runs.setdefault((connection, schema, name), []).append((dataid, run_id))
-    column = dict(dataset.options).get(PARTITION_COLUMN, "")
+    column = get_partition_column(dataset)
     return tuple(
         PublishedTable(dataset.name, store_id, *place, tuple(found), column, are_intervals, shows_dataid)
         for place, found in runs.items()

@@ -19,6 +19,7 @@ from dataflow.pipelines.judgement import Judgement, checked_fields, fields_of
 from dataflow.pipelines.lake.locating import is_read_whole
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.leases import refuse_lost, refuse_revoked
+from dataflow.pipelines.published_tables import get_partition_column
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over, tag_of
 from dataflow.pipelines.sql.translation import translate
@@ -65,7 +66,7 @@ class ViewRun:
         if all(place.startswith(f"postgresql://{connection.name}/") for place in places.values()):
             dataid, constants = self._claimed.dataid, self._facilities.constants
             select = self._log(native_select(definition, self._span, constants, dataid))
-            published = self._compute_there(connection, select, places)
+            published = self._compute_there(connection, select, inputs)
         elif not definition.materialized:
             raise BadInput(
                 f"{definition.place}: materialized = False makes a view in the database of its datasets, and "
@@ -94,7 +95,7 @@ class ViewRun:
         inputs = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
         return {name: inputs[name] for name in self._definition.reads}
 
-    def _compute_there(self, connection: Connection, select: str, places: dict[str, str]) -> Published:
+    def _compute_there(self, connection: Connection, select: str, inputs: dict[str, InputChunk]) -> Published:
         from dataflow.pipelines.postgres.making import make_native_view  # only databases need its driver
         from dataflow.pipelines.postgres.views import Pinned, stage_select
 
@@ -109,7 +110,10 @@ class ViewRun:
         with discarding(target):
             tables = native_tables(self._definition, self._claimed.dataid)
             reads = {
-                tables[name]: Pinned(place, self._all_places.get(name)) for name, place in places.items()
+                tables[name]: Pinned(
+                    item.location, self._all_places.get(name), get_partition_column(item.source.dataset)
+                )
+                for name, item in inputs.items()
             }
             judgement.add(stage_select(target, select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.locations import MANIFEST, absolute_place
+from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.dataid import canonical_dataid
@@ -104,8 +105,8 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
 
 def is_view(store: Store, dataset_id: int) -> bool:
     """True for what a view pipeline makes; dataset pipelines read nothing but the clock."""
-    row = store.find("versions.producer", dataset_id=dataset_id)
-    plan = store.find_plan(row[0]) if row else None
+    producer = find_producer(store, dataset_id)
+    plan = store.find_plan(producer) if producer else None
     if plan is None or not plan.is_pipeline:
         return False
     return any(not is_automatic(item.dataset.name) for item in plan.inputs)

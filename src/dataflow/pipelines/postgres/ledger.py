@@ -29,7 +29,6 @@ CREATE = sql.SQL("""
         claim text,
         rows bigint,
         inputs text,
-        partition_column text,
         published_at timestamptz,
         primary key (table_name, dataid)
     )
@@ -56,8 +55,7 @@ READ = sql.SQL("""
 """)
 WRITE = sql.SQL("""
     update {ledger}
-    set run_id = %(run_id)s, claim = %(claim)s, rows = %(rows)s, inputs = %(inputs)s,
-        partition_column = %(partition)s, published_at = now()
+    set run_id = %(run_id)s, claim = %(claim)s, rows = %(rows)s, inputs = %(inputs)s, published_at = now()
     where table_name = %(table)s and dataid = %(dataid)s
 """)
 OTHERS = sql.SQL("""
@@ -96,10 +94,8 @@ class Entry:
 class Ledger:
     """The ledger rows of one table, seen by one run."""
 
-    def __init__(
-        self, table: Table, destination: Destination, partition: str | None, in_order: bool = True
-    ) -> None:
-        """`partition` is the column that tells dataids apart; `in_order`, none replaces a newer."""
+    def __init__(self, table: Table, destination: Destination, whole: bool, in_order: bool = True) -> None:
+        """`whole`, a publish replaces more than its dataid's rows; `in_order`, none replaces a newer."""
         self._table = table
         self._destination = destination
         self._names = {"ledger": sql.Identifier(table.schema, LEDGER)}
@@ -112,8 +108,7 @@ class Ledger:
             "run_id": destination.run_id,
             "claim": destination.claim,
             "inputs": destination.inputs,
-            "partition": partition,
-            "whole": partition is None,
+            "whole": whole,
         }
         self._in_order = in_order and destination.mode == "snapshot"
 

@@ -52,7 +52,8 @@ class PostgresTarget:
         # Merged rows belong to the table, whichever dataid brought them.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
         self.staging = Staging(table, destination)
-        self._ledger = Ledger(table, destination, self.partition, in_order=options.strategy != "append")
+        whole, in_order = self.partition is None, options.strategy != "append"
+        self._ledger = Ledger(table, destination, whole, in_order)
         # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
         self.last_look: Callable[[], None] = lambda: None
 

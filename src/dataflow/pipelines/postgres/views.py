@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 ATTEMPT_NAME = "select"
 UNDEFINED_COLUMN = b"42703"
 PUBLISHED = sql.SQL("""
-    select dataid, run_id, partition_column from {} where table_name = %s and run_id is not null
-    order by sort_key
+    select dataid, run_id from {} where table_name = %s and run_id is not null order by sort_key
 """)
 
 
@@ -40,11 +39,13 @@ PUBLISHED = sql.SQL("""
 class Pinned:
     """What a view's run has pinned of a table: the location of the newest chunk, in which its run stands.
 
-    `chunks` are the locations by dataid where it reads the dataset whole.
+    `chunks` are the locations by dataid where it reads the dataset whole, `column` tells their rows apart;
+    merged rows are of no dataid.
     """
 
     location: str
     chunks: Mapping[str, str] | None = None
+    column: str = ""
 
 
 def list_columns(connection: Connection, schema: str, select: str) -> tuple[Column, ...]:
@@ -140,20 +141,19 @@ def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> s
     InputMoved where the table holds something else: the store names the pinned as what the result is made of.
     """
     rows = session.execute(PUBLISHED.format(sql.Identifier(schema, LEDGER)), (table,)).fetchall()
-    published = {dataid: run_id for dataid, run_id, _ in rows}
+    published = dict(rows)
     if pinned.chunks is None:
-        newest = next((run_id for _, run_id, _ in reversed(rows) if run_id), None)
+        newest = next((run_id for _, run_id in reversed(rows) if run_id), None)
         _refuse_moved(f"{schema}.{table}", table, newest, pinned.location)
         return None
     for dataid, location in pinned.chunks.items():
         _refuse_moved(f"{schema}.{table}, {dataid},", table, published.get(dataid), location)
-    column = next((column for *_, column in rows if column), "")
-    if not column or published.keys() <= pinned.chunks.keys():  # merged rows are of no dataid
+    if not pinned.column or published.keys() <= pinned.chunks.keys():
         return None
     return sql.SQL("{0} as not materialized (select * from {1} where {2} = any({3}))").format(
         sql.Identifier(table),
         sql.Identifier(schema, table),
-        sql.Identifier(column),
+        sql.Identifier(pinned.column),
         sql.Literal(sorted(pinned.chunks)),
     )
 

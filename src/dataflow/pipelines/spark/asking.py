@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.errors import Conflict, InputMoved
@@ -88,8 +89,8 @@ def fetch_tables(question: Question, settings: PipelineSettings, folder: str) ->
 def _next_command(store: Store, name: str) -> str:
     """What does the open work of whoever makes a dataset."""
     dataset_id, _ = get_dataset(store, name)
-    row = store.find("versions.producer", dataset_id=dataset_id)
-    return shell("dataflow", "run", row[0], "--drain") if row else shell("dataflow", "chunks", name)
+    producer = find_producer(store, dataset_id)
+    return shell("dataflow", "run", producer, "--drain") if producer else shell("dataflow", "chunks", name)
 
 
 def _locate_tables(store: Store, name: str) -> tuple[tuple[PublishedTable, ...], tuple[str, ...]]:

@@ -22,10 +22,6 @@ FROM chunk c JOIN chunk_version v ON v.chunk_id = c.chunk_id
 WHERE c.dataset_id = :dataset_id AND c.dataid = :dataid
 ORDER BY v.version, v.published_at
 
--- name: producer
--- The job that makes a dataset.
-SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
-
 -- name: chunk_flags
 -- How a chunk stands, after it was locked.
 SELECT version, stale FROM chunk WHERE dataset_id = :dataset_id AND dataid = :dataid
