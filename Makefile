@@ -2,13 +2,15 @@
 
 PYTHON  ?= python3
 WORKERS ?= 3
+SECONDS ?= 600
+SEED    ?= 1
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test chaos check bench clean
+.PHONY: help setup java demo test chaos fuzz check bench clean
 MAKEFLAGS += --no-print-directory
 
 help: ## list these commands
@@ -57,6 +59,9 @@ test: setup ## the tests, without the chaos (WORKERS=0 runs them in one process,
 
 chaos: setup ## the tests that kill, restart and race for minutes
 	@$(PYTEST) -m chaos --timeout 600 $(T)
+
+fuzz: setup ## random queries on PostgreSQL and Spark, for as long as you like: SECONDS=600 SEED=1
+	@$(BIN)/python -m tests.pipelines.sql.fuzz $(SECONDS) $(SEED)
 
 check: setup ## what must pass before a change goes in: lint, format, types, floors, tests
 	@$(BIN)/ruff check --quiet .

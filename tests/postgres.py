@@ -171,7 +171,13 @@ class PostgresServer:
             _give_away(self.directory)
         self._call(
             *("initdb", "-D", self.data, "-U", SUPERUSER, "--pwfile", password, "--no-sync"),
-            *("--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256"),
+            *(
+                "--encoding=UTF8",
+                "--locale-provider=builtin",
+                "--locale=C.UTF-8",
+                "--auth-local=trust",
+                "--auth-host=scram-sha-256",
+            ),
         )
         password.unlink()
         with (self.data / "postgresql.conf").open("a") as settings:

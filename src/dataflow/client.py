@@ -257,7 +257,7 @@ class Flow:
                 ending = claimed.ending(self._config.checks)
                 claimed.refuse_lost()
         except BaseException as error:
-            self._finish(plan, _ending_of(error, claimed, self._given(passwords).redactor))
+            self._finish(plan, _ending_of(error, claimed, self._given(plan, passwords).redactor))
             if isinstance(error, Exception):
                 claimed.refuse_lost()
             raise
@@ -299,7 +299,7 @@ class Flow:
                 self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
             )
             log = RunLog(self._config.log_dir, prepared.run.run_id)
-            claimed = ClaimedRun(prepared, self._given(passwords), began_at, log)
+            claimed = ClaimedRun(prepared, self._given(plan, passwords), began_at, log)
             refusal = refused(prepared) or self._refused_input(plan, claimed)
             if refusal is None and (reason := make_folders(prepared)):
                 refusal = not_started(prepared, reason)
@@ -328,11 +328,12 @@ class Flow:
             self._finish(plan, not_begun(claimed.run, type(error).__name__))
             raise
 
-    def _given(self, passwords: dict[str, str]) -> Given:
+    def _given(self, plan: Plan, passwords: dict[str, str]) -> Given:
         """What the run's checks are given, and what hides our own secrets and the run's in all it leaves."""
         own = own_secrets(os.environ, self._config.store_url)
         redactor = Redactor([*passwords.values(), *own.values(), *self._known])
-        return Given(inherited_environment(os.environ, False, own), passwords, redactor)
+        local = self._config.environments.get(plan.job.name, {})
+        return Given(inherited_environment(os.environ, own, local), passwords, redactor)
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
         try:

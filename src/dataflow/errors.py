@@ -23,6 +23,7 @@ DataFlowError
 │   └── FetchStopped       the run was told to stop while it fetched
 ├── TargetError            a target database answered with an error
 │   ├── TargetUnreachable  no answer from it
+│   ├── StagingLost        it has lost rows that were staged
 │   ├── TargetDenied       it refused the user, the password or a right
 │   └── TargetLocked       somebody else's lock was not released in time
 ├── SparkFailed            Spark failed
@@ -211,6 +212,12 @@ class TargetUnreachable(TargetError):
     code = "target-unreachable"
     exit_code = 69
     http_status = 503
+
+
+class StagingLost(TargetError):
+    """The target database has lost staged rows, as a server does that crashed; nothing was published."""
+
+    code = "staging-lost"
 
 
 class TargetDenied(TargetError):

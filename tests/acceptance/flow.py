@@ -20,6 +20,7 @@ from dataflow.actions.apply import apply_changes
 from dataflow.actions.make_ready import make_ready
 from dataflow.config.declarations import read_declarations
 from dataflow.model.records import RunRow
+from dataflow.runjob.processes import GUARD_NAMES
 from dataflow.store.opening import open_store
 from dataflow.store.store import Store
 from tests.project import Project
@@ -236,14 +237,19 @@ def family(pid: int) -> list[int]:
 
 def find_guard(pid: int) -> int:
     """The guard of a RunJob."""
-    found: list[int] = []
+    return find_guards(pid)[0]
+
+
+def find_guards(pid: int) -> list[int]:
+    """The guard of a RunJob and its backup."""
+    found: dict[str, int] = {}
 
     def look() -> bool:
-        found[:] = [child for child in children_of(pid) if name_of(child) == "dataflow-guard"]
-        return bool(found)
+        found.update({name_of(child): child for child in children_of(pid)})
+        return all(name in found for name in GUARD_NAMES)
 
     wait_until(look)
-    return found[0]
+    return [found[name] for name in GUARD_NAMES]
 
 
 def name_of(pid: int) -> str:

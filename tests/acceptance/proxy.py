@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from types import TracebackType
+from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 COMMIT = b"COMMIT\0"
@@ -20,10 +21,12 @@ class Proxy:
     breaks before the client is told.
     """
 
-    def __init__(self, url: str, cut: Callable[[int], bool] = lambda number: False) -> None:
+    def __init__(
+        self, url: str, cut: Callable[[int], bool] = lambda number: False, address: str = "127.0.0.1"
+    ) -> None:
         self._parts = urlsplit(url)
         self._cut = cut
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, 0))
         self._open = threading.Event()
         self._open.set()
         self._counting = threading.Lock()
@@ -35,8 +38,8 @@ class Proxy:
     def url(self) -> str:
         """The same database through the proxy."""
         user = self._parts.netloc.rpartition("@")[0]
-        port = self._listener.getsockname()[1]
-        return urlunsplit(self._parts._replace(netloc=f"{user}@127.0.0.1:{port}"))
+        host, port = self._listener.getsockname()[:2]
+        return urlunsplit(self._parts._replace(netloc=f"{user}@{host}:{port}"))
 
     def stall(self) -> None:
         """Pass nothing on from now, in either direction; connections stay open, as when a cable is pulled."""
@@ -46,7 +49,7 @@ class Proxy:
         """Pass on what has waited, and everything after it."""
         self._open.set()
 
-    def __enter__(self) -> Proxy:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -37,9 +37,52 @@ def test_catch_up_gives_every_day_from_start_to_end_in_order(flow: Flow) -> None
 
 
 def test_without_catch_up_only_the_last_interval_is_given(flow: Flow) -> None:
-    add_job(flow, "--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03")
+    before = datetime.now(UTC).year - 1
+    add_job(flow, "--schedule", "@yearly", "--start", "2020", grain="yearly")
     flow.runjob("--drain", "loadbob.sh")
-    assert flow.lines() == ["2024-03-03"]
+    assert flow.lines() in ([str(before)], [str(before + 1)])
+
+
+def test_a_schedule_whose_end_has_passed_without_catch_up_is_told_so(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    words = ("--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03")
+    flow.dataflow("dataset", "add", "bobout", "--grain", "daily")
+    told = flow.dataflow("job", "add", "loadbob", "--out", "bobout", *words).stderr
+    assert "warning: no interval of loadbob will be due: its --end has passed" in told
+    assert "Give --catchup" in told
+    assert "warning" not in flow.dataflow("job", "add", "loadbob", "--catchup").stderr
+    assert "warning" not in flow.dataflow("job", "add", "later", "--schedule", "none").stderr
+
+
+def test_a_job_on_demand_runs_for_the_dataid_that_is_asked_for_and_no_other(flow: Flow) -> None:
+    add_job(flow, "--schedule", "none")
+    idle = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99).stderr
+    assert "loadbob runs only when asked for a dataid" in idle
+    assert "RunJob --dataid DATAID" in idle
+    shown = flow.runjob("--dry-run", "--dataid", "2024-02-29", "loadbob.sh").stdout
+    assert shown.startswith("would claim loadbob 2024-02-29")
+    assert flow.lines() == []
+    flow.runjob("--dataid", "2024-02-29", "loadbob.sh")
+    flow.runjob("--dataid", "2024-02-29", "loadbob.sh")
+    flow.runjob("--drain", "loadbob.sh")
+    shown = flow.runjob("--dry-run", "--dataid", "2024-03-01", "loadbob.sh").stdout
+    assert shown.startswith("would claim loadbob 2024-03-01")
+    assert flow.lines() == ["2024-02-29"]
+    asked = flow.dataflow("why", "loadbob", "2024-03-01").stdout
+    assert "runs only when asked" in asked
+    assert "RunJob --dataid 2024-03-01" in asked
+
+
+def test_steps_of_a_fixed_length_and_quarters_are_schedules(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    words = ("--start", "2024-01-01", "--catchup")
+    add_job(flow, "--schedule", "every 36 hours", "--end", "2024-01-04", *words, grain="text")
+    flow.runjob("--drain", "loadbob.sh")
+    assert flow.lines() == [f"2024-01-0{day}+00:00" for day in ("1T00:00", "2T12:00", "4T00:00")]
+    flow.dataflow("job", "add", "close", "--schedule", "@quarterly", "--end", "2024-04-01", *words)
+    flow.script("close.sh")
+    flow.runjob("--drain", "close.sh")
+    assert flow.lines()[3:] == ["2024-Q1", "2024-Q2"]
 
 
 def test_an_interval_that_has_not_ended_is_not_given_and_why_says_when(flow: Flow) -> None:

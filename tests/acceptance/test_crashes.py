@@ -14,6 +14,7 @@ from tests.acceptance.flow import (
     RECORDS,
     Flow,
     find_guard,
+    find_guards,
     finish,
     is_running,
     kill_together,
@@ -86,7 +87,7 @@ def test_kill_9_at_any_point_leaves_a_state_the_ordinary_command_goes_on_from(
 
 
 @pytest.mark.parametrize("kind", ["child", "daemon"])
-@pytest.mark.parametrize("victims", ["RunJob", "RunJob and its guard"])
+@pytest.mark.parametrize("victims", ["RunJob", "RunJob and its guard", "RunJob and both guards"])
 def test_kill_9_in_the_middle_ends_everything_before_a_successor_starts(
     flow: Flow, victims: str, kind: str
 ) -> None:
@@ -94,9 +95,10 @@ def test_kill_9_in_the_middle_ends_everything_before_a_successor_starts(
     (flow.path / "long").touch()
     running = flow.start("--drain", "-j", "2", "loadbob.sh")
     wait_until(lambda: (flow.path / "writing.1").exists() and (flow.path / "writing.2").exists())
-    guard = find_guard(running.pid)
+    guards = find_guards(running.pid)
     (flow.path / "long").unlink()
-    kill_together(*([guard, running.pid] if "guard" in victims else [running.pid]))
+    killed = {"RunJob": [], "RunJob and its guard": guards[:1], "RunJob and both guards": guards}[victims]
+    kill_together(*killed, running.pid)
     running.wait()
     flow.repeat_until_done("--drain", "--quiet", "loadbob.sh")
     assert_nobody_wrote_after_a_successor_had_started(flow)
@@ -122,19 +124,19 @@ def test_a_dead_runjob_is_noticed_at_once_not_when_its_lease_lapses(flow: Flow) 
     assert flow.select("SELECT attempts, losses FROM work") == [(0, 0)]
 
 
-def test_a_stopped_guard_does_not_let_an_orphan_write_beside_the_successor(flow: Flow) -> None:
+def test_stopped_guards_do_not_let_an_orphan_write_beside_the_successor(flow: Flow) -> None:
     declare(flow, "child")
     (flow.path / "long").touch()
     running = flow.start("--lease", "3.2s", "--grace", "0.1s", "loadbob.sh")
     wait_until((flow.path / "writing.1").exists)
-    guard = find_guard(running.pid)
-    os.kill(guard, signal.SIGSTOP)
+    guards = find_guards(running.pid)
+    signal_all(guards, signal.SIGSTOP)
     running.kill()
     running.wait()
     (flow.path / "long").unlink()
     # Nobody can prove that it is dead, so its lease has to lapse; its child writes on until then.
     flow.repeat_until_done("--drain", "--quiet", "loadbob.sh")
-    os.kill(guard, signal.SIGKILL)
+    signal_all(guards, signal.SIGKILL)
     assert_nobody_wrote_after_a_successor_had_started(flow)
     assert_each_chunk_ended_once(flow)
 

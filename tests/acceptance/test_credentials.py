@@ -295,3 +295,25 @@ def test_a_secret_too_short_to_be_hidden_is_refused(sqlite_flow: Flow) -> None:
     assert done.returncode == 77
     assert "shorter than 8 bytes" in done.stderr
     assert "1234567" not in done.stderr
+
+
+def test_a_signature_in_a_location_reaches_the_script_and_nobody_else(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    url = "https://store.example/{dataid}?sv=2026&sig=se%2Fcret-signature"
+    added = flow.dataflow("dataset", "add", "bobin", "--location", url)
+    flow.ready("bobin", "1")
+    flow.script("loadbob.sh", 'echo "$bobin_location" | tee got; echo se/cret-signature >&2')
+    done = flow.runjob("loadbob.sh")
+    assert flow.lines("got") == ["https://store.example/1?sv=2026&sig=se%2Fcret-signature"]
+    assert done.stdout == "https://store.example/1?sv=2026&sig=***\n"
+    told = [
+        added.stdout,
+        added.stderr,
+        done.stderr,
+        json.dumps(flow.json("journal")),
+        json.dumps(flow.json("runs")),
+    ]
+    told += [path.read_text() for path in (flow.path / ".dataflow/logs").iterdir()]
+    told += [text for row in flow.select("SELECT answers FROM run") for text in row]
+    assert "cret-signature" not in "".join(told)

@@ -63,7 +63,7 @@ def context_of(flow: Flow) -> Any:
 
 
 def test_every_field_of_every_dataset_reaches_the_child(flow: Flow) -> None:
-    flow.declare(FIELDS)
+    flow.declare(FIELDS, keep=True)
     flow.ready("bobin", "2026-08-20")
     (flow.path / "in").mkdir()
     (flow.path / "in/2026-08-20.csv").write_text("a;b\n")
@@ -156,17 +156,17 @@ def test_whatever_a_script_does_to_its_context_file_the_next_run_has_its_own(
 
 def test_values_reach_the_child_byte_for_byte(flow: Flow) -> None:
     dataset = Dataset("bobin", hostname=NASTY, username="$(id)", tablename="'; drop table x; --")
-    job = Job("loadbob", (JobInput("bobin"),), ("bobout",), (("ITEM", NASTY), ("EMPTY", "")))
+    job = Job("loadbob", (JobInput("bobin"),), ("bobout",), (("item", NASTY), ("empty", "")))
     _register(flow, [dataset, Dataset("bobout", database=NASTY)], job)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", DUMP)
     flow.runjob("loadbob.sh", env={"INHERITED": NASTY})
     given = variables(flow, "1")
-    assert given["bobin_hostname"] == given["bobout_database"] == given["ITEM"] == NASTY.encode()
+    assert given["bobin_hostname"] == given["bobout_database"] == given["item"] == NASTY.encode()
     assert given["INHERITED"] == NASTY.encode()
     assert given["bobin_username"] == b"$(id)"
     assert given["bobin_tablename"] == b"'; drop table x; --"
-    assert given["EMPTY"] == b""
+    assert given["empty"] == b""
 
 
 @pytest.mark.parametrize("dataid", ["1.0", "a b", "größe", "x|y:z=1+2@~", "100%s", "%2e%2e"])

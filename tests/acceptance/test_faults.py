@@ -391,11 +391,11 @@ def test_the_job_may_change_while_it_is_drained(flow: Flow) -> None:
     flow.ready("bobin", *map(str, range(20)))
     flow.script(
         "loadbob.sh",
-        'echo "$dataid" >> ran; echo "$COLOUR" >> colours; until test -e go; do sleep 0.01; done',
+        'echo "$dataid" >> ran; echo "$colour" >> colours; until test -e go; do sleep 0.01; done',
     )
     draining = flow.start("--drain", "loadbob.sh")
     wait_until(flow.lines)
-    flow.declare(ONE_JOB + '[job.loadbob.environment]\nCOLOUR = "blue"\n')
+    flow.declare(ONE_JOB + '[job.loadbob.environment]\ncolour = "blue"\n')
     (flow.path / "go").touch()
     assert finish(draining)[0] == 0
     assert flow.lines() == [str(number) for number in range(20)]

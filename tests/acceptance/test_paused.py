@@ -11,7 +11,7 @@ import pytest
 from tests.acceptance.flow import (
     Flow,
     family,
-    find_guard,
+    find_guards,
     finish,
     is_running,
     signal_all,
@@ -51,7 +51,7 @@ def start_paused(flow: Flow, place: str) -> tuple[subprocess.Popen[str], list[in
     else:
         child = flow.wait_for_pid("pid.1")
         os.kill(paused.pid, signal.SIGSTOP)
-        # The guard comes last when they go on, so that it does not end the child before RunJob has looked.
+        # The guards come last when they go on, so that they do not end the child before RunJob has looked.
         processes = sorted(
             [paused.pid, *family(paused.pid)], key=lambda pid: (pid != child, pid != paused.pid)
         )
@@ -118,9 +118,9 @@ def test_one_that_wakes_up_after_another_has_ended_can_do_nothing_any_more(flow:
 @pytest.mark.parametrize("place", ["its child runs on", "about to publish"])
 def test_a_lapsed_lease_is_lost_even_if_nobody_else_took_the_work(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
-    # The guard sleeps on: what is asked is whether the store lets a lapsed lease be renewed.
-    guard = find_guard(paused.pid)
-    signal_all([pid for pid in processes if pid != guard], signal.SIGCONT)
+    # The guards sleep on: what is asked is whether the store lets a lapsed lease be renewed.
+    guards = find_guards(paused.pid)
+    signal_all([pid for pid in processes if pid not in guards], signal.SIGCONT)
     assert_it_lost(flow, paused, processes)
     assert published(flow) == []
     (flow.path / "go.2").touch()

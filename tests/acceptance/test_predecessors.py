@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.acceptance.flow import ONE_JOB, Flow, find_guard, finish, is_running, signal_all, wait_until
+from tests.acceptance.flow import ONE_JOB, Flow, find_guards, finish, is_running, signal_all, wait_until
 
 SHORT_JOB = f'{ONE_JOB}lease = "3.2s"\ngrace = "0.1s"\n'
 SCRIPT = """
@@ -24,13 +24,13 @@ with dataflow.open() as flow, flow.claim("loadbob") as run:
 
 
 def start_frozen(flow: Flow, declared: str = SHORT_JOB) -> tuple[int, list[int]]:
-    """The script of run 1, which works on, and its stopped RunJob and guard."""
+    """The script of run 1, which works on, and its stopped RunJob and guards."""
     flow.declare(declared)
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh", SCRIPT)
     frozen = flow.start("--dataid", "1", "loadbob.sh")
     child = flow.wait_for_pid("pid.1")
-    stopped = [find_guard(frozen.pid), frozen.pid]
+    stopped = [*find_guards(frozen.pid), frozen.pid]
     signal_all(stopped, signal.SIGSTOP)
     return child, stopped
 

@@ -13,7 +13,7 @@ from contextlib import closing
 import pytest
 
 import dataflow
-from tests.acceptance.flow import Flow, find_guard, finish, is_running, kill_together, state_of, wait_until
+from tests.acceptance.flow import Flow, find_guards, finish, is_running, kill_together, state_of, wait_until
 
 STAGED = """
 [dataset.bobin]
@@ -177,7 +177,7 @@ def test_a_claim_ends_what_a_dead_runjob_left_behind(flow: Flow) -> None:
     flow.script("loadbob.sh", "echo $$ > pid; exec sleep 60")
     running = flow.start("loadbob.sh")
     child = flow.wait_for_pid("pid")
-    kill_together(find_guard(running.pid), running.pid)
+    kill_together(*find_guards(running.pid), running.pid)
     running.wait()
     assert is_running(child)
     done = python(

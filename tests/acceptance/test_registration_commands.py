@@ -107,13 +107,13 @@ def test_jobs_are_added_changed_listed_shown_and_removed(dataflow: Commands) -> 
     for name in ("orders", "prices", "totals"):
         dataflow.say(f"dataset add {name} --grain daily")
     dataflow.say(
-        "job add sum --in orders --in prices --in totals:previous --out totals --env REGION=eu --env A=b=c "
+        "job add sum --in orders --in prices --in totals:previous --out totals --env region=eu --env a=b=c "
         "--start 2026-01-01 --ordered --retries 3 --retry-delay 2m --max-running 4 --lease 1m --grace 5 "
         "--priority -2"
     )
     shown = dataflow.json("job", "show", "sum")
     assert shown["in"] == ["orders", "prices", "totals:previous"]
-    assert shown["environment"] == {"A": "b=c", "REGION": "eu"}
+    assert shown["environment"] == {"a": "b=c", "region": "eu"}
     assert (shown["retries"], shown["retry_delay_seconds"], shown["max_running"]) == (3, 120, 4)
     assert (shown["lease_seconds"], shown["grace_seconds"], shown["priority"]) == (60, 5, -2)
     assert (shown["start"], shown["ordered"], shown["grain"], shown["hold"]) == (
@@ -143,7 +143,7 @@ def test_a_schedule_is_given_and_taken_away(dataflow: Commands) -> None:
 def test_what_export_writes_apply_reads_back_elsewhere(dataflow: Commands) -> None:
     dataflow.say("dataset add bobin --location /data/{dataid}/{run_id} --mode snapshot")
     dataflow("dataset", "add", "bobout", "--tablename", 'a "b" \\ c')
-    dataflow.say("job add loadbob --in bobin --out bobout --env K=v --retries 2")
+    dataflow.say("job add loadbob --in bobin --out bobout --env k=v --retries 2")
     (dataflow.path / "flow.toml").write_text(dataflow("export").out)
     assert "= 3 unchanged" in dataflow("apply", "flow.toml").out
     dataflow.say("job remove loadbob")
@@ -268,3 +268,35 @@ def test_a_job_that_reads_its_own_output_is_told_how_to_begin(embedded: Commands
     assert "--start DATAID" in told and "dataflow ready" not in told
     assert "--start" not in embedded.say(f"{line} --start 2026-08-01").err.partition("\n  ")[0]
     assert "is the first" not in embedded.say("job add cumulate --retries 1").err
+
+
+def test_a_job_that_gets_another_input_says_which_work_is_not_done_again(dataflow: Commands) -> None:
+    for name in ("orders", "prices", "rates"):
+        dataflow.say(f"dataset add {name} --grain sequence")
+    dataflow.say("job add sum --in orders")
+    dataflow.say("ready orders 1 2 3 4")
+    for dataid in ("1", "2", "3"):
+        dataflow.say(f"mark sum {dataid} READY")
+    dataflow.say("ready prices 1 3")
+    told = dataflow.say("job add sum --in orders --in prices").err
+    # Work 2 lacks the new input: when that comes, it is done again by itself.
+    assert "Job sum: 2 pieces of work are DONE and stay as they are, made without prices." in told
+    command = told.rpartition("To do them again: dataflow ")[2].strip()
+    assert command == "resubmit sum --from 1 --to 3"
+    dataflow.say(command)
+    assert "DONE" not in dataflow.say("job add sum --in orders --in prices --retries 1").err
+    assert "DONE" not in dataflow.say("job add sum --in orders").err
+
+
+def test_apply_says_which_work_is_not_done_again_too(embedded: Commands, tmp_path: Path) -> None:
+    for name in ("orders", "rates"):
+        embedded.say(f"dataset add {name}")
+    embedded.say("job add sum --in orders")
+    embedded.say("ready orders 1")
+    embedded.say("ready rates 1")
+    embedded.say("mark sum 1 READY")
+    declared = tmp_path / "more.toml"
+    declared.write_text('[job.sum]\nin = ["orders", "rates:latest"]\n')
+    told = embedded("apply", "--yes", str(declared)).err
+    assert "Job sum: 1 piece of work is DONE and stays as it is, made without rates:latest." in told
+    assert told.endswith("To do it again: dataflow resubmit sum 1\n")

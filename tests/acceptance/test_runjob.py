@@ -11,7 +11,7 @@ from tests.acceptance.flow import (
     ONE_JOB,
     RECORDS,
     Flow,
-    find_guard,
+    find_guards,
     finish,
     is_running,
     kill_together,
@@ -105,14 +105,14 @@ def test_dataid_is_made_canonical_before_it_is_looked_for(sqlite_flow: Flow) -> 
 
 
 def test_dry_run_shows_what_would_be_given_and_changes_nothing(flow: Flow) -> None:
-    flow.declare(ONE_JOB + '[job.loadbob.environment]\nREGION = "eu"\n')
+    flow.declare(ONE_JOB + '[job.loadbob.environment]\nregion = "eu"\n')
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh")
     before = _everything(flow)
     shown = flow.runjob("--dry-run", "loadbob.sh").stdout
     assert "would claim loadbob 1" in shown
     assert "bobin_datasetid=bobin" in shown
-    assert "REGION=eu" in shown
+    assert "region=eu" in shown
     assert "ready? yes" in shown
     assert _everything(flow) == before
     assert flow.lines() == []
@@ -242,8 +242,8 @@ def test_the_kill_command_runs_before_the_work_is_given_to_another(flow: Flow, d
         first.terminate()
         assert finish(first)[0] == 128 + signal.SIGTERM
     else:
-        guard = find_guard(first.pid)
-        kill_together(*([guard, first.pid] if "guard" in died else [first.pid]))
+        guards = find_guards(first.pid)
+        kill_together(*([*guards, first.pid] if "guard" in died else [first.pid]))
         first.wait()
     flow.script("loadbob.sh", 'echo "start $DATAFLOW_RUN_ID" >> events')
     flow.repeat_until_done("--kill-command", str(kill), "loadbob.sh")
@@ -260,7 +260,7 @@ def test_a_kill_command_that_fails_keeps_the_work_waiting(flow: Flow) -> None:
     bad = flow.script("kill.sh", "exit 3")
     first = flow.start("--kill-command", str(bad), "loadbob.sh")
     wait_until(flow.lines)
-    kill_together(find_guard(first.pid), first.pid)
+    kill_together(*find_guards(first.pid), first.pid)
     first.wait()
     warned = flow.runjob("--kill-command", str(bad), "loadbob.sh")
     assert "kill command" in warned.stderr

@@ -30,7 +30,7 @@ start = 2026-01-01
 retries = 2
 lease = "1m"
 [job.sum.environment]
-REGION = "eu"
+region = "eu"
 [job.report]
 in = ["totals", "today"]
 schedule = "@daily"
@@ -54,7 +54,7 @@ def test_a_plan_shows_what_would_change_and_changes_nothing(world: World, tmp_pa
         *("job sum added", "job report added"),
     ]
     assert [str(difference) for difference in changes[2].differences] == [
-        *("in: orders, totals:previous", "out: totals", "environment: REGION=eu", "start: 2026-01-01"),
+        *("in: orders, totals:previous", "out: totals", "environment: region=eu", "start: 2026-01-01"),
         *("retries: 2", "lease: 1m"),
     ]
     assert world.store.list_datasets() == []

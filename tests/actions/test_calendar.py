@@ -168,3 +168,62 @@ def test_a_schedule_that_is_told_later_to_catch_up_does(world: World) -> None:
     add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 3), catchup=True))
     assert add_due_intervals(world.store, world.plan("load")) == 2
     assert world.drain("load") == [days_ago(world, days) for days in (3, 2)]
+
+
+def test_a_start_that_moves_with_the_clock_loses_no_interval(sqlite_world: World) -> None:
+    world = sqlite_world
+    for _ in range(3):  # as a pipeline whose start_date is today registers itself, once a day
+        add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 0)))
+        add_due_intervals(world.store, world.plan("load"))
+        world.advance(DAY)
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 0)))
+    add_due_intervals(world.store, world.plan("load"))
+    assert dataids(world, "load.calendar") == [days_ago(world, days) for days in (3, 2, 1)]
+    assert world.plan("load").job.start == days_ago(world, 0)
+
+
+def test_a_moving_start_of_fixed_steps_does_not_move_their_beginnings(sqlite_world: World) -> None:
+    world = sqlite_world
+    first = days_ago(world, 0)
+    for _ in range(3):
+        add_job(world.store, Job("load", schedule="every 7 hours", start=days_ago(world, 0)))
+        add_due_intervals(world.store, world.plan("load"))
+        world.advance(DAY)
+    starts = [datetime.fromisoformat(dataid) for dataid in dataids(world, "load.calendar")]
+    assert starts
+    anchor = datetime.fromisoformat(first).replace(tzinfo=UTC)
+    assert all((start - anchor) % timedelta(hours=7) == timedelta() for start in starts)
+
+
+def test_a_start_in_the_future_is_a_pause(sqlite_world: World) -> None:
+    world = sqlite_world
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 5)))
+    assert add_due_intervals(world.store, world.plan("load")) == 1
+    add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, -10)))
+    world.advance(3 * DAY)
+    assert add_due_intervals(world.store, world.plan("load")) == 0
+
+
+def test_a_calendar_of_an_earlier_release_keeps_what_it_gave(world: World) -> None:
+    # Earlier a start inside a month took that month: 2026-01, which nothing before February gives now.
+    add_job(world.store, Job("load", schedule="@monthly", start="2026-01", end="2026-03-01", catchup=True))
+    assert add_due_intervals(world.store, world.plan("load")) == 3
+    assert world.drain("load") == ["2026-01", "2026-02", "2026-03"]
+    later = Job("load", schedule="@monthly", start="2026-01-15", end="2026-03-01", catchup=True)
+    add_job(world.store, later)
+    assert world.plan("load").job.start == "2026-02"
+    assert add_due_intervals(world.store, world.plan("load")) == 0
+    assert dataids(world, "load.calendar") == ["2026-01", "2026-02", "2026-03"]
+    assert world.drain("load") == []
+
+
+def test_a_calendar_on_demand_has_the_grain_of_its_jobs_datasets(world: World) -> None:
+    add_dataset(world.store, Dataset("orders", grain="hourly", timezone="Europe/Berlin"))
+    add_dataset(world.store, Dataset("shards"))
+    add_job(world.store, Job("load", outputs=("orders",), schedule="None"))
+    add_job(world.store, Job("copy", (JobInput("orders", "latest"),), ("shards",), schedule="@none"))
+    load, copy = world.plan("load"), world.plan("copy")
+    assert (load.job.schedule, load.grain, load.timezone) == ("none", "hourly", "Europe/Berlin")
+    assert (copy.job.schedule, copy.grain) == ("none", "text")
+    assert add_due_intervals(world.store, load) == 0
+    assert world.ask("load").again == ""

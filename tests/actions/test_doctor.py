@@ -125,6 +125,34 @@ def test_rows_that_disagree_with_their_sum_are_found(world: World) -> None:
     assert look(world, "readiness")[0].level == OK
 
 
+SPOILT = {
+    "a state that its count does not allow": "UPDATE work SET state = 'WAITING' WHERE dataid = '1'",
+    "a count and rows that agree and are wrong": "UPDATE chunk SET withdrawn = TRUE WHERE dataid = '1'",
+    "work that was never made": "DELETE FROM work WHERE dataid = '1'",
+    "a newest chunk that is none": "UPDATE job_input SET newest = 'x' WHERE mapping = 'latest'",
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_of_many_jobs_the_doctor_names_the_one_that_is_wrong(world: World, spoilt: str) -> None:
+    world.chain("raw", "clean")
+    world.chain("other", "fair")
+    world.dataset("rates", grain="sequence")
+    world.job("convert", ["other", "rates:latest"])
+    world.ready("raw", "1", "2")
+    if "newest" not in spoilt:
+        world.remove_job("convert")
+    assert [found.level for found in look(world, "readiness")] == [OK]
+    if "DELETE" in SPOILT[spoilt]:
+        world.poke("DELETE FROM work_input WHERE work_id IN (SELECT work_id FROM work WHERE dataid = '1')")
+    world.poke(SPOILT[spoilt])
+    (found,) = look(world, "readiness")
+    job = "convert" if "newest" in spoilt else "to_clean"
+    assert (found.level, found.text.partition("/")[0]) == (PROBLEM, job)
+    assert repair(world.store) == [job]
+    assert [found.level for found in look(world, "readiness")] == [OK]
+
+
 def test_the_rule_holds_for_lagging_inputs(world: World) -> None:
     world.dataset("days", grain="daily")
     world.dataset("total", grain="daily")

@@ -563,7 +563,7 @@ def test_a_calendar_that_has_ended_goes_on_when_its_job_is_given_a_later_end(wor
     world.poke("DELETE FROM work")
     found = ask(world, "yearly")
     assert "calendar yearly.calendar has come to its end" in found.verdict
-    assert found.next == "dataflow job add yearly --end DATAID"
+    assert found.next == "dataflow job add yearly --end DATE"
     add_job(world.store, replace(job, end="2021"))
     assert add_due_intervals(world.store, world.plan("yearly")) == 1
 

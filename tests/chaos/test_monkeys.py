@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from dataflow.runjob.processes import GUARD_NAMES
 from tests.acceptance.flow import (
     Flow,
     children_of,
@@ -83,16 +84,18 @@ def test_random_kills_and_pauses_lose_nothing_and_let_no_two_runs_overlap(flow: 
 
 
 def strike(chance: random.Random, pid: int) -> None:
-    """Do something bad to a RunJob, its guard or its children."""
+    """Do something bad to a RunJob, its guards or its children."""
     guards = list_guards(pid)
     children = [child for child in children_of(pid) if child not in guards]
-    blow = chance.choice(["kill", "kill", "both", "guard", "child", "term", "pause", "long pause"])
+    blow = chance.choice(["kill", "kill", "pair", "all", "guard", "child", "term", "pause", "long pause"])
     if blow == "kill":
         kill_together(pid)
-    elif blow == "both":
+    elif blow == "pair":
+        kill_together(pid, *guards[:1])
+    elif blow == "all":
         kill_together(pid, *guards)
     elif blow == "guard":
-        signal_all(guards, signal.SIGKILL)
+        signal_all(guards[:1], signal.SIGKILL)
     elif blow == "child" and children:
         signal_all([chance.choice(children)], signal.SIGKILL)
     elif blow == "term":
@@ -105,8 +108,8 @@ def strike(chance: random.Random, pid: int) -> None:
 
 
 def list_guards(pid: int) -> list[int]:
-    """The guard of a RunJob, unless one of them is gone already."""
-    return [child for child in children_of(pid) if name_of(child) == "dataflow-guard"]
+    """The guard of a RunJob and its backup, as far as they are alive."""
+    return [child for child in children_of(pid) if name_of(child) in GUARD_NAMES]
 
 
 @pytest.mark.timeout(300)

@@ -11,9 +11,12 @@ import pytest
 
 from dataflow.model.record import names_of
 from dataflow.pipelines import bases, sources
+from dataflow.pipelines.fetch.authentication import Grant
 from dataflow.pipelines.fetch.limits import Limits
+from dataflow.pipelines.fetch.pagination import LinkHeader, Offset, PageNumber
 from dataflow.pipelines.settings import CONNECTION_KEYS, SPARK_KEYS
 from dataflow.pipelines.shape import checks
+from dataflow.pipelines.sources import Http
 from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.session import SUPPORTED
 from dataflow.pipelines.sql.macros import MACROS, Interval, build_context
@@ -57,24 +60,33 @@ def test_every_check_has_its_row() -> None:
 
 
 def test_every_way_to_page_and_to_authenticate_is_shown() -> None:
-    text = SECTIONS["Sources"]
-    for name in ("http", "files", "table", "next_link", "page_number", "offset", "cursor"):
+    text = SECTIONS["Sources"] + SECTIONS["Pages"] + SECTIONS["Authentication and proxies"]
+    for name in ("http", "files", "table", "next_link", "link_header", "page_number", "offset", "cursor"):
         assert hasattr(sources, name)
         assert f"`{name}(" in text
-    for name in ("hawk", "bearer", "basic", "api_key"):
-        arguments = ", ".join(inspect.signature(getattr(sources, name)).parameters)
+    for name in ("hawk", "oauth2", "bearer", "basic", "api_key"):
+        parameters = inspect.signature(getattr(sources, name)).parameters.values()
+        arguments = ", ".join(each.name for each in parameters if each.kind is not each.VAR_KEYWORD)
         shown = re.search(rf"`{name}\(([^)]*)\)`", text)
         assert shown
         assert re.sub('="[^"]*"', "", shown[1]) == arguments
 
 
 def test_every_limit_of_a_fetch_is_shown_with_its_default() -> None:
-    text = SECTIONS["Sources"]
+    text = SECTIONS["Limits"]
     for name in names_of(Limits()):
         shown = re.search(rf"`{name}` \(([0-9,]+)( MiB)?", text)
         assert shown, name
         value = int(shown[1].replace(",", "")) * (1024 * 1024 if shown[2] else 1)
         assert value == getattr(Limits(), name), name
+
+
+def test_every_option_of_an_http_source_and_of_its_pages_is_shown() -> None:
+    made = (Http(""), Grant(), LinkHeader(), PageNumber(), Offset())
+    options = {name for each in made for name in names_of(each)}
+    shown = " ".join(SPANS)
+    missing = [name for name in options - {"url"} if not re.search(rf"\b{name}\b", shown)]
+    assert missing == []
 
 
 def test_every_key_of_a_connection_and_of_spark_has_its_row() -> None:

@@ -18,9 +18,10 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
+
+from tests.pipelines.local_server import LocalServer, QuietHandler
 
 Row = dict[str, Any]
 
@@ -41,7 +42,7 @@ class Hawk(NamedTuple):
     algorithm: str = "sha256"
 
 
-class ApiServer:
+class ApiServer(LocalServer):
     """Serves `rows` in pages at /next, /pages, /offset and /cursor; use as a context manager.
 
     `fail(page, fault, times)` breaks the answers to the next requests for a page (indexes count from 0).
@@ -56,6 +57,7 @@ class ApiServer:
         port: int = 0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        super().__init__(_Handler, tls, port)
         self.rows = rows
         self.page_size = page_size
         self.hawk = hawk
@@ -69,25 +71,10 @@ class ApiServer:
         self._nonces: set[tuple[str, str]] = set()
         self._bodies: dict[tuple[str, int, int], bytes] = {}
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", port), _Handler)
-        self._server.api = self
-        self.origin = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_address[1]}"
-        if tls:
-            # Each connection shakes hands in its own thread, so that one cannot hold up the others.
-            self._server.socket = tls.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
-
-    def __enter__(self) -> ApiServer:
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        ).start()
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().__exit__()
 
     def fail(self, page: int, fault: str, times: int = 1) -> None:
         """The next `times` requests for this page meet this fault; see `FAULTS`."""
@@ -129,30 +116,13 @@ class ApiServer:
             return fresh
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    api: ApiServer
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what many tests are about."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    # Nagle's algorithm would hold back the last bytes of each page until the client answers.
-    disable_nagle_algorithm = True
-    wbufsize = 64 * 1024
-    server: _Server
-
+class _Handler(QuietHandler):
     def setup(self) -> None:
         super().setup()
-        self.server.api.connections += 1
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+        self.server.owner.connections += 1
 
     def do_GET(self) -> None:
-        api = self.server.api
+        api = self.server.owner
         style, start, size = self._find_page()
         page = start // size
         api.seen.append(Seen(self.path, dict(self.headers.items()), page))
@@ -167,10 +137,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
         """Sends a whole answer, signed where the server does so."""
-        packed = gzip.compress(body, 1) if self.server.api.packed else body
+        packed = gzip.compress(body, 1) if self.server.owner.packed else body
         self.send_response(status)
         kind = headers.setdefault("Content_Type", "application/json; charset=utf-8")
-        if self.server.api.packed:
+        if self.server.owner.packed:
             headers["Content_Encoding"] = "gzip"
         headers.setdefault("Server_Authorization", self._sign(body, kind))
         for name, value in headers.items():
@@ -191,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         split = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(split.query).items()}
         style = split.path.strip("/")
-        size = min(int(query.get("limit", self.server.api.page_size)), self.server.api.page_size)
+        size = min(int(query.get("limit", self.server.owner.page_size)), self.server.owner.page_size)
         if style == "pages":
             return style, (int(query["page"]) - 1) * size, size
         if style == "offset":
@@ -202,20 +172,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_authentic(self, hawk: Hawk) -> bool:
         given = dict(re.findall(r'(\w+)="([^"]*)"', self.headers.get("Authorization", "")))
         self.given = given
-        now = int(time.time()) + self.server.api.clock_offset_seconds
+        now = int(time.time()) + self.server.owner.clock_offset_seconds
         mac = self._mac("header", given.get("hash", ""))
         if given.get("id") != hawk.id or not hmac.compare_digest(mac, given.get("mac", "")):
             self.answer(b'{"detail": "Incorrect authentication credentials."}', 401, Server_Authorization="")
         elif abs(now - int(given["ts"])) > 60:
             self.refuse_time(now)
-        elif not self.server.api.is_fresh(given["nonce"], given["ts"]):
+        elif not self.server.owner.is_fresh(given["nonce"], given["ts"]):
             self.answer(b'{"detail": "Replayed nonce"}', 401, Server_Authorization="")
         else:
             return True
         return False
 
     def _sign(self, body: bytes, kind: str) -> str:
-        hawk = self.server.api.hawk
+        hawk = self.server.owner.hawk
         if not hawk:
             return ""
         start = f"hawk.1.payload\n{kind.partition(';')[0]}\n".encode()
@@ -232,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._hmac("\n".join(parts))
 
     def _hmac(self, text: str) -> str:
-        hawk = self.server.api.hawk
+        hawk = self.server.owner.hawk
         assert hawk
         return base64.b64encode(hmac.digest(hawk.key.encode(), text.encode(), hawk.algorithm)).decode()
 
@@ -255,7 +225,7 @@ def _changed(change: Callable[[_Handler, dict[str, Any], int], None]) -> Break:
 
 def _wait_after_429(handler: _Handler, style: str, page: int, body: bytes) -> None:
     # Both dates from this server's own clock, which need not be the client's.
-    now = time.time() + handler.server.api.clock_offset_seconds
+    now = time.time() + handler.server.owner.clock_offset_seconds
     handler.send_response_only(429)
     handler.send_header("Date", formatdate(now, usegmt=True))
     handler.send_header("Retry-After", formatdate(now + 1, usegmt=True))
@@ -264,7 +234,7 @@ def _wait_after_429(handler: _Handler, style: str, page: int, body: bytes) -> No
 
 
 def _hang(handler: _Handler, style: str, page: int, body: bytes) -> None:
-    handler.server.api.released.wait(60)
+    handler.server.owner.released.wait(60)
     handler.close_connection = True
 
 
@@ -272,7 +242,7 @@ def _trickle(handler: _Handler, style: str, page: int, body: bytes) -> None:
     """A byte now and then: each read succeeds, the answer never ends."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Slow: ")
     handler.close_connection = True
-    while not handler.server.api.released.wait(0.05):
+    while not handler.server.owner.released.wait(0.05):
         handler.wfile.write(b"x")
         handler.wfile.flush()
 
@@ -307,7 +277,7 @@ def _send_packed(pieces: Callable[[bytes], bytes]) -> Break:
 
 
 def _repeat(handler: _Handler, style: str, page: int, body: bytes) -> None:
-    api = handler.server.api
+    api = handler.server.owner
     handler.answer(api.body(style, (page - 1) * api.page_size, api.page_size))
 
 
@@ -326,7 +296,7 @@ def _set_next(link: Callable[[_Handler, int], Any]) -> Break:
 
 
 def _empty(handler: _Handler, document: dict[str, Any], page: int) -> None:
-    document.update(results=[], next=f"{handler.server.api.origin}/next?page={page + 1}")
+    document.update(results=[], next=f"{handler.server.owner.origin}/next?page={page + 1}")
 
 
 FAULTS: dict[str, Break] = {
@@ -361,11 +331,11 @@ FAULTS: dict[str, Break] = {
     "bomb": _send_packed(lambda body: make_bomb()),
     "half packed": _send_packed(lambda body: gzip.compress(body)[:-20]),
     "not packed": _send_packed(lambda body: body),
-    "loop": _set_next(lambda handler, page: f"{handler.server.api.origin}/next?page=1"),
+    "loop": _set_next(lambda handler, page: f"{handler.server.owner.origin}/next?page=1"),
     "relative next": _set_next(lambda handler, page: f"/next?page={page + 1}&x=%2f/ü y"),
     "next is a number": _set_next(lambda handler, page: 7),
     "next is no URL": _set_next(lambda handler, page: "http://[::1"),
-    "elsewhere": _set_next(lambda handler, page: f"{handler.server.api.elsewhere}/next?page={page + 1}"),
+    "elsewhere": _set_next(lambda handler, page: f"{handler.server.owner.elsewhere}/next?page={page + 1}"),
     "password in next": _set_next(lambda handler, page: f"http://me:secret@{handler.headers['Host']}/next"),
     "repeat": _repeat,
     "empty": _changed(_empty),
@@ -377,7 +347,7 @@ FAULTS: dict[str, Break] = {
         b"", 302, Location=handler.path + "&again=1"
     ),
     "redirect elsewhere": lambda handler, style, page, body: handler.answer(
-        b"", 302, Location=handler.server.api.elsewhere + handler.path
+        b"", 302, Location=handler.server.owner.elsewhere + handler.path
     ),
     "redirect for ever": lambda handler, style, page, body: handler.answer(b"", 302, Location=handler.path),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -87,18 +88,24 @@ class Processes:
 
 
 class Cluster(Processes):
-    """A master and two workers of one core each, on two addresses: Spark speculates only on another host."""
+    """A master and two workers of one core each, on two addresses: Spark speculates only on another host.
+
+    Nobody takes part in it without its secret.
+    """
 
     def __init__(self, folder: Path, faults: str) -> None:
         super().__init__(folder)
         self.url = f"spark://127.0.0.1:{self.port}"
         self.faults = folder / "faults"
+        self.secret = secrets.token_hex(16)
         self._names = faults
 
     def __enter__(self) -> Cluster:
         self.faults.mkdir(parents=True)
         place = ("--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0")
-        self.start("master", ["spark-class", "org.apache.spark.deploy.master.Master", *place])
+        self.start(
+            "master", ["spark-class", "org.apache.spark.deploy.master.Master", *place], self._security()
+        )
         try:
             self.wait_for_port()
             for number in (1, 2):
@@ -111,6 +118,10 @@ class Cluster(Processes):
     def list_faults(self) -> set[str]:
         """The faults that have happened."""
         return {path.name for path in self.faults.iterdir()}
+
+    def _security(self) -> dict[str, str]:
+        options = f"-Dspark.authenticate=true -Dspark.authenticate.secret={self.secret}"
+        return {"SPARK_DAEMON_JAVA_OPTS": options}
 
     def _start_worker(self, number: int) -> None:
         name = f"worker-{number}"
@@ -127,7 +138,7 @@ class Cluster(Processes):
             "-d",
             str(work),
         )
-        env = {
+        env = self._security() | {
             "PYTHONPATH": f"{FAULTS}{os.pathsep}{SOURCE}",
             "FAULTS": self._names,
             "FAULTS_FOLDER": str(self.faults),

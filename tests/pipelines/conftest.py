@@ -11,33 +11,39 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from dataflow.pipelines.spark.network import list_network_options
 from dataflow.pipelines.spark.session import DEFAULTS, PINNED
 from tests.pipelines.workshop import Workshop
 
 SETTINGS = (
     DEFAULTS
     | PINNED
+    | list_network_options("local[2]", {})
     | {
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-Duser.timezone=Asia/Kathmandu",
     }
 )
 """As DataFlow sets up its own, but with less to do, and in a zone that must not matter."""
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """A Spark session on two threads of this process's own JVM."""
+def start_spark(threads: int) -> SparkSession:
+    """A Spark session in this process's own JVM."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # The processes of its tasks find our modules as this one does.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    builder = SparkSession.builder.master("local[2]").appName("tests")
+    builder = SparkSession.builder.master(f"local[{threads}]").appName("tests")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A Spark session on two threads of this process's own JVM."""
+    session = start_spark(threads=2)
     yield session
     session.stop()
 

@@ -8,7 +8,9 @@ import pytest
 
 from dataflow.errors import ConfigError
 from dataflow.pipelines.describing import describe
-from tests.pipelines.api_server import ApiServer, Hawk
+from tests.pipelines.answer_server import AnswerServer, Asked, Reply
+from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
+from tests.pipelines.proxy_server import ProxyServer
 from tests.pipelines.workshop import HAWK, Workshop
 
 PIPELINE = """
@@ -46,6 +48,7 @@ def test_a_source_that_breaks_is_told_and_nothing_is_published(
     workshop: Workshop, fault: str, reason: str
 ) -> None:
     hawk = Hawk(HAWK["HAWK_ID"], HAWK["HAWK_KEY"])
+    make_bomb()  # which takes longer than a request may, on a busy machine
     with ApiServer(ROWS, 10, hawk) as api, ApiServer(ROWS, 10, hawk) as other:
         api.elsewhere = other.origin
         api.fail(2, fault, times=9)
@@ -67,6 +70,75 @@ def test_a_source_may_be_asked_without_credentials_though_there_are_some(worksho
         assert {seen.headers.get("Authorization") for seen in api.seen} == {None}
     shown = describe(workshop.catalog().get("OrdersDatasetPipeline"), workshop.settings())
     assert shown["source"]["authentication"] == "none"
+
+
+LINKED = """
+    from dataflow.pipelines.sources import http, limits, link_header, oauth2
+
+    class OrdersDatasetPipeline:
+        table_name = "orders"
+        source = http(
+            "http://api.example/rows",
+            pages=link_header(),
+            auth=oauth2("http://login.example/token", scope="read"),
+            limits=limits(attempts=1),
+            nan="null",
+        )
+        field_mapping = [("id", "order_id", "bigint PRIMARY KEY"), ("price", "double precision")]
+"""
+
+
+def answer_linked(asked: Asked) -> Reply:
+    if asked.path == "/token":
+        return Reply({"access_token": "access-secret", "token_type": "bearer"})
+    if asked.headers.get("Authorization") != "Bearer access-secret":
+        return Reply({}, 401)
+    if "page" in asked.query:
+        return Reply(b'[{"id": 3, "price": 2.5}]')
+    body = b'[{"id": 1, "price": NaN}, {"id": 2, "price": -Infinity}]'
+    return Reply(body, headers=[("Link", '<?page=2>; rel="next"')])
+
+
+def test_a_token_a_proxy_link_headers_and_nan_go_together(workshop: Workshop) -> None:
+    with AnswerServer(answer_linked) as api, ProxyServer({}, "me:proxy-secret") as proxy:
+        proxy.hosts = {"api.example": api.port, "login.example": api.port}
+        workshop.environ = {"OAUTH_CLIENT_ID": "us", "OAUTH_CLIENT_SECRET": "client-secret"}
+        workshop.environ["http_proxy"] = proxy.origin.replace("://", "://me:proxy-secret@")
+        workshop.write("orders.py", LINKED)
+        assert workshop.run("OrdersDatasetPipeline", DAY).done == 1, workshop.said
+        assert len(proxy.seen) == 3
+    found = sorted((row["order_id"], row["price"]) for row in workshop.rows("orders", DAY))
+    assert found == [(1, None), (2, None), (3, 2.5)]
+    shown = describe(workshop.catalog().get("OrdersDatasetPipeline"), workshop.settings())["source"]
+    assert shown["authentication"] == (
+        "oauth2, token of http://login.example/token, from OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET"
+    )
+    assert (shown["pagination"], shown["nan"]) == ("link_header()", "null")
+
+
+def test_a_token_that_an_api_echoes_is_hidden(workshop: Workshop) -> None:
+    def answer(asked: Asked) -> Reply:
+        reply = answer_linked(asked)
+        echoed = f"{asked.headers.get('Authorization', '')} of client-secret by proxy-secret"
+        return reply if asked.path == "/token" else Reply([{"id": echoed, "price": 1}])
+
+    with AnswerServer(answer) as api, ProxyServer({}) as proxy:
+        proxy.hosts = {"api.example": api.port, "login.example": api.port}
+        workshop.environ = {"OAUTH_CLIENT_ID": "us", "OAUTH_CLIENT_SECRET": "client-secret"}
+        workshop.environ["ALL_PROXY"] = proxy.origin.replace("://", "://me:proxy-secret@")
+        workshop.write("orders.py", LINKED)
+        assert workshop.run("OrdersDatasetPipeline", DAY).failed == 1
+    texts = "\n".join([workshop.log(), *workshop.said])
+    assert "Bearer *** of *** by ***" in texts
+    assert "secret" not in texts.replace("OAUTH_CLIENT_SECRET", "")
+
+
+def test_a_proxy_that_is_none_is_told_before_anything_is_claimed(workshop: Workshop) -> None:
+    workshop.environ = {"OAUTH_CLIENT_ID": "us", "OAUTH_CLIENT_SECRET": "x", "ALL_PROXY": "socks5://proxy"}
+    workshop.write("orders.py", LINKED)
+    with pytest.raises(ConfigError, match="ALL_PROXY is a proxy of scheme 'socks5': only http and https"):
+        workshop.run("OrdersDatasetPipeline", DAY)
+    assert workshop.chunk("orders", DAY) is None
 
 
 def test_rows_that_are_counted_otherwise_than_read_are_not_published(workshop: Workshop) -> None:

@@ -85,7 +85,7 @@ def test_a_view_that_cannot_be_is_refused_with_its_attribute(
 def test_a_column_that_is_in_no_dataset_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES.replace("order_id >=", "order_idd >="))
     orders.run("OrdersDatasetPipeline", "2026-11-14")
-    with pytest.raises(BadInput, match=r'no column "order_idd"\. Did you mean "order_id"\?'):
+    with pytest.raises(BadInput, match=r'unknown column "order_idd"\. Did you mean "order_id"\?'):
         orders.run("AllViewPipeline", drain=True)
     assert [run.job for run in orders.store.list_runs()] == ["OrdersDatasetPipeline"]
 
@@ -94,7 +94,7 @@ def test_a_column_that_was_added_to_the_mapping_can_be_read_once_it_is_published
     orders.run("OrdersDatasetPipeline", "2026-11-13")
     more = PIPELINES.replace('("name", "name", "text")]', '("name", "name", "text"), ("id", "key", "text")]')
     orders.write("orders.py", more.replace("order_id >=", "key is not null and order_id >="))
-    with pytest.raises(BadInput, match='there is no column "key"'):
+    with pytest.raises(BadInput, match='unknown column "key"'):
         orders.run("AllViewPipeline")
     orders.run("OrdersDatasetPipeline", "2026-11-14")
     assert orders.run("AllViewPipeline").done == 1, orders.said
@@ -107,7 +107,7 @@ def test_the_list_notes_a_view_that_can_never_run(orders: Workshop) -> None:
     shown = json.loads(project.run("dataflow", "pipeline", "list", "--json").stdout)
     (note,) = [row["note"] for row in shown if row["pipeline"] == "AllViewPipeline"]
     assert note.startswith("can never run: pipelines/orders.py:")
-    assert 'there is no column "order_idd"' in note
+    assert 'unknown column "order_idd"' in note
 
 
 COMPANIES = """

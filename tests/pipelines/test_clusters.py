@@ -41,6 +41,8 @@ shared_files = true
 [spark.options]
 "spark.driver.host" = "127.0.0.1"
 "spark.driver.bindAddress" = "127.0.0.1"
+"spark.authenticate" = true
+"spark.authenticate.secret" = "{secret}"
 "spark.executor.memory" = "512m"
 "spark.speculation" = true
 "spark.speculation.interval" = "100ms"
@@ -91,7 +93,7 @@ def test_executors_killed_tasks_failed_and_tasks_done_twice_after_staging_change
     constants = orders.path / "constants.py"
     constants.write_text(constants.read_text().replace("lake", target))
     with Cluster(tmp_path / "cluster", "kill,fail,slow") as cluster:
-        (orders.path / "dataflow.toml").write_text(CLUSTER.format(url=cluster.url))
+        (orders.path / "dataflow.toml").write_text(CLUSTER.format(url=cluster.url, secret=cluster.secret))
         run(orders, "OrdersDatasetPipeline", "--dataid", DAY, env={"DATAFLOW_CONN_DATASETS_DB": postgres_url})
         assert cluster.list_faults() == {"kill", "fail", "slow"}
     if target == "lake":
@@ -118,7 +120,7 @@ def test_a_dataset_and_a_view_are_made_over_spark_connect(orders: Project, tmp_p
 @pytest.mark.chaos
 def test_the_doctor_looks_at_both_executors_of_a_cluster(orders: Project, tmp_path: Path) -> None:
     with Cluster(tmp_path / "cluster", "") as cluster:
-        (orders.path / "dataflow.toml").write_text(CLUSTER.format(url=cluster.url))
+        (orders.path / "dataflow.toml").write_text(CLUSTER.format(url=cluster.url, secret=cluster.secret))
         done = orders.run("dataflow", "doctor", "--spark", "--json", check=False, timeout=SECONDS)
     found = {row["check"]: (row["level"], row["text"]) for row in json.loads(done.stdout)}
     level, text = found["spark executors"]

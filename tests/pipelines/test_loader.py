@@ -244,7 +244,10 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("http('http://a', pages='next')", "source: pages must be made with next_link(…), page_number(…)"),
+        (
+            "http('http://a', pages='next')",
+            "source: pages must be made with next_link(…), link_header(…), page_number(…)",
+        ),
         ("http('http://a', pages={'next': 'x'})", "source: pages must be made with next_link"),
         ("http('http://a', pages=next_link(next=5))", "source: pages has next=5, which must be a text."),
         ("http('http://a', pages=offset(limit=0))", "limit=0, which must be a whole number of at least 1."),
@@ -252,7 +255,7 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
             "http('http://a', pages=page_number(size_parameter='n'))",
             "source: pages has size_parameter, and no",
         ),
-        ("http('http://a', auth='HAWK')", "source: auth must be made with hawk(…), bearer(…), "),
+        ("http('http://a', auth='HAWK')", "source: auth must be made with hawk(…), oauth2(…), bearer(…), "),
         ("http('http://a', auth=bearer(5))", "source: auth has secret_variable=5, which must be a text."),
         ("http('http://a', limits={'attempts': 3})", "source: limits must be made with limits(…), and is"),
         (
@@ -266,6 +269,25 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
         ("http('http://a', limits=limits(parallel=True))", "parallel=True, which must be a whole number"),
         ("http('http://a', limits=limits(total_seconds=0))", "total_seconds=0, which must be a number of at"),
         ("http('http://a', allowed_origins='https://b')", "allowed_origins='https://b' must be a list"),
+        ("http('http://a', nan='zero')", "source: nan='zero' is unknown: write nan=\"null\""),
+        ("http('http://a', proxy=5)", 'source: proxy must be a text: the URL of a proxy, or "" for none.'),
+        (
+            "http('http://a', proxy='socks5://me:hunter2@p')",
+            "source: proxy is a proxy of scheme 'socks5': only",
+        ),
+        (
+            "http('http://a', pages=page_number(total_pages=3))",
+            "pages has total_pages=3, which must be a text",
+        ),
+        (
+            "http('http://a', auth=oauth2('login'))",
+            "auth has a token_url that cannot be used: The URL 'login'",
+        ),
+        ("http('http://a', auth=oauth2('http://b', scope=1))", "auth has scope=1, which must be a text."),
+        (
+            "http('http://a', auth=oauth2('http://b', client_auth='post'))",
+            "auth has client_auth='post', which must be 'basic' or 'body'.",
+        ),
         ("http(5)", "source: the URL must be a text, and is"),
         ("table('wh')", "source: table(…) reads a table by its name, or query=; give one of the two."),
         ("table('wh', 'orders', query='select 1')", "give one of the two."),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -160,6 +161,20 @@ def test_what_the_meaning_of_sql_rests_on_cannot_be_changed_by_a_project(tmp_pat
             "No space left on device\n\tat java.x",
             "IOException: No space left on device",
         ),
+        (
+            "\n  An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+            '  File "x.py", line 1, in copy\npsycopg.OperationalError: the connection is lost\n\n'
+            "The above exception was the direct cause of the following exception:\n\n"
+            'Traceback (most recent call last):\n  File "x.py", line 1, in write\n    raise it\n'
+            "dataflow.errors.TargetLocked: Connection db: "
+            "canceling statement due to lock timeout.\n\tat org.apache.spark.x(y)\n",
+            "TargetLocked: Connection db: canceling statement due to lock timeout.",
+        ),
+        (
+            "\n  An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+            '  File "x.py", line 1, in <lambda>\n    ~~^~~\nproject.shapes.Unshaped: row 7\n',
+            "Unshaped: row 7",
+        ),
     ],
 )
 def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:
@@ -187,8 +202,10 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
     )
     project = Project(orders.path, orders.path)
     env = orders.environ | {"TARGET": "lake"}
-    code, shown, surroundings = run_on_a_terminal(project, "OrdersDatasetPipeline", env)
+    code, shown, surroundings, listening = run_on_a_terminal(project, "OrdersDatasetPipeline", env)
     assert code == 0
+    assert {name for name, _ in listening} >= {"java"}
+    assert {address for _, address in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert "org.apache.spark.deploy.SparkSubmit" in surroundings and "-Xmx700m" in surroundings
     assert SECRET not in surroundings
     assert "\r\x1b[Kpage 2: 503 Service Unavailable, again in 1 s …" in shown
@@ -196,7 +213,9 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=200)
     assert done.returncode == 1
     failed, hint, following = done.stderr.splitlines()
-    assert failed.startswith("NumbersViewPipeline 2026-10: Spark failed: [CAST_INVALID_INPUT] ")
+    assert failed.startswith(
+        "NumbersViewPipeline 2026-10: Spark failed: ValueError: invalid input syntax for type"
+    )
     assert hint.startswith("log: dataflow logs 2")
     assert "dataflow resubmit NumbersViewPipeline 2026-10 && dataflow run NumbersViewPipeline" in following
     assert [word for word in NOISE if word in shown + done.stdout + done.stderr] == []
@@ -208,10 +227,13 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
     assert all('"spark.hadoop.fs.s3a.secret.key":"*********(redacted)"' in text for text in events)
 
 
-def run_on_a_terminal(project: Project, job: str, env: dict[str, str]) -> tuple[int, str, str]:
+def run_on_a_terminal(
+    project: Project, job: str, env: dict[str, str]
+) -> tuple[int, str, str, set[tuple[str, str]]]:
     """Runs a pipeline on a terminal of its own.
 
-    Gives the exit code, all that was shown, and the arguments and environments of processes meanwhile.
+    Gives the exit code, all that was shown, and of processes meanwhile their arguments and environments, and
+    the addresses on which its own listened, each with the program's name.
     """
     master, slave = pty.openpty()
     command = project.command("dataflow", "run", job, "--dataid", DAY)
@@ -226,14 +248,27 @@ def run_on_a_terminal(project: Project, job: str, env: dict[str, str]) -> tuple[
     os.close(slave)
     shown = b""
     surroundings: set[str] = set()
+    listening: set[tuple[str, str]] = set()
     while True:
         try:
             shown += os.read(master, 4096)
         except OSError:  # the last one has closed the terminal
             break
         surroundings |= set(list_surroundings())
+        listening |= set(list_listening(process.pid))
     os.close(master)
-    return process.wait(), shown.decode(), "\n".join(surroundings)
+    return process.wait(), shown.decode(), "\n".join(surroundings), listening
+
+
+def list_listening(pid: int) -> Iterator[tuple[str, str]]:
+    """The addresses on which a process and those it has started listen."""
+    with suppress(psutil.Error):
+        root = psutil.Process(pid)
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.Error):
+                for each in process.net_connections("inet"):
+                    if each.status == psutil.CONN_LISTEN:
+                        yield process.name(), each.laddr.ip
 
 
 def list_surroundings() -> Iterator[str]:
@@ -253,6 +288,8 @@ def test_the_doctor_looks_at_every_executor_and_shows_no_password(
             [connection.away]
             url = "postgresql://etl@127.0.0.1:{find_free_port()}/x"
             password_variable = "AWAY_PASSWORD"
+            [spark.options]
+            "spark.authenticate" = false
             """
         )
     )
@@ -270,6 +307,7 @@ def test_the_doctor_looks_at_every_executor_and_shows_no_password(
     assert ("spark python", "ok") in found
     assert "dataflow, pyarrow" in found["spark packages", "ok"]["text"]
     assert "datasets_db" in found["spark connections", "ok"]["text"]
+    assert "does not authenticate" in found["spark ports", "warning"]["text"]
     assert "connection away is not reached from" in found["spark connections", "problem"]["text"]
     assert "copy_on_driver = true" in found["spark connections", "problem"]["next"]
     assert done.stderr == ""

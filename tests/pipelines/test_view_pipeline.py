@@ -104,7 +104,7 @@ def test_each_result_has_the_rows_of_its_interval_under_its_aliases(omis: Worksh
 def test_a_name_that_is_no_column_is_told_with_the_nearest_and_nothing_is_published(omis: Workshop) -> None:
     omis.write("omis.py", PIPELINES.replace('("company_name", ', '("company_nam", '))
     omis.run("OMISDatasetPipeline", "2018-03-01")
-    with pytest.raises(BadInput, match=r'no column "company_nam"\. Did you mean "company_name"\?'):
+    with pytest.raises(BadInput, match=r'unknown column "company_nam"\. Did you mean "company_name"\?'):
         omis.run(VIEW)
     assert omis.chunk("completed_omis_orders", "2017-11") is None
 

@@ -47,7 +47,7 @@ def start(script, kill_in=60.0, grace=1.0, watch=True, kill_script=None):
 
 
 def say(**facts):
-    print(json.dumps({"guard": guard.pid, **facts}), flush=True)
+    print(json.dumps({"guard": guard.pids[0], "backup": guard.pids[1], **facts}), flush=True)
 
 
 def wait():

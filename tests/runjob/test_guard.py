@@ -51,6 +51,14 @@ def claim(tmp_path: Path) -> Iterator[Claim]:
         assert kill_orphans(claimant.name)
 
 
+def signal_all(pids: list[int], number: int) -> None:
+    """Sends a signal to each, and when it is SIGSTOP waits until all have stopped."""
+    for pid in pids:
+        os.kill(pid, number)
+    if number == signal.SIGSTOP:
+        wait_until(lambda: all(map(is_stopped, pids)))
+
+
 def writer(path: Path) -> str:
     """A shell loop that adds a line every 10 ms."""
     return f"while :; do echo x >>{path}; sleep 0.01; done"
@@ -138,15 +146,82 @@ while True:
     assert list_live_processes([], lambda token: token.startswith(claimant.name)) == {}
 
 
-def test_a_successor_can_kill_what_a_runjob_and_its_guard_left_when_both_were_killed(
+@pytest.mark.parametrize("first", ["guard", "runjob"])
+def test_when_runjob_and_its_guard_are_killed_nothing_writes_once_the_lock_is_free(
+    claim: Claim, tmp_path: Path, first: str
+) -> None:
+    output, daemons, pid_path = tmp_path / "output", tmp_path / "daemons", tmp_path / "pid"
+    claimant = claim(
+        f"start({writer(output)!r}); start({daemon(daemons, pid_path)!r}, watch=False); say(); wait()"
+    )
+    wait_until(output.exists)
+    read_pid(pid_path)
+    pids = [claimant.facts["guard"], claimant.pid]
+    # Stopped first, so that neither can do anything about the other's death.
+    signal_all(pids, signal.SIGSTOP)
+    signal_all(pids if first == "guard" else pids[::-1], signal.SIGKILL)
+    claimant.wait_until_lock_is_free()
+    assert not grows(output)
+    assert not grows(daemons)
+
+
+def test_when_runjob_is_killed_while_its_guard_is_frozen_its_children_die(
+    claim: Claim, tmp_path: Path
+) -> None:
+    output = tmp_path / "output"
+    claimant = claim(f"_, pid = start({writer(output)!r}); say(child=pid); wait()")
+    wait_until(output.exists)
+    os.kill(claimant.facts["guard"], signal.SIGSTOP)
+    claimant.kill()
+    wait_until(lambda: not is_running(claimant.facts["child"]))
+    os.kill(claimant.facts["guard"], signal.SIGKILL)
+
+
+def test_at_the_deadline_a_child_dies_though_runjob_and_its_guard_are_frozen(
+    claim: Claim, tmp_path: Path
+) -> None:
+    output, told = tmp_path / "output", tmp_path / "told"
+    options = f"kill_in=1.0, grace=0.0, kill_script={f': >{told}'!r}"
+    claimant = claim(f"_, pid = start({writer(output)!r}, {options}); say(child=pid); wait()")
+    wait_until(output.exists)
+    signal_all([claimant.facts["guard"], claimant.pid], signal.SIGSTOP)
+    wait_until(lambda: not is_running(claimant.facts["child"]))
+    wait_until(told.exists)
+    signal_all([claimant.facts["guard"], claimant.pid], signal.SIGCONT)
+
+
+def test_a_renewal_moves_the_deadline_of_the_backup_too(claim: Claim) -> None:
+    body = """
+_, renewed = start("sleep 60", kill_in=0.5, grace=0.0)
+guard.extend(boottime() + 60)
+_, other = start("sleep 60", kill_in=0.5, grace=0.0)
+say(renewed=renewed, other=other)
+wait()
+"""
+    claimant = claim(body)
+    signal_all([claimant.facts["guard"], claimant.pid], signal.SIGSTOP)
+    wait_until(lambda: not is_running(claimant.facts["other"]))
+    assert is_running(claimant.facts["renewed"])
+    signal_all([claimant.facts["guard"], claimant.pid], signal.SIGCONT)
+
+
+def test_what_the_guard_has_ended_its_backup_does_not_end_again(claim: Claim, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    claimant = claim(f"start('sleep 60', kill_script={f'echo x >>{told}'!r}); say(); wait()")
+    claimant.kill()
+    claimant.wait_until_lock_is_free()
+    assert told.read_text() == "x\n"
+
+
+def test_a_successor_can_kill_what_was_left_when_runjob_and_both_guards_were_killed(
     claim: Claim, tmp_path: Path
 ) -> None:
     output = tmp_path / "output"
     claimant = claim(f"start({writer(output)!r}); say(); wait()")
     wait_until(output.exists)
-    os.kill(claimant.facts["guard"], signal.SIGSTOP)
-    claimant.kill()
-    os.kill(claimant.facts["guard"], signal.SIGKILL)
+    pids = [claimant.facts["guard"], claimant.facts["backup"], claimant.pid]
+    signal_all(pids, signal.SIGSTOP)
+    signal_all(pids, signal.SIGKILL)
     claimant.wait_until_lock_is_free()
     assert grows(output)
     assert kill_orphans(claimant.name)
@@ -269,10 +344,11 @@ wait()
     wait_until(lambda: not is_running(claimant.facts["child"]))
 
 
-def test_runjob_notices_that_its_guard_was_killed(claim: Claim) -> None:
+@pytest.mark.parametrize("which", ["guard", "backup"])
+def test_runjob_notices_that_a_guard_was_killed(claim: Claim, which: str) -> None:
     body = """
 poller = select.poll()
-poller.register(guard.fileno(), 0)
+[poller.register(fd, 0) for fd in guard.list_fds()]
 say(alive=guard.alive())
 wait()
 poller.poll()
@@ -282,7 +358,7 @@ guard.stop()
 """
     claimant = claim(body)
     assert claimant.facts["alive"]
-    os.kill(claimant.facts["guard"], signal.SIGKILL)
+    os.kill(claimant.facts[which], signal.SIGKILL)
     claimant.go_on()
     facts = claimant.hear()
     assert not facts["alive"]
@@ -337,18 +413,21 @@ def list_open_files(pid: int) -> list[str]:
     return sorted(links)
 
 
-def test_the_guard_keeps_only_its_pipe_and_the_lock_open(claim: Claim) -> None:
+@pytest.mark.parametrize("which", ["guard", "backup"])
+def test_a_guard_keeps_only_its_pipes_and_the_lock_open(claim: Claim, which: str) -> None:
     claimant = claim("say(); wait()")
     lock_path = os.path.join(claimant.directory, f"{claimant.name}.lock")
+    kept = [*[os.devnull] * 3, lock_path, "pipe", "pipe"]
     # Asked again until it has settled: while it takes its name it opens files of its own.
-    wait_until(lambda: list_open_files(claimant.facts["guard"]) == [*[os.devnull] * 3, lock_path, "pipe"])
-    assert os.getsid(claimant.facts["guard"]) == claimant.facts["guard"]
+    wait_until(lambda: list_open_files(claimant.facts[which]) == kept)
+    assert os.getsid(claimant.facts[which]) == claimant.facts[which]
 
 
-def test_the_guard_does_not_look_like_runjob_to_pkill(claim: Claim) -> None:
+@pytest.mark.parametrize("which", ["guard", "backup"])
+def test_a_guard_does_not_look_like_runjob_or_the_other_guard_to_pkill(claim: Claim, which: str) -> None:
     claimant = claim("say(); wait()")
-    cmdline = Path(f"/proc/{claimant.facts['guard']}/cmdline")
-    wait_until(lambda: cmdline.read_bytes().rstrip(b"\0") == b"dataflow-guard")
+    cmdline = Path(f"/proc/{claimant.facts[which]}/cmdline")
+    wait_until(lambda: cmdline.read_bytes().rstrip(b"\0") == f"dataflow-{which}".encode())
 
 
 def test_stopping_leaves_no_zombie_and_no_lock(claim: Claim) -> None:
@@ -371,8 +450,16 @@ except ChildProcessError:
 
 
 def test_stopping_even_a_stopped_guard_kills_the_children_not_forgotten(claim: Claim) -> None:
-    body = 'start("sleep 60"); os.kill(guard.pid, signal.SIGSTOP); _, pid = start("sleep 60"); guard.stop()'
-    claimant = claim(f"{body}; say(child=pid); wait()")
+    body = """
+start("sleep 60")
+for guard_pid in guard.pids:
+    os.kill(guard_pid, signal.SIGSTOP)
+_, pid = start("sleep 60")
+guard.stop()
+say(child=pid)
+wait()
+"""
+    claimant = claim(body)
     assert not is_running(claimant.facts["child"])
 
 

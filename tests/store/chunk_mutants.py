@@ -95,8 +95,9 @@ PUBLISH = [
     Mutant("publish.make_clean", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_not_lost_twice)),
     Mutant(
         "publish.count_present",
-        "position = :position\n  AND",
+        "(work_id, position) IN (SELECT w.work_id, calls.position",
         publishing.test_a_work_with_two_inputs_needs_both,
+        "work_id IN (SELECT w.work_id",
     ),
     Mutant(
         "publish.count_missing", "AND x.present < x.needed", publishing.test_a_work_with_two_inputs_needs_both
@@ -191,17 +192,17 @@ OPERATE = [
     Mutant("operate.mark", "AND state = :from_state", lines.marking_work_that_is_not_as_it_was_found),
     Mutant(
         "operate.purge_runs",
-        "AND r.ended_at < :before",
+        "AND ended_at < :before",
         operated(operating.test_purging_deletes_old_history_and_keeps_what_the_present_rests_on),
     ),
     Mutant(
         "operate.purge_runs",
-        "AND NOT EXISTS (SELECT 1 FROM work w WHERE w.work_id = r.work_id AND w.run_id = r.run_id)",
+        "AND (SELECT count(*) FROM work w WHERE w.work_id = run.work_id AND w.run_id = run.run_id) = 0",
         operated(operating.test_purging_keeps_the_last_run_of_work_that_published_nothing),
     ),
     Mutant(
         "operate.purge_runs",
-        "OR c.dirty_run_id = r.run_id",
+        "OR c.dirty_run_id = run.run_id",
         operated(operating.test_purging_keeps_the_run_that_left_a_chunk_dirty),
     ),
     Mutant(
@@ -211,8 +212,13 @@ OPERATE = [
         "WHEN TRUE THEN",
     ),
     Mutant(
+        "operate.purge_pins",
+        "AND (SELECT count(*) FROM run r WHERE r.run_id = run_input.run_id) = 0",
+        operated(operating.test_purging_keeps_what_the_runs_that_stay_have_read),
+    ),
+    Mutant(
         "operate.purge_runs",
-        "c.run_id = r.run_id OR",
+        "c.run_id = run.run_id OR",
         operated(operating.test_purging_keeps_the_run_that_made_what_is_published),
     ),
 ]

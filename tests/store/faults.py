@@ -10,7 +10,7 @@ from dataflow.store.postgres import PostgresDatabase
 from tests.store.world import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from dataflow.store.database import Database, Result, Row, Transaction
+    from dataflow.store.database import Call, Database, Result, Row, Transaction
 
 
 class Delegate:
@@ -115,6 +115,12 @@ class PausingTransaction:
 
     def names(self, names: Sequence[str]) -> dict[str, Any]:
         return self._inner.names(names)
+
+    def calls(self, calls: Sequence[Call]) -> dict[str, Any]:
+        return self._inner.calls(calls)
+
+    def records(self, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return self._inner.records(records)
 
     def _passed(self, name: str) -> None:
         if name == self._after:

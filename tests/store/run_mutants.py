@@ -73,7 +73,14 @@ CLAIM = [
         "claim.free_run", "OR claimant IN (SELECT ids.id FROM $names)", lines.freeing_a_run_of_a_dead_claimant
     ),
     Mutant(
-        "claim.promote", "AND not_before <= $due_now", finishing.test_a_wait_that_is_over_ends_no_other_wait
+        "claim.promote",
+        "AND not_before <= $lease_then",
+        finishing.test_a_wait_that_is_over_ends_no_other_wait,
+    ),
+    Mutant(
+        "claim.end_old_waits",
+        "AND (not_before_clock < $clock_id OR not_before_clock > $clock_id)",
+        finishing.test_a_machine_that_was_started_again_has_ended_its_old_waits_only,
     ),
     Mutant(
         "claim.promote",
@@ -84,7 +91,7 @@ CLAIM = [
     Mutant(
         "claim.promote",
         "AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND $ending)",
-        ending_runs.test_a_clock_that_is_set_does_not_end_the_wait_for_a_revoked_run,
+        ending_runs.test_a_wait_for_a_revoked_run_ends_no_sooner_than_the_run,
     ),
     Mutant(
         "claim.end_revoked",
@@ -134,12 +141,12 @@ CLAIM = [
     Mutant(
         "claim.pin_chunk", "AND NOT c.withdrawn", claiming.test_a_forced_run_is_not_given_what_was_withdrawn
     ),
-    Mutant("claim.readers", "AND r.ended_at IS NULL", claiming.test_a_finished_reader_reads_no_more),
+    Mutant("claim.readers", "r.ended_at IS NULL AND", claiming.test_a_finished_reader_reads_no_more),
     Mutant("claim.readers", R_LEASE, rerun(in_place.test_a_reader_that_died_holds_nobody_up)),
     Mutant("claim.readers", R_BOOT, leases.test_a_run_of_the_boot_before_neither_counts_nor_reads),
     Mutant(
         "claim.readers",
-        "AND r.run_id <> :run_id",
+        "AND i.run_id <> :run_id",
         in_place.test_a_run_is_not_told_that_it_reads_what_it_overwrites,
     ),
     Mutant(

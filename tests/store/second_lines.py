@@ -124,8 +124,8 @@ def resubmitting_running_work(world: World) -> None:
     run = run_of(world)
 
     def statement(tx: Transaction) -> list[Any]:
-        batch = tx.batch([("1", "")])
-        return tx.rows("publish.do_again", job_id=run.job_id, reason="", resubmitted=True, **batch)
+        calls = tx.calls([(run.job_id, 0, "1", "", 0)])
+        return tx.rows("publish.do_again", reason="", resubmitted=True, **calls)
 
     assert bare(world, statement) == []
     assert world.state("to_clean", "1") == "RUNNING"

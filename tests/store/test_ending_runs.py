@@ -104,7 +104,7 @@ def test_outputs_do_not_change_beside_a_run_that_is_still_ending(world: World) -
     world.job("to_clean", ["raw"], ["other"])
 
 
-def test_a_clock_that_is_set_does_not_end_the_wait_for_a_revoked_run(world: World) -> None:
+def test_a_wait_for_a_revoked_run_ends_no_sooner_than_the_run(world: World) -> None:
     make_revoked(world)
     world.resubmit("to_clean", "1")
     world.poke("UPDATE work SET not_before = not_before - 1000")

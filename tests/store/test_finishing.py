@@ -157,6 +157,39 @@ def test_a_wait_that_is_over_ends_no_other_wait(world: World) -> None:
     assert world.drain("to_clean") == ["1"]
 
 
+DAY_SECONDS = 86_400.0
+
+
+@pytest.mark.parametrize("ahead", [DAY_SECONDS, -DAY_SECONDS])
+@pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.RETURNED])
+def test_a_wall_clock_that_was_wrong_does_not_change_the_length_of_a_wait(
+    sqlite_world: World, outcome: RunOutcome, ahead: float
+) -> None:
+    prepared(sqlite_world, retries=1, retry_delay_seconds=2)
+    clock = sqlite_world.clock
+    assert clock is not None
+    clock.ahead = ahead
+    sqlite_world.do("to_clean", outcome=outcome, delay_seconds=2.0)
+    clock.ahead = 0.0
+    assert sqlite_world.work("to_clean", "1").wait_seconds == 2.0
+    sqlite_world.advance(1)
+    assert not sqlite_world.claim("to_clean")
+    sqlite_world.advance(1)
+    sqlite_world.take("to_clean", "1")
+
+
+def test_a_machine_that_was_started_again_has_ended_its_old_waits_only(world: World) -> None:
+    world.chain("raw", "clean", retries=1, retry_delay_seconds=3600)
+    world.ready("raw", "1", "2", "3")
+    for _ in range(3):
+        world.do("to_clean", outcome=RunOutcome.FAILED)
+    world.poke("UPDATE work SET not_before_clock = 'the boot before' WHERE dataid = '2'")
+    world.poke("UPDATE work SET not_before_clock = '' WHERE dataid = '3'")
+    assert world.work("to_clean", "2").wait_seconds == 0
+    assert world.drain("to_clean") == ["2", "3"]
+    assert world.state("to_clean", "1") == "WAITING"
+
+
 def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
     prepared(world, retries=1, retry_delay_seconds=60)
     world.do("to_clean", outcome=RunOutcome.FAILED)

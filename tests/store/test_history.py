@@ -11,7 +11,7 @@ from tests.store.faults import Delegate, Pause, PausingTransaction
 from tests.store.world import World
 
 if TYPE_CHECKING:
-    from dataflow.store.database import Database, Result, Row, Transaction
+    from dataflow.store.database import Database, Result, Transaction
 
 
 def test_the_runs_of_a_removed_job_keep_its_name(world: World) -> None:
@@ -112,7 +112,7 @@ class WatchedTransaction(PausingTransaction):
         super().__init__(inner, pause, after="")
         self._watching = watching
 
-    def rows(self, name: str, /, **parameters: Any) -> list[Row]:
+    def run(self, name: str, /, **parameters: Any) -> int:
         if name == "operate.purge_runs":
             self._watching.looked_at.append((parameters["after"], parameters["last"]))
-        return super().rows(name, **parameters)
+        return super().run(name, **parameters)

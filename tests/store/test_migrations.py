@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,8 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
         world.poke("DROP TABLE chunk_version")
         for column in ("newest", "reach"):
             world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
+        world.poke("DROP INDEX work_waiting")
+        world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
     made._connection.execute("PRAGMA user_version = 1")
     with theirs._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 1")
@@ -119,6 +122,37 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
         assert world.drain("to_clean") == ["1"]
         world.close()
     theirs.close()
+
+
+def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres_url: str) -> None:
+    database = PostgresDatabase(postgres_url, SCHEMA)
+    database.upgrade()
+    world = World(Store(database, "op@desk"), None)
+    world.poke("DROP INDEX run_dataid")
+    with database._connect() as connection:
+        connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
+    text = database.migrations_text()
+    with database._connect() as connection, database._connect() as writer:
+        writer.execute("BEGIN")
+        writer.execute("INSERT INTO meta VALUES ('open', 'transaction')")
+        for statement in text.split(";\n"):  # as psql does: each in a transaction of its own
+            connection.execute(statement.encode())
+        writer.execute("ROLLBACK")
+    assert world.select("SELECT count(*) FROM pg_indexes WHERE indexname = 'run_dataid'") == [(1,)]
+    assert (database.schema_version(), database.upgrade()) == (SCHEMA_VERSION, [])
+    world.close()
+
+
+def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str) -> None:
+    database = PostgresDatabase(postgres_url, SCHEMA)
+    database.upgrade()
+    with database._connect() as connection:
+        connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
+    other = PostgresDatabase(postgres_url, SCHEMA)
+    with ThreadPoolExecutor() as threads:
+        answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
+    assert sorted(answers) == [[], ["0005_history"]]
+    database.close()
 
 
 def test_a_store_of_one_machine_is_for_its_user_only(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ GUARDED = re.compile(
 # Conditions without which nothing can go wrong, and why.
 HARMLESS = {
     ("claim.promote", "not_before IS NOT NULL"): "names the index",
+    ("claim.promote", "not_before_clock = $clock_id"): "end_old_waits has left no other, and names the index",
+    ("claim.end_old_waits", "not_before IS NOT NULL"): "names the index",
     ("claim.promote", "state = 'WAITING'"): "a CHECK: only waiting work has a not_before",
     ("operate.acknowledge_work", "state = 'WAITING'"): "the same CHECK",
     ("operate.acknowledge_work", "not_before IS NOT NULL"): "without a wait the state does not change",

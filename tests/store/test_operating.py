@@ -294,6 +294,14 @@ def test_purging_keeps_the_run_that_made_what_is_published(world: World, run: Ru
     assert run.run_id in {row.run_id for row in world.store.list_runs()}
 
 
+def test_purging_keeps_what_the_runs_that_stay_have_read(world: World, run: Run) -> None:
+    world.finish(run, RunOutcome.FAILED)
+    world.resubmit("to_clean", "1")
+    last = world.do("to_clean")
+    assert world.store.purge("2999-01-01T00:00:00Z") > 0
+    assert world.select("SELECT run_id FROM run_input") == [(last.run_id,)]
+
+
 def test_purging_keeps_the_run_that_left_a_chunk_dirty(world: World, run: Run) -> None:
     world.finish(run)
     world.dataset("clean", location="")

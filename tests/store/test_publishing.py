@@ -270,7 +270,7 @@ def test_the_work_of_a_batch_is_looked_up_and_not_searched_for(sqlite_world: Wor
     """Else SQLite reads the whole batch for each work of the job: minutes for some thousands of chunks."""
     database = sqlite_world.store.database
     assert isinstance(database, SqliteDatabase)
-    values = {"job_id": 1, "position": 0, "delta": 1, "batch": "[]"}
+    values = {"job_id": 1, "position": 0, "delta": 1, "batch": "[]", "calls": "[]"}
     text = "EXPLAIN QUERY PLAN " + database._queries.text(f"publish.{query}")
     plan = [row[3] for row in database._connection.execute(text, values)]
     assert any("(job_id=? AND dataid=?)" in step for step in plan), plan

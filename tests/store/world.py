@@ -23,7 +23,7 @@ from dataflow.model.records import (
     WorkRow,
 )
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store import registration
+from dataflow.store import entries, registration
 from dataflow.store.postgres import PostgresDatabase
 from dataflow.store.sqlite import SqliteDatabase
 from dataflow.store.store import Store
@@ -44,13 +44,14 @@ _numbers = itertools.count(1)
 
 
 class Clock:
-    """The time an SQLite store is told."""
+    """The time an SQLite store is told; `ahead` is by how much the wall clock is wrong."""
 
     def __init__(self) -> None:
         self.seconds = 1_800_000_000.0
+        self.ahead = 0.0
 
     def now(self) -> float:
-        return self.seconds
+        return self.seconds + self.ahead
 
     def since_boot(self) -> float:
         return self.seconds - 1_799_990_000.0
@@ -103,7 +104,7 @@ class World:
     def dataset(self, name: str, **fields: Any) -> int:
         """Registers a dataset; its runs are staged unless a location is given."""
         record = Dataset(name, **{"location": STAGED} | fields)
-        return int(self.store.register(lambda tx: registration.upsert_dataset(tx, record)))
+        return int(self.store.register(lambda tx: entries.write_dataset(tx, record)))
 
     def job(self, name: str, inputs: Sequence[str], outputs: Sequence[str] = (), **fields: Any) -> Plan:
         """Registers a job over datasets that exist; `cumulated:previous` reads the chunk before."""
@@ -111,7 +112,8 @@ class World:
         callers = [part for part in parts if part.mapping != "latest"]
         grain = self.dataset_record(callers[0].dataset)[1].grain if callers else "text"
         record = Job(name, parts, tuple(outputs), **fields)
-        self.store.register(lambda tx: registration.upsert_job(tx, record, parts, grain, "UTC"))
+        entry = entries.JobEntry(record, parts, grain, "UTC")
+        self.store.register(lambda tx: entries.write_jobs(tx, [entry]))
         return self.plan(name)
 
     def chain(self, *names: str, grain: str = "text", **fields: Any) -> None:

@@ -25,6 +25,7 @@ EXAMPLES = {
     Grain.DAILY: "2017-11-30",
     Grain.WEEKLY: "2017-11-26",
     Grain.MONTHLY: "2017-11",
+    Grain.QUARTERLY: "2017-Q4",
     Grain.YEARLY: "2017",
 }
 
@@ -117,6 +118,7 @@ def test_beyond_the_calendar_there_is_nothing_or_everything() -> None:
     [
         (Grain.DAILY, "2017-09-29", "2017-10-02"),
         (Grain.MONTHLY, "2017-09", "2018-02"),
+        (Grain.QUARTERLY, "2017-Q3", "2018-Q2"),
         (Grain.YEARLY, "2017", "2019"),
         (Grain.SEQUENCE, "10", "25"),
         (Grain.SEQUENCE, "8", "12"),

@@ -125,6 +125,9 @@ def test_any_text_is_either_canonical_for_good_or_refused(text: str) -> None:
         ("2026-08-16", Grain.WEEKLY, "2026-08-16"),
         ("2026-08", Grain.MONTHLY, "2026-08"),
         ("2026-08-01", Grain.MONTHLY, "2026-08"),
+        ("2026-Q3", Grain.QUARTERLY, "2026-Q3"),
+        ("2026-07", Grain.QUARTERLY, "2026-Q3"),
+        ("2026-10-01", Grain.QUARTERLY, "2026-Q4"),
         ("2026", Grain.YEARLY, "2026"),
         ("2026-01-01", Grain.YEARLY, "2026"),
         ("0", Grain.SEQUENCE, "0"),
@@ -160,6 +163,8 @@ def test_each_grain_has_one_way_to_write_a_dataid(text: str, grain: Grain, canon
         ("2026-08-20", Grain.MONTHLY, "YYYY-MM"),
         ("2026-08", Grain.YEARLY, "YYYY"),
         ("26", Grain.YEARLY, "YYYY"),
+        ("2026-Q5", Grain.QUARTERLY, "YYYY-QN"),
+        ("2026-08", Grain.QUARTERLY, "YYYY-QN"),
         ("-1", Grain.SEQUENCE, "without sign"),
         ("+1", Grain.SEQUENCE, "without sign"),
         ("1.0", Grain.SEQUENCE, "is not a dataid of grain sequence"),
@@ -235,6 +240,7 @@ def test_a_zone_that_the_machine_does_not_know_is_named() -> None:
         (Grain.DAILY, ["2024-02-28", "2024-02-29", "2024-03-01"]),
         (Grain.WEEKLY, ["2026-12-27", "2027-01-03", "2027-01-10"]),
         (Grain.MONTHLY, ["2026-11", "2026-12", "2027-01"]),
+        (Grain.QUARTERLY, ["2026-Q3", "2026-Q4", "2027-Q1"]),
         (Grain.YEARLY, ["1999", "2000", "2001"]),
         (Grain.SEQUENCE, ["8", "9", "10"]),
         (Grain.HOURLY, ["2026-03-29T00+00:00", "2026-03-29T02+01:00", "2026-03-29T03+01:00"]),
@@ -272,7 +278,7 @@ def test_there_is_nothing_beyond_the_ends_of_a_grain() -> None:
 
 
 @given(
-    st.sampled_from([Grain.DAILY, Grain.WEEKLY, Grain.MONTHLY, Grain.YEARLY]),
+    st.sampled_from([Grain.DAILY, Grain.WEEKLY, Grain.MONTHLY, Grain.QUARTERLY, Grain.YEARLY]),
     st.dates(),
     st.sampled_from(ZONES),
 )
@@ -280,6 +286,7 @@ def test_calendar_neighbours_undo_each_other_and_their_intervals_touch(
     grain: Grain, day: date, timezone: str
 ) -> None:
     written = {Grain.MONTHLY: f"{day:%Y-%m}".zfill(7), Grain.YEARLY: f"{day.year:04d}"}
+    written[Grain.QUARTERLY] = f"{day.year:04d}-Q{(day.month + 2) // 3}"
     sunday = date.fromordinal(max(day.toordinal() // 7, 1) * 7).isoformat()
     dataid = sunday if grain == Grain.WEEKLY else written.get(grain, day.isoformat())
     check_neighbours(dataid, grain, timezone)

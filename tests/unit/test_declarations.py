@@ -22,6 +22,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 NAMES = TEXT.filter(str.strip)
 DATASET_NAMES = NAMES.filter(lambda name: ":" not in name and name == name.strip())
 PAIRS = st.dictionaries(NAMES.filter(lambda key: "=" not in key), TEXT, max_size=3)
+VARIABLES = st.dictionaries(st.from_regex("[a-z][a-z0-9]{0,9}", fullmatch=True), TEXT, max_size=3)
 SORTED_PAIRS = PAIRS.map(lambda pairs: tuple(sorted(pairs.items())))
 SECONDS = st.floats(0, 36_500 * 86400) | st.integers(0, 36_500 * 86400).map(float)
 COUNTS = st.integers(0, 2**31 - 1)
@@ -35,7 +36,8 @@ DATASETS = st.builds(
 INPUTS = st.builds(JobInput, DATASET_NAMES, st.sampled_from(["same", "previous", "latest"]))
 JOBS = st.builds(
     Job, NAMES, inputs=st.lists(INPUTS, unique=True, max_size=3).map(tuple),
-    outputs=st.lists(NAMES, unique=True, max_size=3).map(tuple), environment=SORTED_PAIRS, schedule=TEXT,
+    outputs=st.lists(NAMES, unique=True, max_size=3).map(tuple), schedule=TEXT,
+    environment=VARIABLES.map(lambda pairs: tuple(sorted(pairs.items()))),
     start=TEXT, end=TEXT, catchup=st.booleans(), timezone=NAMES, ordered=st.booleans(), retries=COUNTS,
     retry_delay_seconds=SECONDS, max_running=COUNTS, lease_seconds=SECONDS, grace_seconds=SECONDS,
     priority=st.integers(-(2**31) + 1, 2**31 - 1),
@@ -88,8 +90,8 @@ def test_a_file_declares_datasets_and_jobs(tmp_path: Path) -> None:
         grace = "1m30s"
         priority = -1
         [job.loadbob.environment]
-        THREADS = 4
-        GREETING = "hello $USER"
+        threads = 4
+        greeting = "hello $USER"
         """,
     )
     assert declared.datasets == [
@@ -102,7 +104,7 @@ def test_a_file_declares_datasets_and_jobs(tmp_path: Path) -> None:
     assert declared.jobs == [
         Job(
             "loadbob", (JobInput("bobin"), JobInput("bobout", "previous")), ("bobout",),
-            (("GREETING", "hello $USER"), ("THREADS", "4")), "@daily", "2026-01-01", "2026-12-31", True,
+            (("greeting", "hello $USER"), ("threads", "4")), "@daily", "2026-01-01", "2026-12-31", True,
             "Europe/London", True, 3, 300.0, 4, 600.0, 90.0, -1,
         )
     ]  # fmt: skip
@@ -198,6 +200,31 @@ def test_a_table_with_nothing_but_a_check_declares_no_dataset(tmp_path: Path) ->
 def test_a_check_that_no_worker_would_run_is_refused(tmp_path: Path) -> None:
     message = refused(tmp_path, '[dataset.a]\ncheck = "true"')
     assert "jobs.toml: dataset.a.check: is read only from the dataflow.toml" in message
+
+
+def test_variables_that_the_store_may_not_set_stay_in_the_project_file(tmp_path: Path) -> None:
+    text = '[job.a]\nin = ["x"]\nenvironment = { PATH = "/bin", size = 5 }\n[job.b.environment]\nTZ = "UTC"\n'
+    declared = read(tmp_path, text, "dataflow.toml")
+    assert declared.jobs == [Job("a", (JobInput("x"),), environment=(("size", "5"),))]
+    assert declared.environments == {"a": {"PATH": "/bin"}, "b": {"TZ": "UTC"}}
+    message = refused(tmp_path, text)
+    assert "jobs.toml: job.a.environment.PATH: is read only from the dataflow.toml" in message
+    assert "jobs.toml: job.b.environment.TZ: is read only from the dataflow.toml" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("PASSKEY", "is a variable of DataFlow itself"),
+        ("DATAFLOW_RUN_ID", "is a variable of DataFlow itself"),
+        ("BASH_FUNC_ls%%", "is no name for a variable"),
+    ],
+)
+def test_no_file_sets_a_variable_of_dataflow_itself(tmp_path: Path, name: str, reason: str) -> None:
+    path = tmp_path / "dataflow.toml"
+    path.write_text(f'[job.a.environment]\n"{name}" = "x"')
+    with pytest.raises(ConfigError, match=reason):
+        read_declarations([str(path)])
 
 
 def test_settings_are_for_the_project_file_alone(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from dataflow.model.wording import quoted, shortened
 from dataflow.secrets import redaction
 from dataflow.secrets.redaction import Redactor
 
@@ -54,6 +55,8 @@ def written(secret: str) -> dict[str, str]:
         "base64 without padding": base64.b64encode(raw).decode().rstrip("="),
         "base64 urlsafe": base64.urlsafe_b64encode(raw).decode(),
         "base64 urlsafe without padding": base64.urlsafe_b64encode(raw).decode().rstrip("="),
+        "bytes": repr(raw)[2:-1],
+        "bytes in JSON": json.dumps(repr(raw)[2:-1])[1:-1],
         "quote": quote(secret),
         "quote all": quote(secret, safe=""),
         "quote lower": lower_hex(quote(secret, safe="")),
@@ -278,6 +281,50 @@ def test_memory_stays_small_on_endless_output_without_a_newline(piece: bytes) ->
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 * len(piece)
+
+
+@pytest.mark.parametrize(
+    "secret", ["aaaaaaaa", "abababab", "a" * 40, "aaaaaaab", "hunter2-hunter2", "a" * 4000]
+)
+@pytest.mark.parametrize("part", [slice(0, None), slice(0, 1), slice(0, -1)])
+def test_output_full_of_a_weak_secret_takes_few_steps_per_length_of_the_secret(
+    secret: str, part: slice
+) -> None:
+    redactor, size = Redactor([secret]), 1 << 17
+    data = (secret[part].encode() * size)[:size]
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "c_call"
+
+    sys.setprofile(count)
+    try:
+        redactor.redact(data)
+    finally:
+        sys.setprofile(None)
+    # Not one per byte; the constant is for the search of all forms in a text that has none of them.
+    assert calls <= 10 * size / len(secret) + 2000
+
+
+def test_the_beginning_of_a_secret_is_not_held_back_over_any_number_of_line_ends() -> None:
+    stream = Redactor(["hunter2hunter2"])
+    assert stream.feed(b"hunter2") == b""
+    assert stream.feed(b"\n" * 1_000_000).startswith(b"hunter2")
+    stream.flush()
+    assert stream.feed(b"hunter2" + b"\r\n" * 20) == b""
+    assert stream.feed(b"hunter2") == b"***"
+
+
+def test_the_beginning_of_a_secret_that_a_message_cuts_off_is_hidden_too() -> None:
+    redactor = Redactor(["hunter2-hunter2", 'pass"word\\123'])
+    for shown in (shortened("a key: hunter2-hunter2", 15), quoted("x" * 50 + "hunter2-hunter2")):
+        assert "hun" in shown
+        assert "hun" not in redactor.redact_text(f"It has {shown}.")
+    text = quoted("x" * 52 + 'pass"word\\123')
+    assert redactor.redact_text(text) == f'"{"x" * 52}***"… (65 characters)'
+    assert redactor.redact_text("the hunt… goes on, hunter too") == "the ***… goes on, hunter too"
+    assert redactor.redact_text("hu… and others") == "hu… and others"
 
 
 def test_encoders_are_not_imported_as_long_as_there_is_nothing_to_hide() -> None:

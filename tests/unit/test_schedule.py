@@ -20,7 +20,8 @@ from dataflow.model.schedule import (
     Schedule,
     due_intervals,
     grain_of,
-    is_backwards,
+    has_no_interval,
+    keeps_start,
     parse_schedule,
     today_interval,
 )
@@ -76,9 +77,10 @@ def test_bad_bounds_are_refused(start: str | None, end: str | None, reason: str)
 
 def test_a_schedule_that_starts_after_its_end_has_no_interval() -> None:
     over = schedule("@daily", "2026-08-20", "2026-08-19")
-    assert is_backwards(over)
+    assert has_no_interval(over)
     assert due_intervals(over, None, float("inf"), 10) == ([], None)
-    assert not is_backwards(schedule("@daily", "2026-08-20", "2026-08-20"))
+    assert has_no_interval(schedule("@monthly", "2026-08-02", "2026-08-31"))
+    assert not has_no_interval(schedule("@daily", "2026-08-20", "2026-08-20"))
 
 
 def test_a_bad_zone_is_refused_with_the_nearest() -> None:
@@ -135,10 +137,10 @@ def test_without_catch_up_nothing_is_older_than_the_start_or_the_cursor() -> Non
     assert due(daily, "2026-08-25", "2026-08-28") == ([], "2026-08-29T00:00")
 
 
-def test_without_catch_up_the_last_interval_is_still_due_long_after_the_end() -> None:
+def test_without_catch_up_nothing_is_due_once_the_end_is_an_interval_ago() -> None:
     daily = schedule("@daily", "2026-08-01", "2026-08-05", catchup=False)
-    assert due(daily, "2026-09-30") == (["2026-08-05"], None)
-    assert due(daily, "2026-09-30", "2026-08-06") == ([], None)
+    assert due(daily, "2026-08-06T23:59") == (["2026-08-05"], None)
+    assert due(daily, "2026-08-07") == ([], None)
 
 
 def test_an_open_start_begins_with_the_latest_ended_interval() -> None:
@@ -152,54 +154,94 @@ def test_an_end_of_9999_means_never() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "first", "next_at"),
+    ("expression", "first"),
     [
-        ("@monthly", "2026-08", "2026-09-01T00:00"),
-        ("@yearly", "2026", "2027-01-01T00:00"),
-        ("@weekly", "2026-08-16", "2026-08-23T00:00"),
-        ("0 0 * * 1", "2026-08-17T00:00+00:00", "2026-08-24T00:00"),
+        ("@monthly", "2026-09"),
+        ("@quarterly", "2026-Q4"),
+        ("@yearly", "2027"),
+        ("@weekly", "2026-08-23"),
+        ("0 0 * * 1", "2026-08-24T00:00+00:00"),
+        ("0 0 29 2 *", "2028-02-29T00:00+00:00"),
+        ("30 6 * * *", "2026-08-20"),
+        ("every 36 hours", "2026-08-20T00:00+00:00"),
     ],
 )
-def test_a_start_inside_an_interval_takes_that_interval(expression: str, first: str, next_at: str) -> None:
-    of = schedule(expression, "2026-08-20")
-    assert due(of, "2026-08-20") == ([], next_at)
-    assert due(of, next_at, limit=1)[0] == [first]
-
-
-@pytest.mark.parametrize(
-    ("expression", "first", "last"),
-    [
-        ("30 6 * * *", "2026-08-20", "2026-08-21"),
-        ("0 9 * * 1-5", "2026-08-20T09:00+00:00", "2026-08-21T09:00+00:00"),
-        ("@hourly", "2026-08-20T00+00:00", "2026-08-21T23+00:00"),
-        ("30 * * * *", "2026-08-20T00+00:00", "2026-08-21T23+00:00"),
-        ("*/15 * * * *", "2026-08-20T00:00+00:00", "2026-08-21T23:45+00:00"),
-        ("30 6 1 * *", "2026-08", "2026-08"),
-    ],
-)
-def test_start_and_end_are_days_on_which_the_first_and_last_intervals_start(
-    expression: str, first: str, last: str
+def test_the_first_interval_is_the_first_that_begins_at_the_start_or_later(
+    expression: str, first: str
 ) -> None:
-    dataids, next_at = due(schedule(expression, "2026-08-20", "2026-08-21"), "2026-12-31")
-    assert (dataids[0], dataids[-1], next_at) == (first, last, None)
+    assert due(schedule(expression, "2026-08-20"), "2050-01-01", limit=1)[0] == [first]
 
 
 @pytest.mark.parametrize(
     ("expression", "start", "end", "first", "last"),
     [
-        ("30 * * * *", "2026-08-20T13", "2026-08-20T15", "2026-08-20T13+00:00", "2026-08-20T15+00:00"),
+        ("30 * * * *", "2026-08-20T13", "2026-08-20T15", "2026-08-20T13+00:00", "2026-08-20T14+00:00"),
         ("@hourly", "2026-08-20T13+00:00", "2026-08-20T15Z", "2026-08-20T13+00:00", "2026-08-20T15+00:00"),
-        ("@hourly", "2026-08-20T13:30", "2026-08-20 15:00", "2026-08-20T13+00:00", "2026-08-20T15+00:00"),
-        ("30 6 * * *", "2026-08-20T06:29", "2026-08-22T06:30", "2026-08-19", "2026-08-22"),
-        ("@daily", "2026-07", "2026-08", "2026-07-01", "2026-08-31"),
+        ("@hourly", "2026-08-20T13:30", "2026-08-20 15:00", "2026-08-20T14+00:00", "2026-08-20T15+00:00"),
+        ("30 6 * * *", "2026-08-20T06:29", "2026-08-22T06:30", "2026-08-20", "2026-08-22"),
+        ("30 6 * * *", "2026-08-20", "2026-08-22", "2026-08-20", "2026-08-21"),
+        ("@daily", "2026-07", "2026-08", "2026-07-01", "2026-08-01"),
         ("@monthly", "2025", "2026-02", "2025-01", "2026-02"),
+        ("@quarterly", "2025-Q2", "2026", "2025-Q2", "2026-Q1"),
+        ("@hourly", "2024-01-01", "2024-01-02", "2024-01-01T00+00:00", "2024-01-02T00+00:00"),
     ],
 )
-def test_start_and_end_may_be_coarser_or_finer_than_a_day(
+def test_a_part_of_the_calendar_stands_for_its_first_moment(
     expression: str, start: str, end: str, first: str, last: str
 ) -> None:
     dataids, _ = due(schedule(expression, start, end), "2026-12-31")
     assert (dataids[0], dataids[-1]) == (first, last)
+
+
+def test_a_fixed_step_is_counted_from_the_start_through_clock_changes() -> None:
+    steps = schedule("every 36 hours", "2026-03-27T06:00", timezone=BERLIN)
+    assert due(steps, "2026-04-01")[0] == [
+        "2026-03-27T05:00+00:00",
+        "2026-03-28T17:00+00:00",
+        "2026-03-30T05:00+00:00",
+    ]
+    assert due(schedule("every 6 hours"), "2026-03-27T13:00")[0] == ["2026-03-27T06:00+00:00"]
+    assert due(schedule("every 90 seconds", "2026-03-27"), "2026-03-27T00:03")[0] == [
+        "2026-03-27T00:00+00:00",
+        "2026-03-27T00:01:30+00:00",
+    ]
+
+
+def test_a_schedule_on_demand_has_no_interval_that_is_due() -> None:
+    assert due(parse_schedule("none", "UTC", None, None, catchup=False), "2026-08-20") == ([], None)
+
+
+# A start that moves with the clock.
+
+
+@pytest.mark.parametrize(
+    ("start", "new", "now", "kept"),
+    [
+        ("2026-08-01", "2026-09-01", "2026-09-01", True),
+        ("2026-08-01", "2026-09-01", "2026-08-31T14:00", True),  # on a machine whose clock shows September
+        ("2026-08-01", "2026-10-01", "2026-08-31T14:00", False),  # somebody wants a pause
+        ("2026-08-01", "2026-07-01", "2026-09-01", False),
+        (None, "2026-09-01", "2026-09-01", True),
+    ],
+)
+def test_a_start_that_follows_the_clock_does_not_take_away_what_has_begun(
+    start: str | None, new: str, now: str, kept: bool
+) -> None:
+    before, after = schedule("@monthly", start, catchup=False), schedule("@monthly", new, catchup=False)
+    assert keeps_start(before, after, at(now)) is kept
+
+
+def test_a_later_start_counts_with_catch_up_or_another_schedule() -> None:
+    before = schedule("@monthly", "2026-08-01", catchup=False)
+    for after in (
+        schedule("@monthly", "2026-09-01", catchup=True),
+        schedule("@yearly", "2026-09-01", catchup=False),
+        schedule("@monthly", "2026-09-01", catchup=False, timezone=BERLIN),
+        schedule("@monthly", catchup=False),
+    ):
+        assert not keeps_start(before, after, at("2026-09-01"))
+    once = schedule("@once", "2026-08-01", catchup=False)
+    assert not keeps_start(once, schedule("@once", "2026-09-01", catchup=False), at("2026-09-01"))
 
 
 def test_once_is_due_at_once_and_never_again() -> None:
@@ -294,7 +336,9 @@ EXPRESSIONS = [
     "@daily",
     "@weekly",
     "@monthly",
+    "@quarterly",
     "@yearly",
+    "every 7 hours",
     "20 * * * *",
     "30 * * * *",
     "30 2 * * *",
@@ -304,6 +348,8 @@ EXPRESSIONS = [
     "30 0-3 * * *",
     "0 */2 * * *",
     "30 2 * * 6,0",
+    "15,45 2 * * *",
+    "0 2,3 * * *",
 ]
 
 

@@ -35,6 +35,7 @@ def export_declarations(store: Store, with_secrets: bool = False) -> str:
 
 
 def _draft(registry: Registry, declarations: Declarations) -> Draft:
+    registry.load(declarations.datasets, declarations.jobs)
     datasets = []
     for dataset in declarations.datasets:
         known = registry.datasets.get(dataset.name)

@@ -10,11 +10,12 @@ from functools import partial
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.schedule import Schedule, due_intervals, today_interval
-from dataflow.store import calendars
+from dataflow.store import calendars, publishing
+from dataflow.store.registration import calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import Plan
+    from dataflow.model.records import Plan, PlanInput
     from dataflow.model.schedule import Interval
     from dataflow.store.calendars import DueCalendar
     from dataflow.store.database import Transaction
@@ -33,11 +34,28 @@ def add_due_intervals(store: Store, plan: Plan) -> int:
     )
 
 
-def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int) -> None:
-    """Makes the first batches of them ready in a transaction that will be undone."""
+def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int, dataid: str | None) -> None:
+    """Makes the first batches of them ready, and what the claim calls for, in a transaction to be undone."""
+    if plan.is_on_demand and dataid is not None:
+        for item in _own_calendars(plan):
+            publishing.make_ready(tx, item.dataset_id, [_pair(dataid, plan)], again=False)
     for _ in range(batches):
         for calendar in _known(plan, calendars.list_due(tx, plan.job_id)):
             _add(tx, calendar, plan, actor)
+
+
+def call_for(store: Store, plan: Plan, dataid: str) -> None:
+    """Has the job's own calendar give a dataid, due or not; one that it has given already stays as it is."""
+    for item in _own_calendars(plan):
+        store.make_ready(item.dataset_id, item.dataset.name, [_pair(dataid, plan)], again=False)
+
+
+def _own_calendars(plan: Plan) -> list[PlanInput]:
+    return [item for item in plan.inputs if item.dataset.name == calendar_name(plan.job.name)]
+
+
+def _pair(dataid: str, plan: Plan) -> tuple[str, str]:
+    return dataid, sort_key(dataid, Grain(plan.grain))
 
 
 def _known(plan: Plan, found: list[DueCalendar]) -> list[DueCalendar]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dataflow.model.records import Claimant, ClaimRequest, ClaimResult, Ending, Plan
     from dataflow.model.status import WorkState
+    from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
     States = list[WorkState | errors.LeaseLost | None]
@@ -30,6 +31,10 @@ def finish_and_claim(
     is, and more only while none of them can be given.
     `repeat` says that an earlier call with the same arguments got no answer.
     """
+    if request is not None and plan.is_on_demand and request.dataid is not None and not request.force:
+        from dataflow.actions.calendar import call_for  # start-up: few jobs have such a schedule
+
+        call_for(store, plan, request.dataid)
     states, result = store.finish_and_claim(plan, endings, request, repeat)
     while result.again:
         plan = prepare_again(store, plan, result.again)
@@ -52,18 +57,30 @@ def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResul
     Of due intervals only a few batches are tried, since others have to wait meanwhile; `again` says that a
     claim would try more.
     """
-    before, batches = None, 0
+    before, batches = _preview_before(store, plan, request, 0), 0
     while (result := store.preview(plan, request, before)).again and batches < MOST_PREVIEWED:
         if result.again == "calendar":
-            from dataflow.actions.calendar import preview_due_intervals
-
             batches = 3 * batches + 1
             request = replace(request, intervals_added=True)
-            before = partial(preview_due_intervals, plan=plan, actor=store.actor, batches=batches)
+            before = _preview_before(store, plan, request, batches)
         else:
-            plan, before, batches = prepare_again(store, plan, result.again), None, 0
+            plan, batches = prepare_again(store, plan, result.again), 0
             request = replace(request, intervals_added=False)
+            before = _preview_before(store, plan, request, batches)
     return result, plan
+
+
+def _preview_before(
+    store: Store, plan: Plan, request: ClaimRequest, batches: int
+) -> Callable[[Transaction], None] | None:
+    """What a claim would have added before it looked for work; None for nothing."""
+    if not batches and not plan.is_on_demand:
+        return None
+    from dataflow.actions.calendar import preview_due_intervals
+
+    return partial(
+        preview_due_intervals, plan=plan, actor=store.actor, batches=batches, dataid=request.dataid
+    )
 
 
 def prepare_again(store: Store, plan: Plan, reason: str) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataflow.config.declarations import JOB_KEYS
 from dataflow.config.durations import format_seconds
 from dataflow.model.record import names_of, record
+from dataflow.model.url_text import without_secret_parameters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ class Difference:
 
 @record
 class Change:
-    """What happens to one dataset or job: added, changed or unchanged, and in which fields."""
+    """What happens to one dataset or job: added, changed or unchanged, and in which fields.
+
+    `new_inputs` are what a job reads from now on and did not read before.
+    """
 
     kind: str
     name: str
     what: str
     differences: tuple[Difference, ...] = ()
+    new_inputs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name} {self.what}"
@@ -54,7 +59,12 @@ def compare(kind: str, before: Dataset | Job | None, after: Dataset | Job) -> Ch
         old, new = getattr(base, name), getattr(after, name)
         if old != new:
             found.append(_difference(name, "" if before is None else old, new))
-    return Change(kind, after.name, ADDED if before is None else CHANGED, tuple(found))
+    if before is None:
+        return Change(kind, after.name, ADDED, tuple(found))
+    old, new = getattr(before, "inputs", ()), getattr(after, "inputs", ())
+    return Change(
+        kind, after.name, CHANGED, tuple(found), tuple([str(item) for item in new if item not in old])
+    )
 
 
 def _difference(field: str, old: object, new: object) -> Difference:
@@ -70,5 +80,5 @@ def _shown(field: str, value: object) -> str:
         return format_seconds(value)
     if isinstance(value, tuple):
         value = ", ".join(["=".join(item) if isinstance(item, tuple) else str(item) for item in value])
-    text = str(value)
+    text = without_secret_parameters(str(value)) if field == "location" else str(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

@@ -18,9 +18,10 @@ from dataflow.store.queries import SCHEMA_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dataflow.config.settings import Config
+    from dataflow.model.records import Plan
     from dataflow.store.database import Row
     from dataflow.store.store import Store
 
@@ -119,8 +120,7 @@ def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Ite
 
 def _readiness(store: Store) -> Iterator[Finding]:
     """Kept readiness against the oracle, and against its own rows."""
-    plans = store.list_plans()
-    wrong = {plan.job.name: found for plan in plans if (found := list_discrepancies(store, plan))}
+    wrong = {plan.job.name: found for plan in _suspects(store) if (found := list_discrepancies(store, plan))}
     for job, found in wrong.items():
         shown = "; ".join([f"{job}/{item.dataid} {item.text}" for item in found[:SHOWN]])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
@@ -131,18 +131,27 @@ def _readiness(store: Store) -> Iterator[Finding]:
             yield Finding("readiness", PROBLEM, text, "dataflow doctor --repair")
             wrong[job] = []
     if not wrong:
-        yield Finding("readiness", OK, f"what is kept about {len(plans)} jobs is what their inputs say")
+        jobs = len(store.list_names("job"))
+        yield Finding("readiness", OK, f"what is kept about {jobs} jobs is what their inputs say")
 
 
 def repair(store: Store) -> list[str]:
     """Counts the inputs of every job's work anew where what is kept is wrong; gives the jobs' names."""
     miscounted = {row[0] for row in store.rows("doctor.miscounted_work", most=1 << 31)}
-    mended = []
-    for plan in store.list_plans():
-        if plan.job.name in miscounted or list_discrepancies(store, plan):
-            rebuild(store, plan)
-            mended.append(plan.job.name)
-    return mended
+    wrong = {plan.job.name for plan in _suspects(store) if list_discrepancies(store, plan)}
+    repaired = sorted(miscounted | wrong)
+    for plan in _plans(store, repaired):
+        rebuild(store, plan)
+    return repaired
+
+
+def _suspects(store: Store) -> Iterator[Plan]:
+    """The jobs whose readiness may be wrong: few, unless inputs are mapped in other ways than `same`."""
+    return _plans(store, [row[0] for row in store.rows("doctor.suspect_jobs")])
+
+
+def _plans(store: Store, names: Sequence[str]) -> Iterator[Plan]:
+    return (plan for name in names if (plan := store.find_plan(name)))
 
 
 def _first(store: Store, sql: str) -> Row:

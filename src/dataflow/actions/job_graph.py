@@ -32,8 +32,9 @@ def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
         for source in job.inputs:
             if source.mapping != PREVIOUS:
                 consumers.setdefault(source.dataset, []).append(job.name)
+    stuck = _list_stuck(jobs, consumers)
     for name in changed:
-        cycle = _find_cycle(name, jobs, consumers)
+        cycle = _find_cycle(name, jobs, consumers) if name in stuck else []
         if cycle:
             raise Conflict(
                 f"These jobs would wait for each other for ever: {' → '.join(cycle)}. "
@@ -45,6 +46,24 @@ def find_open_chain(job: Job) -> str | None:
     """The output that a job reads one dataid back, if no --start says where that begins."""
     own = (item.dataset for item in job.inputs if item.mapping == PREVIOUS and item.dataset in job.outputs)
     return None if job.start else next(own, None)
+
+
+def _list_stuck(jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> set[str]:
+    """Jobs that are on a cycle or wait for one: those that no order of doing them reaches."""
+    after = {
+        job.name: [name for made in job.outputs for name in consumers.get(made, ())] for job in jobs.values()
+    }
+    waits = dict.fromkeys(jobs, 0)
+    for names in after.values():
+        for name in names:
+            waits[name] += 1
+    free = [name for name, count in waits.items() if not count]
+    for name in free:
+        for following in after[name]:
+            waits[following] -= 1
+            if not waits[following]:
+                free.append(following)
+    return jobs.keys() - free
 
 
 def _find_cycle(name: str, jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> list[str]:

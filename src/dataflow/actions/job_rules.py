@@ -5,32 +5,30 @@ Nothing here asks the store; the datasets it may use are passed in.
 
 from __future__ import annotations
 
-import re
-
 from dataflow.actions.dataset_rules import TODAY, check_name, check_text, is_automatic
 from dataflow.actions.shell_names import find_collision, find_taken
 from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
+from dataflow.model.cron import canonical_expression
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
 from dataflow.model.record import record, replace
-from dataflow.model.records import Dataset, Job, JobInput
-from dataflow.model.schedule import due_intervals, grain_of, is_backwards, parse_schedule
+from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
+from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
+from dataflow.model.variable_names import is_variable_name, may_come_from_store
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dataflow.model.schedule import Schedule
 
 LARGEST = 2**31 - 1  # what an integer column of either store holds
 MARGIN_SECONDS = 2.0  # killing starts this long before the grace does
 RENEWALS = 3  # a lease is renewed at a third
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @record
@@ -56,13 +54,18 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
     try:
         _check_numbers(job)
         schedule = _parse_schedule(job)
-        is_over = schedule is not None and is_backwards(schedule)
+        is_over = schedule is not None and has_no_interval(schedule)
         if is_over and not may_be_over:
-            raise BadInput(f"--end {job.end} is before --start {job.start}. Swap them.")
+            raise BadInput(
+                f"{job.schedule} has no interval that begins from --start {job.start} to --end {job.end}. "
+                "Swap them if they are the wrong way round, or give a later --end."
+            )
         job = _canonical(job, schedule)
         automatic = _automatic(job, schedule, datasets)
-        known = {**datasets, **{dataset.name: dataset for dataset in automatic}}
-        inputs = _check_inputs(job, schedule, known)
+        used = (*(item.dataset for item in job.inputs), *job.outputs)
+        known = {name: datasets[name] for name in used if name in datasets}
+        known |= {dataset.name: dataset for dataset in automatic}
+        inputs = _check_inputs(job, schedule, known, datasets)
         grain, timezone = _check_grains(job, inputs, known)
         _check_environment(job, inputs)
         start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
@@ -100,15 +103,20 @@ def _check_numbers(job: Job) -> None:
 
 
 def _parse_schedule(job: Job) -> Schedule | None:
-    if job.schedule:
-        return parse_schedule(job.schedule, job.timezone, job.start or None, job.end or None, job.catchup)
+    expression = canonical_expression(job.schedule) if job.schedule else ""
+    if expression not in ("", ON_DEMAND):
+        return parse_schedule(expression, job.timezone, job.start or None, job.end or None, job.catchup)
     if job.end or job.catchup:
         option = "--end" if job.end else "--catchup"
-        raise BadInput(f"{option} is about a schedule, and there is none. Give --schedule too.")
+        raise BadInput(
+            f"{option} is about a schedule that has intervals, and there is none. Give --schedule @daily too."
+        )
+    if expression:
+        return parse_schedule(expression, job.timezone, None, None, False)
     if not job.inputs:
         raise BadInput(
             "it has neither an input nor a schedule, so nothing would ever start it. "
-            "Give --in DATASET or --schedule @daily."
+            "Give --in DATASET, --schedule @daily, or --schedule none to start it by --dataid."
         )
     check_timezone(job.timezone)
     return None
@@ -129,8 +137,7 @@ def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Datas
     """The calendar datasets that the job calls for: that of its schedule, and `today`."""
     found = []
     if schedule is not None:
-        name = calendar_name(job.name)
-        found.append(Dataset(name, grain=grain_of(schedule).value, timezone=schedule.timezone))
+        found.append(_own_calendar(job, schedule, datasets))
     if any(item.dataset == TODAY for item in job.inputs):
         today = datasets.get(TODAY, Dataset(TODAY, grain=Grain.DAILY.value, timezone=job.timezone))
         if today.timezone != job.timezone:
@@ -142,7 +149,19 @@ def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Datas
     return tuple(found)
 
 
-def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Dataset]) -> tuple[JobInput, ...]:
+def _own_calendar(job: Job, schedule: Schedule, datasets: Mapping[str, Dataset]) -> Dataset:
+    """The calendar of the job's schedule; one on demand has the grain of the job's datasets."""
+    grain, timezone = grain_of(schedule).value, schedule.timezone
+    if schedule.expression == ON_DEMAND:
+        names = [item.dataset for item in job.inputs if item.mapping != LATEST]
+        known = next((datasets[name] for name in (*names, *job.outputs) if name in datasets), None)
+        grain, timezone = (known.grain, known.timezone) if known else (grain, timezone)
+    return Dataset(calendar_name(job.name), grain=grain, timezone=timezone)
+
+
+def _check_inputs(
+    job: Job, schedule: Schedule | None, known: Mapping[str, Dataset], datasets: Iterable[str]
+) -> tuple[JobInput, ...]:
     own = calendar_name(job.name)
     if any(item.dataset == own for item in job.inputs):
         raise BadInput(f"{own} is made by its own schedule and is always an input. Leave it out.")
@@ -157,7 +176,7 @@ def _check_inputs(job: Job, schedule: Schedule | None, known: Mapping[str, Datas
             command = f"job add {name.removesuffix(CALENDAR_SUFFIX)} --schedule …"
             raise UnknownName(
                 f"Job {job.name}: there is no dataset {quoted(name)} for {option}."
-                f"{did_you_mean(name, known)} "
+                f"{did_you_mean(name, {*datasets, *known})} "
                 f"Register it first: dataflow {command if is_automatic(name) else f'dataset add {name}'}"
             )
     return inputs
@@ -214,7 +233,7 @@ def _fix(first: Dataset, other: Dataset) -> str:
 
 def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
     for name, value in job.environment:
-        if not _VARIABLE.fullmatch(name):
+        if not is_variable_name(name):
             raise BadInput(
                 f"--env {quoted(name)} is no name for a variable. Use letters, digits and underscores, "
                 "not beginning with a digit."
@@ -222,6 +241,12 @@ def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
         check_text(f"--env {name}", value)
         if owner := find_taken(name, job, inputs):
             raise BadInput(f"--env {name} would hide a variable of {owner}. Choose another name.")
+        if not may_come_from_store(name):
+            raise BadInput(
+                f"--env {name} is refused: programs may take code, files or hosts from a variable of that "
+                f"name. Choose a name in lower case, such as job_{name.lower()}, or set {name} in "
+                f"[job.{job.name}.environment] in the dataflow.toml of the machines that run the job."
+            )
     if collision := find_collision(job, inputs):
         one, other, prefix = collision
         raise BadInput(
@@ -232,14 +257,13 @@ def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
 
 def _canonical_start(job: Job, schedule: Schedule | None, grain: Grain, timezone: str) -> str:
     """The job's first dataid: that of the schedule's first interval, or the one that was given."""
-    if not job.start or (schedule is not None and grain is Grain.TEXT):
+    has_intervals = schedule is not None and schedule.expression != ON_DEMAND
+    if not job.start or (has_intervals and grain is Grain.TEXT):
         return job.start
-    if schedule is None:
+    if schedule is None or not has_intervals:
         try:
             return canonical_dataid(job.start, grain, timezone)
         except BadInput as error:
             raise BadInput(f"--start: {error}") from error
     first, _ = due_intervals(replace(schedule, catchup=True), None, float("inf"), 1)
-    if not first:
-        raise BadInput(f"{job.schedule} has no interval from --start {job.start} to --end {job.end}.")
     return first[0].dataid

@@ -21,7 +21,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
 from dataflow.model.record import replace
 from dataflow.store import covering
-from dataflow.store.registration import CALENDAR_SUFFIX
+from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
 
 def find_producer(store: Store, dataset_id: int) -> str | None:
     """The job that produces a dataset, or None if its chunks come from outside."""
-    row = store.find("registration.producer_of", dataset_id=dataset_id)
-    return None if row is None else str(row[0])
+    row = store.find("publish.producer", dataset_id=dataset_id)
+    return None if row is None else str(row[1])
 
 
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
@@ -80,10 +80,12 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     if due_at is None:
         owner = name.removesuffix(CALENDAR_SUFFIX)
         plan = case.store.find_plan(owner)
+        if plan is not None and plan.is_on_demand:
+            return Reason(f"{owner} runs only when asked for a dataid", run_command(plan, "DATAID"))
         if plan is not None and plan.is_pipeline:  # registered anew from its class by each run
             text = f"calendar {name} has come to its end; change end_date of {owner}, or run one interval"
             return Reason(text, f"{run_command(plan)} --dataid DATAID")
-        later = shell("dataflow", "job", "add", owner, "--end") + " DATAID"
+        later = shell("dataflow", "job", "add", owner, "--end") + " DATE"
         return Reason(f"calendar {name} has come to its end", later)
     return Reason(f"the next interval of {name} ends at {time_of(due_at)}", command)
 
@@ -179,6 +181,9 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     if calendar is None:
         return None
     name, command = source.dataset.name, run_command(case.plan)
+    if case.plan.is_on_demand and name == calendar_name(case.plan.job.name):
+        text = f"{case.plan.job.name} runs only when asked for a dataid"
+        return Reason(text, run_command(case.plan, case.dataid))
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
         return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)

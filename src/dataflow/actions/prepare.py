@@ -20,6 +20,8 @@ from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, needed_dataids
 from dataflow.model.record import record
+from dataflow.model.url_text import without_secret_parameters
+from dataflow.model.variable_names import may_come_from_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,8 +199,14 @@ def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
 
 
 def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
-    """No other writer of an input, no reader of an output that is overwritten, credentials decrypted."""
-    parts = []
+    """No other writer of an input, no reader of an output that is overwritten, credentials decrypted.
+
+    Nor a variable from the store by which a program would run code or open files of somebody's choice.
+    """
+    refused = [name for name, _ in plan.job.environment if not may_come_from_store(name)]
+    parts = [
+        (NO, f"the store sets {name}, which only this machine's dataflow.toml may set") for name in refused
+    ]
     for item in inputs:
         if item.pin and item.pin.dirty_run_id not in (None, run.run_id):
             text = f"run {item.pin.dirty_run_id} has begun to overwrite {item.name} and has not finished well"
@@ -254,7 +262,8 @@ def is_there(item: InputChunk) -> tuple[Verdict, str]:
     if not item.location:
         return NOT_CHECKED, f"{item.source.dataset.name} declares no location"
     if not is_local(item.location):
-        return NOT_CHECKED, f"{item.name} at {item.location} is not on this machine"
+        place = without_secret_parameters(item.location)
+        return NOT_CHECKED, f"{item.name} at {place} is not on this machine"
     if os.path.exists(item.location):
         return YES, f"{item.name} is at {item.location}"
     return NO, f"{item.name} is not at {item.location}"

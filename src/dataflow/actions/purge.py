@@ -27,15 +27,21 @@ class PurgeResult:
     contexts: int
 
 
-def purge(store: Store, older_than_seconds: float, log_dir: str, context_dir: str) -> PurgeResult:
+def purge(
+    store: Store,
+    older_than_seconds: float,
+    log_dir: str,
+    context_dir: str,
+    progress: Callable[[int], None] = lambda done: None,
+) -> PurgeResult:
     """Deletes ended runs, journal lines, logs and context files older than a span.
 
-    Each work's last run stays, and so does every file of a live run.
+    Each work's last run stays, and so does every file of a live run. `progress` is told how many rows went.
     """
     before = cutoff(store, older_than_seconds)
     live = store.list_runs(MANY, outcome="RUNNING")
     runs, claimants = {str(run.run_id) for run in live}, {run.claimant for run in live}
-    rows = store.purge(utc_text(before))
+    rows = store.purge(utc_text(before), progress)
     logs = _purge_files(log_dir, before, lambda name: _is_log(name, runs))
     contexts = _purge_files(context_dir, before, lambda name: _is_context(name, claimants))
     return PurgeResult(rows, logs, contexts)

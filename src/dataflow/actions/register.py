@@ -9,9 +9,11 @@ from dataflow.actions.names import unknown
 from dataflow.actions.registry import Registry, merge_dataset, merge_job
 from dataflow.errors import Conflict
 from dataflow.model.records import Calendar
+from dataflow.model.schedule import Schedule, keeps_start
 from dataflow.store import registration
-from dataflow.store.journal import Entry, write_journal
-from dataflow.store.registering import JobEntry, write_entries
+from dataflow.store.entries import JobEntry
+from dataflow.store.journal import Entry, write_journal, write_lines
+from dataflow.store.registering import write_entries
 from dataflow.store.registration import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
@@ -39,7 +41,7 @@ def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Chang
     """Registers a job or changes it; of an existing one only the `given` fields change (None: all)."""
 
     def draft(registry: Registry) -> Draft:
-        return registry.draft([], [merge_job(registry.jobs.get(job.name), job, given)])
+        return registry.draft([], [merge_job(registry.find_job(job.name), job, given)])
 
     return register(store, draft)[0]
 
@@ -82,12 +84,14 @@ def register(store: Store, draft: Callable[[Registry], Draft], script_path: str 
     def verb(tx: Transaction) -> list[Change]:
         registry = Registry(tx)
         drafted = draft(registry)
-        write_entries(tx, drafted.datasets, _entries(registry, drafted), registry.dataset_ids)
-        for change in drafted.changes:
-            if script_path and change.kind == "job":
-                tx.run("registration.set_script_path", name=change.name, script_path=script_path)
-            if change.what != UNCHANGED:
-                _journal(tx, change, store.actor)
+        entries = _entries(tx, registry, drafted)
+        before = {entry.job.name: plan for entry in entries if (plan := registry.plans.get(entry.job.name))}
+        write_entries(tx, drafted.datasets, entries, before)
+        if script_path:
+            jobs = tx.names([change.name for change in drafted.changes if change.kind == "job"])
+            tx.run("registration.set_script_path", script_path=script_path, **jobs)
+        changed = [change for change in drafted.changes if change.what != UNCHANGED]
+        write_lines(tx, [_line(change, store.actor) for change in changed])
         return drafted.changes
 
     changes: list[Change] = store.register(verb)
@@ -103,7 +107,7 @@ def _refuse_own_calendar(tx: Transaction, name: str) -> None:
         )
 
 
-def _entries(registry: Registry, draft: Draft) -> list[JobEntry]:
+def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry]:
     """The drafted jobs as they are to be written."""
     entries, today_is_there = [], TODAY in registry.dataset_ids
     for checked in draft.jobs:
@@ -113,20 +117,32 @@ def _entries(registry: Registry, draft: Draft) -> list[JobEntry]:
             if dataset.name != TODAY:
                 # Written again as it is, it would be due again.
                 if before is None or _schedule_of(before.job) != _schedule_of(job):
-                    calendars.append((dataset, Calendar(job.schedule, job.start, job.end, job.catchup)))
+                    start = _find_start(tx, registry.dataset_ids.get(dataset.name), job)
+                    calendars.append((dataset, Calendar(job.schedule, start, job.end, job.catchup)))
             elif not today_is_there:
                 calendars.append((dataset, Calendar(TODAY_EXPRESSION)))
                 today_is_there = True
         facts = (checked.inputs, checked.grain, checked.timezone)
-        entries.append(JobEntry(job, *facts, tuple(calendars), before))
+        entries.append(JobEntry(job, *facts, tuple(calendars)))
     return entries
+
+
+def _find_start(tx: Transaction, calendar_id: int | None, job: Job) -> str:
+    """The start of a job's calendar: the one it has where the job's own moves with the clock."""
+    row = None if calendar_id is None else tx.find("explain.calendar", dataset_id=calendar_id)
+    if row is None:
+        return job.start
+    expression, timezone, start, end, catchup, _, _, now = row
+    before = Schedule(expression, timezone, start or None, end or None, bool(catchup))
+    after = Schedule(job.schedule, job.timezone, job.start or None, job.end or None, job.catchup)
+    return start if keeps_start(before, after, now) else job.start
 
 
 def _schedule_of(job: Job) -> tuple[object, ...]:
     return job.schedule, job.start, job.end, job.catchup, job.timezone
 
 
-def _journal(tx: Transaction, change: Change, actor: str) -> None:
+def _line(change: Change, actor: str) -> Entry:
     why = "; ".join(map(str, change.differences)) if change.what == CHANGED else ""
     job, dataset = (change.name, "") if change.kind == "job" else ("", change.name)
-    write_journal(tx, Entry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why))
+    return Entry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why)

@@ -5,23 +5,25 @@ A draft only reads; `apply` shows it, and registering writes it in the same tran
 
 from __future__ import annotations
 
-from dataflow.actions.dataset_rules import check_dataset, is_automatic
+from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare
 from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
+from dataflow.actions.registered import Registered
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import replace
-from dataflow.model.status import WorkState
+from dataflow.model.records import Job, JobInput
 from dataflow.store import registration
+from dataflow.store.registration import calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dataflow.actions.job_rules import CheckedJob
-    from dataflow.model.records import Dataset, Job, Plan
+    from dataflow.model.records import Dataset, Plan
     from dataflow.store.database import Transaction
 
 
@@ -35,27 +37,49 @@ class Draft:
 
 
 class Registry:
-    """All datasets and jobs as they are, and as they will be."""
+    """Datasets and jobs as they are, and as they will be; of each only what is asked for is read."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        rows = tx.rows("registration.list_datasets")
-        self.dataset_ids: dict[str, int] = {row[1]: row[0] for row in rows}
-        self.datasets: dict[str, Dataset] = {row[1]: registration.dataset_from_row(row[1:]) for row in rows}
-        self.plans: dict[str, Plan] = {plan.job.name: plan for plan in registration.list_plans(tx)}
-        self.jobs: dict[str, Job] = {name: plan.job for name, plan in self.plans.items()}
+        self.dataset_ids: dict[str, int] = {}
+        self.datasets = Registered(self._read_datasets, lambda: tx.rows("registration.dataset_names"))
+        self.plans = Registered(self._read_plans, lambda: tx.rows("registration.job_names"))
+        self._jobs: dict[str, Job] = {}
+
+    def find_job(self, name: str) -> Job | None:
+        """A job as it will be, or is; None if there is none."""
+        plan = self.plans.get(name)
+        return self._jobs.get(name) or (plan.job if plan else None)
+
+    def load(self, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> None:
+        """Reads together what a draft of these asks for."""
+        names = {dataset.name for dataset in datasets} | {TODAY}
+        for job in jobs:
+            names.update(item.dataset for item in job.inputs)
+            names.update((*job.outputs, calendar_name(job.name)))
+        self.datasets.load(sorted(names))
+        self.plans.load(job.name for job in jobs)
 
     def draft(self, datasets: Iterable[Dataset], jobs: Iterable[Job], may_be_over: bool = False) -> Draft:
         """The checked way from what is to what shall be; raises for the first thing that cannot be."""
         draft = Draft()
+        datasets, jobs = list(datasets), list(jobs)
+        self.load(datasets, jobs)
         moved = [name for dataset in datasets if (name := self._draft_dataset(draft, dataset))]
         # A job may read the calendar of another one, which must be known by then.
         in_order = sorted(jobs, key=lambda job: any(is_automatic(item.dataset) for item in job.inputs))
-        changed = [self._draft_job(draft, job, may_be_over) for job in in_order]
-        self._draft_users(draft, moved, changed)
-        check_producers(self.jobs.values(), changed)
-        check_cycles(self.jobs, changed)
+        rewired = [job.name for job in in_order if self._draft_job(draft, job, may_be_over)]
+        self._draft_users(draft, moved)
+        self._check_graph(rewired)
         return draft
+
+    def _read_datasets(self, names: Sequence[str]) -> dict[str, Dataset]:
+        found = registration.find_datasets(self._tx, names)
+        self.dataset_ids.update({name: dataset_id for name, (dataset_id, _) in found.items()})
+        return {name: dataset for name, (_, dataset) in found.items()}
+
+    def _read_plans(self, names: Sequence[str]) -> dict[str, Plan]:
+        return {plan.job.name: plan for plan in registration.find_plans(self._tx, names)}
 
     def _draft_dataset(self, draft: Draft, dataset: Dataset) -> str | None:
         """Adds one dataset to the draft, and gives its name if its dataids will be read another way."""
@@ -65,34 +89,40 @@ class Registry:
         draft.changes.append(change)
         if change.what == UNCHANGED:
             return None
-        self.datasets[after.name] = after
+        self.datasets.put(after.name, after)
         draft.datasets.append(after)
         if before is None or (before.grain, before.timezone) == (after.grain, after.timezone):
             return None
         self._check_grain_change(before, after)
         return after.name
 
-    def _draft_job(self, draft: Draft, job: Job, may_be_over: bool) -> str:
+    def _draft_job(self, draft: Draft, job: Job, may_be_over: bool) -> bool:
+        """Adds one job to the draft; True if it will read or produce something else than now."""
         checked = check_job(job, self.datasets, may_be_over)
-        before = self.jobs.get(job.name)
+        before = self.find_job(job.name)
         change = compare("job", before, checked.job)
         draft.changes.append(change)
         for calendar in checked.automatic:
             known = self.datasets.get(calendar.name)
             if known is not None and known != calendar:
                 self._check_grain_change(known, calendar, job.name)
-            self.datasets[calendar.name] = calendar
-        self.jobs[job.name] = checked.job
+            self.datasets.put(calendar.name, calendar)
+        self._jobs[job.name] = checked.job
         if self._check_job_grain(checked) or change.what != UNCHANGED:
             draft.jobs.append(checked)
-        return job.name
+        return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
 
-    def _draft_users(self, draft: Draft, moved: list[str], changed: list[str]) -> None:
+    def _draft_users(self, draft: Draft, moved: list[str]) -> None:
         """Jobs that are not changed themselves but use a dataset whose grain or time zone is."""
-        for name, job in self.jobs.items():
-            used = {*(item.dataset for item in job.inputs), *job.outputs}
-            if name in changed or not used.intersection(moved):
+        if not moved:
+            return
+        ids = [self.dataset_ids[name] for name in moved]
+        users = [row[0] for row in self._tx.rows("registration.job_users", **self._tx.ids(ids))]
+        self.plans.load(users)
+        for name in users:
+            if name in self._jobs:
                 continue
+            job = self.plans[name].job
             try:
                 checked = check_job(job, self.datasets, may_be_over=True)
             except BadInput as error:
@@ -102,6 +132,29 @@ class Registry:
             follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
             if self._check_job_grain(checked) or follows:
                 draft.jobs.append(checked)
+
+    def _check_graph(self, rewired: list[str]) -> None:
+        """No dataset gets a second producer, and no job waits for itself; asked of what changes alone."""
+        if not rewired:
+            return
+        outputs = {name for job in rewired for name in self._jobs[job].outputs}
+        ids = self._tx.ids([self.dataset_ids[name] for name in outputs if name in self.dataset_ids])
+        makers = [
+            Job(job, (), (dataset,))
+            for dataset, job in self._tx.rows("registration.producers_of", **ids)
+            if job not in self._jobs
+        ]
+        check_producers([*makers, *self._jobs.values()], self._jobs)
+        downstream: dict[str, Job] = {}
+        for name, dataset, is_input in self._tx.rows("registration.job_feeds", **ids):
+            job = downstream.get(name, Job(name))
+            part = (
+                {"inputs": (*job.inputs, JobInput(dataset))}
+                if is_input
+                else {"outputs": (*job.outputs, dataset)}
+            )
+            downstream[name] = replace(job, **part)
+        check_cycles(downstream | self._jobs, rewired)
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:
         same_words = before.grain == after.grain and Grain(after.grain) is not Grain.HOURLY
@@ -132,12 +185,7 @@ class Registry:
         )
 
     def _has_work(self, plan: Plan) -> bool:
-        if self._tx.find("reading.last_done", job_id=plan.job_id):
-            return True
-        states = [state for state in WorkState if state is not WorkState.DONE]
-        return any(
-            self._tx.find("reading.first_open", job_id=plan.job_id, state=state.value) for state in states
-        )
+        return self._tx.find("registration.job_has_work", job_id=plan.job_id) is not None
 
     def _count_chunks(self, name: str) -> int:
         row = self._tx.find("registration.count_chunks", dataset_id=self.dataset_ids.get(name, 0))

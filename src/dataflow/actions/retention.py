@@ -9,10 +9,10 @@ import shutil
 from dataflow.actions.locations import MANIFEST, absolute_place, resolve_location
 from dataflow.actions.purge import cutoff
 from dataflow.actions.selection import MANY
-from dataflow.config.project import STATE_FOLDER
 from dataflow.model.moments import utc_text
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_decode
+from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from collections import Counter
 
 from dataflow.actions.apply import apply_changes, export_declarations, plan_changes
 from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
+from dataflow.actions.job_graph import find_open_chain
 from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
-from dataflow.cli.job import say_how_it_begins
+from dataflow.cli.job import say_how_it_begins, say_what_stays
 from dataflow.cli.output import as_text
 from dataflow.config.declarations import read_declarations
 from dataflow.config.project import PROJECT_FILE
@@ -63,9 +64,13 @@ def apply(args: argparse.Namespace, context: Context) -> int:
     context.say(
         ", ".join([f"{counts[what]} {what}" for what in (ADDED, CHANGED, UNCHANGED) if counts[what]]) + "."
     )
+    declared = {job.name: job for job in declarations.jobs}
     for change in changes:
         if change.kind == "job" and change.what != UNCHANGED:
-            say_how_it_begins(context, change.name)
+            # Asked of the file first: with thousands of jobs each question to the store would be felt.
+            if find_open_chain(declared[change.name]):
+                say_how_it_begins(context, change.name)
+            say_what_stays(context, change)
     return 0
 
 

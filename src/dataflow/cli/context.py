@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.settings import load_config
@@ -44,6 +45,7 @@ class Context:
         """The status store; StoreMissing if it is not there and the command is not one that makes it."""
         if self._store is None:
             self.refuse_missing_store()
+            warnings.showwarning = _show_warning  # type: ignore[assignment]  # of its arguments one is enough
             from dataflow.store.opening import find_missing, open_store  # start-up: `--help` opens no store
 
             config = self.config
@@ -125,6 +127,11 @@ class Context:
 
             self._opened_password = open_store_password(self.config, self.passphrase)
         return self._opened_password
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Says a warning as a command does, without the line of code it came from."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _ask() -> str:

@@ -25,7 +25,7 @@ FIELDS = {
     "username": "user to connect as",
     "location": "where a chunk is, with {dataid}, {run_id}, {dataset}, {job}, {environment} in it",
     "format": "how it is written, such as csv or parquet",
-    "grain": "hourly, daily, weekly, monthly, yearly, sequence or text (the default)",
+    "grain": "hourly, daily, weekly, monthly, quarterly, yearly, sequence or text (the default)",
     "timezone": "time zone of the grain, such as Europe/London (UTC unless told)",
     "mode": "partition (the default) or snapshot",
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from dataflow.cli import init_texts
-from dataflow.config.project import PROJECT_FILE, STATE_FOLDER
+from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import BadInput, Conflict
+from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dataflow.actions.job_graph import find_open_chain
+from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
@@ -13,21 +14,24 @@ from dataflow.config.durations import parse_seconds
 from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput
 from dataflow.model.records import Job
+from dataflow.model.schedule import Schedule, due_intervals
 from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dataflow.actions.differences import Change
     from dataflow.cli.context import Context
     from dataflow.model.records import Plan
 
 TEXTS = {
-    "schedule": "its own calendar: @once, @hourly, @daily, @weekly, @monthly, @yearly or a cron expression; "
-    "'' takes it away",
-    "start": "the first dataid",
-    "end": "the last dataid of the schedule",
-    "timezone": "time zone of the schedule (UTC unless told)",
+    "schedule": "its own calendar: @once, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly, a cron "
+    "expression, 'every 6 hours', or none (runs only with --dataid); '' removes the schedule",
+    "start": "the first interval is the first that begins at this moment or later; without a schedule, the "
+    "first dataid",
+    "end": "the last moment at which an interval may begin",
+    "timezone": "time zone of the schedule (default: UTC)",
 }
 FLAGS = {
     "catchup": "add all intervals since --start, not only the latest",
@@ -120,14 +124,38 @@ def _add_add(words: Any) -> None:
 def add(args: argparse.Namespace, context: Context) -> int:
     """Registers or changes a job."""
     values = _given(args)
-    say_change(context, add_job(context.store, Job(args.name, **values), values))
+    change = add_job(context.store, Job(args.name, **values), values)
+    say_change(context, change)
     if context.get_plan(args.name).is_pipeline:
         context.say(
             f"warning: {args.name} is a pipeline, and the next dataflow run makes it what its class says. "
             f"Change it there: dataflow pipeline show {args.name}"
         )
     say_how_it_begins(context, args.name)
+    _say_if_over(context, args.name)
+    say_what_stays(context, change)
     return 0
+
+
+def say_what_stays(context: Context, change: Change) -> None:
+    """Says which work stays DONE without an input that its job has got, and how to have it done again."""
+    if not change.new_inputs:
+        return
+    plan = context.get_plan(change.name)
+    row = context.store.find("reading.unread_work", job_id=plan.job_id)
+    if not row or not row[0]:
+        return
+    done, first, last = row
+    stays = (
+        "1 piece of work is DONE and stays as it is"
+        if done == 1
+        else (f"{done:,} pieces of work are DONE and stay as they are")
+    )
+    span = (first,) if first == last else ("--from", first, "--to", last)
+    context.say(
+        f"Job {plan.job.name}: {stays}, made without {', '.join(change.new_inputs)}. "
+        f"To do {'it' if done == 1 else 'them'} again: {shell('dataflow', 'resubmit', plan.job.name, *span)}"
+    )
 
 
 def say_how_it_begins(context: Context, name: str) -> None:
@@ -144,6 +172,21 @@ def say_how_it_begins(context: Context, name: str) -> None:
     context.say(
         text if staged else f"{text}, or that a chunk before it is there: dataflow ready {chain} DATAID"
     )
+
+
+def _say_if_over(context: Context, name: str) -> None:
+    """Warns of a schedule whose last interval has passed, which no catch-up would make up for."""
+    job = context.get_plan(name).job
+    if not job.end or job.catchup:
+        return
+    from time import time
+
+    schedule = Schedule(job.schedule, job.timezone, job.start or None, job.end, job.catchup)
+    if due_intervals(schedule, None, time(), 1) == ([], None):
+        context.say(
+            f"warning: no interval of {name} will be due: its --end has passed, and without catch-up only "
+            "the latest interval is run. Give --catchup, or a later --end."
+        )
 
 
 def list_all(args: argparse.Namespace, context: Context) -> int:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from dataflow.cli.pipeline_import import add_import
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
 from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
@@ -52,6 +53,7 @@ def add_parser(subparsers: Any) -> None:
     one.add_argument("--json", action="store_true", help="as JSON")
     one.set_defaults(call=list_pipelines)
     add_words(words)
+    add_import(words)
     add_word(words)
     run = words.add_parser("run", help="do the next interval of a pipeline (the same as dataflow run NAME)")
     run.add_argument("name", metavar="NAME", help="the name of the class")
@@ -117,14 +119,21 @@ def show_plan(context: Context, name: str, options: RunOptions) -> int:
 
 def load(context: Context) -> Catalog:
     """The project's pipelines; ConfigError with what to install when their packages are missing."""
+    load_packages()
+    from dataflow.pipelines.catalog import Catalog
+
+    return Catalog(context.config.project_dir, context.environ)
+
+
+def load_packages() -> None:
+    """Imports what pipelines need; ConfigError with what to install when it is missing."""
     try:
-        from dataflow.pipelines.catalog import Catalog
+        import dataflow.pipelines.catalog  # noqa: F401
     except ImportError as error:
         raise ConfigError(
             f"Pipelines need packages that are not installed ({error}). "
             "Install them: pip install 'dataflow-runjob[spark]'"
         ) from error
-    return Catalog(context.config.project_dir, context.environ)
 
 
 def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
@@ -221,7 +230,7 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
     if not flaw and isinstance(definition, ViewDefinition):
         from dataflow.pipelines.view_trial import find_flaw  # start-up: only views are of SQL
 
-        flaw = find_flaw(definition, catalog)
+        flaw = find_flaw(definition, catalog, settings)
     note = f"can never run: {flaw}" if flaw else over_note(definition)
     return {
         "pipeline": definition.job,

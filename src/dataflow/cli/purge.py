@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataflow.actions.purge import purge
 from dataflow.actions.retention import retain
 from dataflow.cli.asking import add_yes_option, may_go_on
+from dataflow.cli.progress import Progress
 from dataflow.config.durations import parse_seconds
 from dataflow.errors import BadInput
 
@@ -40,7 +41,8 @@ def purge_history(args: argparse.Namespace, context: Context) -> int:
         return 1
     config = context.config
     retained = retain(context.store, seconds, config.project_dir, config.log_dir)
-    result = purge(context.store, seconds, config.log_dir, config.context_dir)
+    with Progress("runs and journal lines deleted") as progress:
+        result = purge(context.store, seconds, config.log_dir, config.context_dir, progress)
     context.say(
         f"{result.rows:,} runs and journal lines, {result.logs + retained.logs:,} logs and "
         f"{result.contexts:,} context files deleted."

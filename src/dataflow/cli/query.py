@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataflow.cli.chunks import count
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.cli.sql import plain, unique_names
-from dataflow.config.project import STATE_FOLDER
 from dataflow.errors import BadInput, ConfigError
+from dataflow.private_files import STATE_FOLDER, make_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +90,6 @@ def _made_folder(project_dir: str) -> Iterator[str]:
     What a killed process leaves looks like a run's staging, so that `dataflow purge` takes it away.
     """
     root = os.path.join(project_dir, STATE_FOLDER, "staging", QUERIES)
-    os.makedirs(root, exist_ok=True)
+    make_private_folder(root)
     with tempfile.TemporaryDirectory(dir=root) as folder:
         yield os.path.join(folder, str(os.getpid()))

@@ -10,6 +10,7 @@ from dataflow.cli.output import add_json_option, show_object, show_rows
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.status import WorkState
+from dataflow.model.wording import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _show_due(store: Store, due: Mapping[str, str]) -> None:
 
 def _shortened(reason: str) -> str:
     """A reason that fits in a table; `dataflow why` and --json have all of it."""
-    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
+    return shortened(reason, LONGEST_REASON)
 
 
 def _oldest_text(job: JobStatus, is_late: bool) -> str:

@@ -16,6 +16,7 @@ from dataflow.config.toml_text import toml_table
 from dataflow.config.variables import SETTINGS
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset, Job
+from dataflow.model.variable_names import is_variable_name, may_come_from_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,12 +62,13 @@ _JOB_READERS = {key: reader for key, (_, reader) in JOB_KEYS.items()}
 
 
 class Declarations:
-    """What one or more files declare; the checks stay on this machine."""
+    """What one or more files declare; checks, and variables the store may not set, stay on this machine."""
 
     def __init__(self) -> None:
         self.datasets: list[Dataset] = []
         self.jobs: list[Job] = []
         self.checks: dict[str, tuple[str, ...]] = {}
+        self.environments: dict[str, dict[str, str]] = {}
 
 
 def read_declarations(paths: list[str]) -> Declarations:
@@ -84,6 +86,7 @@ def read_declarations(paths: list[str]) -> Declarations:
         together.datasets += declared.datasets
         together.jobs += declared.jobs
         together.checks |= declared.checks
+        together.environments |= declared.environments
     problems.raise_if_any()
     return together
 
@@ -102,12 +105,42 @@ def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Decl
             declared.datasets.append(Dataset(name, **values))
     for name, table in _tables(path, document, "job", problems).items():
         values = _read_table(f"{path}: job.{name}", name, table, _JOB_READERS, problems)
-        declared.jobs.append(Job(name, **{JOB_KEYS[key][0]: value for key, value in values.items()}))
-    if os.path.basename(path) != PROJECT_FILE:
-        for name in declared.checks:
-            reason = f"is read only from the {PROJECT_FILE} on the machine that runs the job; move it there"
-            problems.add(f"{path}: dataset.{name}.check", reason)
+        local = _take_local(values)
+        if local:
+            declared.environments[name] = local
+        # A table that holds nothing but such variables is about a job declared elsewhere.
+        if values or not local:
+            declared.jobs.append(Job(name, **{JOB_KEYS[key][0]: value for key, value in values.items()}))
+    _refuse_misplaced(path, declared, problems)
     return declared
+
+
+def _take_local(values: dict[str, Any]) -> dict[str, str]:
+    """Takes the variables that the store may not set out of a job's environment."""
+    given = values.pop("environment", ())
+    kept = tuple(pair for pair in given if may_come_from_store(pair[0]))
+    if kept:
+        values["environment"] = kept
+    return dict(pair for pair in given if pair not in kept)
+
+
+def _refuse_misplaced(path: str, declared: Declarations, problems: Problems) -> None:
+    """Notes what stands in a file that no worker reads, and variables that no file may set."""
+    places = [f"dataset.{name}.check" for name in declared.checks]
+    for job, variables in declared.environments.items():
+        for name in variables:
+            place = f"job.{job}.environment.{name}"
+            places.append(place)
+            if not is_variable_name(name):
+                problems.add(
+                    f"{path}: {place}", "is no name for a variable; use letters, digits and underscores"
+                )
+            elif name == "PASSKEY" or name.startswith("DATAFLOW_"):
+                problems.add(f"{path}: {place}", "is a variable of DataFlow itself; choose another name")
+    if os.path.basename(path) != PROJECT_FILE:
+        reason = f"is read only from the {PROJECT_FILE} on the machine that runs the job; move it there"
+        for place in places:
+            problems.add(f"{path}: {place}", reason)
 
 
 def write_declarations(datasets: Iterable[Dataset], jobs: Iterable[Job]) -> str:

@@ -6,10 +6,10 @@ import os
 import stat
 
 from dataflow.errors import ConfigError
+from dataflow.private_files import STATE_FOLDER
 
 PROJECT_FILE = "dataflow.toml"
 PROPERTIES_FILE = "dataflow.properties"
-STATE_FOLDER = ".dataflow"
 STORE_FILE = "dataflow.db"
 
 

@@ -1,4 +1,4 @@
-"""Reading a project's dataflow.toml whole: its settings, its checks, and that its declarations are sound."""
+"""Reading a project's dataflow.toml whole: its settings and its declarations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from dataflow.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataflow.config.declarations import Declarations
     from dataflow.config.problems import Problems
 
 
-def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """The settings and the datasets' checks of that file, noting everything that is wrong in it."""
+def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], Declarations]:
+    """The settings and the declarations of that file, noting everything that is wrong in it."""
     document = load_toml(path, problems)
-    checks = read_tables(path, document, problems).checks
+    declared = read_tables(path, document, problems)
     settings: dict[str, str] = {}
     for key in SETTINGS:
         if key in document:
@@ -24,4 +25,4 @@ def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], di
                 settings[key] = read_name(document[key])
             except BadInput as error:
                 problems.add(f"{path}: {key}", str(error))
-    return settings, checks
+    return settings, declared

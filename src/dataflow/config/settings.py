@@ -8,11 +8,11 @@ import re
 from types import MappingProxyType
 
 from dataflow.config.problems import Problems
-from dataflow.config.project import STATE_FOLDER
 from dataflow.config.sources import Sources
 from dataflow.config.store_choice import choose_store, default_lock_dir, read_store_flag
 from dataflow.config.variables import check_variables
 from dataflow.model.record import record
+from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,11 @@ class Config:
     store_password: str | None = None  # as it stood in DATAFLOW_STORE
     store_password_record: str | None = None  # encrypted, from a file
     checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to the command that judges it
+    environments: Mapping[str, Mapping[str, str]] = MappingProxyType(
+        {}
+    )  # job to the variables set here alone
 
-    _hidden = ("passkey", "store_password", "store_password_record")
+    _hidden = ("passkey", "store_password", "store_password_record", "environments")
 
 
 def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) -> Config:
@@ -80,6 +83,7 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
         store_password=chosen.address.password,
         store_password_record=chosen.password_record,
         checks=sources.checks,
+        environments=sources.environments,
     )
 
 

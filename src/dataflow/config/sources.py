@@ -28,7 +28,10 @@ class Setting:
 class Sources:
     """The DATAFLOW_ variables and the dataflow.toml that one command starts with."""
 
-    __slots__ = ("_declared", "_environ", "_folder", "_toml_path", "checks", "problems", "project_dir")
+    __slots__ = (
+        *("_declared", "_environ", "_folder", "_toml_path"),
+        *("checks", "environments", "problems", "project_dir"),
+    )
 
     def __init__(self, cwd: str, environ: Mapping[str, str], problems: Problems) -> None:
         self._folder = os.path.abspath(cwd)
@@ -38,11 +41,13 @@ class Sources:
         self._toml_path = os.path.join(self.project_dir, PROJECT_FILE)
         self._declared: dict[str, str] = {}
         self.checks: dict[str, tuple[str, ...]] = {}
+        self.environments: dict[str, dict[str, str]] = {}
         if find_file(self.project_dir, PROJECT_FILE):
             # start-up: a project without the file must not pay for the TOML reader
             from dataflow.config.project_file import read_project_file
 
-            self._declared, self.checks = read_project_file(self._toml_path, problems)
+            self._declared, declared = read_project_file(self._toml_path, problems)
+            self.checks, self.environments = declared.checks, declared.environments
 
     def find(self, name: str) -> Setting | None:
         """The setting from the strongest source that has it."""

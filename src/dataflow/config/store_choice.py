@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STATE_FOLDER, STORE_FILE, find_file
+from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STORE_FILE, find_file
 from dataflow.config.store_url import SQLITE, StoreUrl, split_store_url
 from dataflow.errors import ConfigError, UsageError
+from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

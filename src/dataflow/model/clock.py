@@ -1,4 +1,4 @@
-"""Calendar arithmetic: days, weeks, months and years as consecutive numbers, hours as epoch seconds.
+"""Calendar arithmetic: days, weeks, months, quarters and years as numbers in a row, hours as epoch seconds.
 
 It imports datetime at the top, so modules on the start-up path import it inside functions.
 """
@@ -13,8 +13,10 @@ from dataflow.model.wording import quoted
 
 DAYS_A_WEEK = 7
 MONTHS_A_YEAR = 12
+MONTHS_A_QUARTER = 3
+QUARTERS_A_YEAR = 4
 HOUR_SECONDS = 3600
-# How many characters of a date make the dataid.
+# How many characters of a date make the dataid; a quarter is written otherwise.
 WRITTEN_LENGTH = {Grain.DAILY: 10, Grain.WEEKLY: 10, Grain.MONTHLY: 7, Grain.YEARLY: 4}
 # What arithmetic raises past the years 1 and 9999.
 BEYOND_CALENDAR = (OverflowError, ValueError)
@@ -36,7 +38,7 @@ def zone(name: str) -> tzinfo:
 
 
 def period_of(day: date, grain: Grain) -> int:
-    """Return the number of the day, week, month or year that the day lies in."""
+    """Return the number of the day, week, month, quarter or year that the day lies in."""
     match grain:
         case Grain.DAILY:
             return day.toordinal()
@@ -44,6 +46,8 @@ def period_of(day: date, grain: Grain) -> int:
             return day.toordinal() // DAYS_A_WEEK  # day 0 of the proleptic calendar is a Sunday
         case Grain.MONTHLY:
             return day.year * MONTHS_A_YEAR + day.month - 1
+        case Grain.QUARTERLY:
+            return day.year * QUARTERS_A_YEAR + (day.month - 1) // MONTHS_A_QUARTER
         case Grain.YEARLY:
             return day.year
     raise AssertionError(f"grain {grain} has no calendar periods")
@@ -58,6 +62,9 @@ def first_day(period: int, grain: Grain) -> date:
             return date.fromordinal(period * DAYS_A_WEEK)
         case Grain.MONTHLY:
             return date(period // MONTHS_A_YEAR, period % MONTHS_A_YEAR + 1, 1)
+        case Grain.QUARTERLY:
+            year, quarter = divmod(period, QUARTERS_A_YEAR)
+            return date(year, quarter * MONTHS_A_QUARTER + 1, 1)
         case Grain.YEARLY:
             return date(period, 1, 1)
     raise AssertionError(f"grain {grain} has no calendar periods")
@@ -65,11 +72,15 @@ def first_day(period: int, grain: Grain) -> date:
 
 def period_text(period: int, grain: Grain) -> str:
     """Return the dataid of a period."""
+    if grain == Grain.QUARTERLY:
+        return f"{first_day(period, grain).year:04d}-Q{period % QUARTERS_A_YEAR + 1}"
     return first_day(period, grain).isoformat()[: WRITTEN_LENGTH[grain]]
 
 
 def period_from_text(dataid: str, grain: Grain) -> int:
-    """Return the period of a canonical dataid; ValueError if it is no date."""
+    """Return the period of a dataid; ValueError if it is no date."""
+    if grain == Grain.QUARTERLY and dataid[5:6] == "Q":
+        dataid = f"{dataid[:4]}-{(int(dataid[6:]) - 1) * MONTHS_A_QUARTER + 1:02d}"
     return period_of(date.fromisoformat((dataid + "-01-01")[:10]), grain)
 
 
@@ -126,7 +137,7 @@ def hour_from_text(dataid: str) -> int:
 
 def minute_text(at: int) -> str:
     """Return an epoch second as a text dataid, in UTC so that it sorts in order through clock changes."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="minutes")
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds" if at % 60 else "minutes")
 
 
 def parse_moment(text: str) -> datetime:
@@ -145,7 +156,7 @@ def hour_interval(dataid: str, tz: tzinfo) -> tuple[datetime, datetime]:
 
 
 def period_interval(dataid: str, grain: Grain, tz: tzinfo) -> tuple[datetime, datetime]:
-    """Return when a day, week, month or year begins and ends, with fixed offsets."""
+    """Return when a day, week, month, quarter or year begins and ends, with fixed offsets."""
     period = period_from_text(dataid, grain)
     start = _midnight(first_day(period, grain), tz)
     try:

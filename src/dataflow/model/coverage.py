@@ -81,7 +81,7 @@ def find_dataid_bounds(after: str, until: str, grain: Grain) -> tuple[str, str]:
 
     They let an index on dataids find what is otherwise looked for among all of a job's work.
     """
-    if grain in (Grain.DAILY, Grain.WEEKLY, Grain.MONTHLY, Grain.YEARLY):
+    if grain in (Grain.DAILY, Grain.WEEKLY, Grain.MONTHLY, Grain.QUARTERLY, Grain.YEARLY):
         return after, until
     # Numbers of as many digits sort as texts do; in the place in order their count comes first.
     if grain is Grain.SEQUENCE and after[:1] == until[:1] and after[:1] < str(MANY_DIGITS):

@@ -1,4 +1,4 @@
-"""Schedule expressions, presets and cron: checking them, and seeing the plain calendar in them.
+"""Schedule expressions, presets and cron: checking them, and finding the plain calendar in them.
 
 croniter is imported only here, and never for presets, which are on the start-up path.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 
 from dataflow.errors import BadInput
+from dataflow.model.fixed_step import canonical_step, is_step
 from dataflow.model.grain import Grain
+from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import did_you_mean, quoted
 
 TYPE_CHECKING = False
@@ -23,9 +25,12 @@ PRESETS = {
     "@daily": Grain.DAILY,
     "@weekly": Grain.WEEKLY,
     "@monthly": Grain.MONTHLY,
+    "@quarterly": Grain.QUARTERLY,
     "@yearly": Grain.YEARLY,
 }
 PRESET_ALIASES = {"@midnight": "@daily", "@annually": "@yearly"}
+CONTINUOUS = "@continuous"
+FORMS = "a cron expression of 5 fields, every 6 hours, or none"
 FIELDS = (
     ("minute", "0-59"),
     ("hour", "0-23"),
@@ -49,18 +54,15 @@ _is_random = re.compile("(.*,)?[HR]([^A-Z].*)?", re.IGNORECASE).fullmatch
 
 
 def canonical_expression(expression: str) -> str:
-    """Return the one way to write a preset or cron expression; BadInput naming the part that is wrong."""
+    """Return the one way to write a schedule; BadInput naming the part that is wrong."""
     name = expression.strip().lower()
+    if name in (ON_DEMAND, f"@{ON_DEMAND}"):
+        return ON_DEMAND
+    if is_step(name):
+        return canonical_step(expression)
     if not name.startswith("@"):
         return _checked_cron(expression)
-    name = PRESET_ALIASES.get(name, name)
-    if name not in PRESETS:
-        known = [*PRESETS, *PRESET_ALIASES]
-        raise BadInput(
-            f"{quoted(expression)} is not a schedule.{did_you_mean(name, known)} "
-            f"Presets: {', '.join(known)}; or a cron expression of 5 fields."
-        )
-    return name
+    return _known_preset(expression, PRESET_ALIASES.get(name, name))
 
 
 def calendar_of(expression: str) -> tuple[Grain, int, int]:
@@ -70,6 +72,8 @@ def calendar_of(expression: str) -> tuple[Grain, int, int]:
     """
     if expression in PRESETS:
         return PRESETS[expression], 0, 0
+    if expression == ON_DEMAND or is_step(expression):
+        return Grain.TEXT, 0, 0
     return _plain_calendar(expression) or (Grain.TEXT, 0, 0)
 
 
@@ -80,21 +84,57 @@ def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
 
     from croniter import croniter
 
+    if croniter.expand(expression)[0][1] != ["*"]:
+        yield from _named_hour_starts(expression, tz, at)
+        return
+    # Of every hour: it goes on through an hour that comes twice.
     walk = croniter(expression, datetime.fromtimestamp(int(at) + 1, tz))
-    named_hours = not expression.split()[1].startswith("*")
-
-    def is_repeated(start: int) -> bool:
-        # When the clocks go back, "every hour" goes on but a named hour must not come twice.
-        return named_hours and datetime.fromtimestamp(start, tz).fold == 1
-
     start = int(walk.get_prev(float))
-    while is_repeated(start):
-        start = int(walk.get_prev(float))
     while True:
         yield start
         start = int(walk.get_next(float))
-        while is_repeated(start):
-            start = int(walk.get_next(float))
+
+
+def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
+    """Yield the starts of a schedule that names its hours; a time that comes twice counts the first time.
+
+    The walk is by the wall clock, as a time that the clocks skip counts as if they had not changed yet.
+    """
+    from datetime import datetime, timedelta
+
+    from croniter import croniter
+
+    def next_at(walk: croniter) -> int:
+        return int(walk.get_next(datetime).replace(tzinfo=tz).timestamp())
+
+    day = timedelta(days=1)
+    walk = croniter(expression, datetime.fromtimestamp(at, tz).replace(tzinfo=None) + day)
+    while walk.get_prev(datetime).replace(tzinfo=tz).timestamp() > at:
+        pass
+    # From two days before, as a zone may skip a whole day, and what is skipped comes to lie after it.
+    walk = croniter(expression, walk.get_current(datetime) - 2 * day)
+    current = next_at(walk)
+    while True:
+        following = next_at(walk)
+        if following > current:
+            if following > at:
+                yield current
+            current = following
+
+
+def _known_preset(expression: str, name: str) -> str:
+    if name == CONTINUOUS:
+        raise BadInput(
+            f"{CONTINUOUS} has no intervals, and so no dataids to hand over. Use a short step such as "
+            "every 5 minutes; or let an input start the job: no schedule, and the dataset it reads as input."
+        )
+    if name not in PRESETS:
+        known = [*PRESETS, *PRESET_ALIASES]
+        raise BadInput(
+            f"{quoted(expression)} is not a schedule.{did_you_mean(name, known)} "
+            f"Presets: {', '.join(known)}; or {FORMS}."
+        )
+    return name
 
 
 def _checked_cron(expression: str) -> str:

@@ -23,6 +23,7 @@ _FORMS = {
     Grain.DAILY: "a day is written YYYY-MM-DD, such as 2026-08-20",
     Grain.WEEKLY: "a week is written as the date of its Sunday, YYYY-MM-DD, such as 2026-08-16",
     Grain.MONTHLY: "a month is written YYYY-MM, such as 2026-08",
+    Grain.QUARTERLY: "a quarter is written YYYY-QN, such as 2026-Q3",
     Grain.YEARLY: "a year is written YYYY, such as 2026",
     Grain.SEQUENCE: f"a sequence number is 0, 1, 2 … of at most {LONGEST} digits, without sign",
 }
@@ -32,6 +33,7 @@ _PATTERNS = {
     Grain.DAILY: re.compile(_DAY),
     Grain.WEEKLY: re.compile(_DAY),
     Grain.MONTHLY: re.compile("[0-9]{4}-[0-9]{2}(-01)?"),
+    Grain.QUARTERLY: re.compile("[0-9]{4}-(Q[1-4]|(01|04|07|10)(-01)?)"),
     Grain.YEARLY: re.compile("[0-9]{4}(-01-01)?"),
     Grain.SEQUENCE: re.compile(f"[0-9]{{1,{LONGEST}}}"),
 }
@@ -55,7 +57,7 @@ def canonical_dataid(text: str, grain: Grain, timezone: str) -> str:
         raise _refused(text, "is not a calendar date", grain) from None
     if grain == Grain.WEEKLY and (sunday := clock.period_text(max(period, 1), grain)) != text:
         raise _refused(text, f"is not a Sunday; its week is {sunday}", grain)
-    return text[: clock.WRITTEN_LENGTH[grain]]
+    return clock.period_text(period, grain)
 
 
 def sort_key(dataid: str, grain: Grain) -> str:

@@ -22,6 +22,7 @@ class Grain(StrEnum):
     DAILY = "daily"  # 2026-08-20
     WEEKLY = "weekly"  # 2026-08-16, the Sunday that begins the week
     MONTHLY = "monthly"  # 2026-08
+    QUARTERLY = "quarterly"  # 2026-Q3
     YEARLY = "yearly"  # 2026
     SEQUENCE = "sequence"  # 0, 1, 2 … without end
     TEXT = "text"  # anything else, in natural order; the default

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataflow.model import clock
 from dataflow.model.cron import calendar_of, cron_starts
+from dataflow.model.fixed_step import is_step, step_seconds
 from dataflow.model.grain import Grain
 
 TYPE_CHECKING = False
@@ -15,17 +16,29 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 
-def interval_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
+def interval_starts(
+    expression: str, tz: tzinfo, at: float, anchor: float = 0.0
+) -> Iterator[tuple[float, str]]:
     """Return the start and dataid of each interval, in order, from the one that contains `at` on.
 
-    Two starts are equal where the zone left a day out; they never go back.
+    Two starts are equal where the zone left a day out; they never go back. A fixed step is counted from the
+    anchor.
     """
+    if is_step(expression):
+        return _step_starts(step_seconds(expression), anchor, at)
     grain, hour, minute = calendar_of(expression)
     if grain == Grain.TEXT:
         return _cron_starts(expression, tz, at)
     if grain == Grain.HOURLY:
         return _hour_starts(minute, tz, at)
     return _period_starts((grain, hour, minute), tz, at)
+
+
+def _step_starts(step: int, anchor: float, at: float) -> Iterator[tuple[float, str]]:
+    start = anchor + (at - anchor) // step * step
+    while True:
+        yield start, clock.minute_text(int(start))
+        start += step
 
 
 def _cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:

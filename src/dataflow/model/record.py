@@ -31,7 +31,8 @@ def record(kind: Kind) -> Kind:
     body["_defaults"] = {name: body.pop(name) for name in names if name in body}
     body["_names"] = body["__match_args__"] = body["__slots__"] = names
     body |= {"__init__": _first_init, "__setattr__": _refuse, "__delattr__": _refuse}
-    body |= {"__eq__": _equal, "__hash__": _hash, "__reduce__": _reduce}
+    body |= {"__eq__": _equal, "__hash__": _hash}
+    body.setdefault("__reduce__", _reduce)
     body.setdefault("__repr__", _text)
     return type(kind)(kind.__name__, kind.__bases__, body)
 

@@ -102,6 +102,9 @@ class PlanOutput:
     dataset: Dataset
 
 
+ON_DEMAND = "none"
+"""The schedule of a job that runs only when somebody asks for a dataid."""
+
 PIPELINE = "pipeline"
 """What stands for the script of a job that is a pipeline; a script itself has a full path."""
 
@@ -123,6 +126,11 @@ class Plan:
     def is_pipeline(self) -> bool:
         """True when `dataflow run NAME` does the job's work, and no script."""
         return self.script_path == PIPELINE
+
+    @property
+    def is_on_demand(self) -> bool:
+        """True when only a claim that names a dataid starts it."""
+        return self.job.schedule == ON_DEMAND
 
     @property
     def one_at_a_time(self) -> bool:

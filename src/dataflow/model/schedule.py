@@ -11,6 +11,7 @@ from dataflow.errors import BadInput
 from dataflow.model.cron import ONCE, calendar_of, canonical_expression
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.record import record
+from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 YEARS = {"--start": range(1900, 9000), "--end": range(1900, 10000)}
 ONCE_DATAID = "once"
 
-_SPAN_FORM = re.compile(
-    "[0-9]{4}(-[0-9]{2}){0,2}|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}(:[0-9:]+)?(Z|[+-][0-9:]+)?"
+_MOMENT_FORM = re.compile(
+    "[0-9]{4}(-Q[1-4]|(-[0-9]{2}){0,2})|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}(:[0-9:]+)?(Z|[+-][0-9:]+)?"
 )
 _DATE_GRAINS = {4: Grain.YEARLY, 7: Grain.MONTHLY, 10: Grain.DAILY}
 
@@ -56,15 +57,24 @@ def parse_schedule(
     return schedule
 
 
-def is_backwards(schedule: Schedule) -> bool:
-    """Return True if it starts after its end, so that no interval is ever due."""
+def has_no_interval(schedule: Schedule) -> bool:
+    """Return True if no interval begins from its start to its end, so that none is ever due."""
     start_at, end_at = _bounds(schedule)
-    return start_at is not None and end_at is not None and end_at < start_at
+    if start_at is None or end_at is None or schedule.expression == ON_DEMAND:
+        return False
+    if schedule.expression != ONCE:
+        start_at = _first_from(schedule, start_at)
+    return start_at > end_at
 
 
 def grain_of(schedule: Schedule) -> Grain:
     """Return the grain of the schedule's dataids."""
     return calendar_of(schedule.expression)[0]
+
+
+def find_start_moment(schedule: Schedule) -> float | None:
+    """Return the moment from which on intervals may begin; None if it is open."""
+    return _bounds(schedule)[0]
 
 
 def due_intervals(
@@ -77,9 +87,11 @@ def due_intervals(
     both start and cursor, only the latest interval that has ended is due.
     """
     start_at, end_at = _bounds(schedule)
+    if schedule.expression == ON_DEMAND:
+        return [], None
     if schedule.expression == ONCE:
         return _once(now if start_at is None else start_at, end_at, cursor, now, limit)
-    starts = _starts(schedule, _oldest_moment(schedule, start_at, end_at, cursor, now))
+    starts = _starts(schedule, _oldest_start(schedule, start_at, cursor, now))
     due: list[Interval] = []
     begins_at, dataid = next(starts)
     for ends_at, following in starts:
@@ -92,6 +104,25 @@ def due_intervals(
             due.append(Interval(dataid, begins_at, ends_at))
         begins_at, dataid = ends_at, following
     return due, None
+
+
+def keeps_start(before: Schedule, after: Schedule, now: float) -> bool:
+    """Return True if a start that moves with the clock would take away what has begun by the one before.
+
+    A start_date such as "the first of this month" moves on just when the interval that it began has ended.
+    """
+    old, new = before.start, after.start
+    if after.catchup or new is None or before.expression != after.expression or _is_plain(after):
+        return False
+    if before.timezone != after.timezone:
+        return False
+    moment = _moment("--start", new, after.timezone)
+    if old is not None and _moment("--start", old, before.timezone) >= moment:
+        return False
+    underway = _starts(before, now)
+    next(underway)
+    # A later one was set by somebody, who wants nothing to run until then.
+    return moment <= next(underway)[0]
 
 
 def today_interval(timezone: str, now: float) -> Interval:
@@ -115,65 +146,62 @@ def _once(
     return [Interval(ONCE_DATAID, due_at, due_at)], None
 
 
+def _is_plain(schedule: Schedule) -> bool:
+    """Return True for what has no intervals that follow each other."""
+    return schedule.expression in (ONCE, ON_DEMAND)
+
+
 def _starts(schedule: Schedule, at: float) -> Iterator[tuple[float, str]]:
     from dataflow.model import clock
     from dataflow.model.interval_starts import interval_starts
 
-    return interval_starts(schedule.expression, clock.zone(schedule.timezone), at)
+    anchor = 0.0 if schedule.start is None else _moment("--start", schedule.start, schedule.timezone)
+    return interval_starts(schedule.expression, clock.zone(schedule.timezone), at, anchor)
 
 
-def _oldest_moment(
-    schedule: Schedule, start_at: float | None, end_at: float | None, cursor: float | None, now: float
-) -> float:
-    """Return a moment inside the oldest interval that may still be added."""
-    moments = [moment for moment in (start_at, cursor) if moment is not None]
-    if not schedule.catchup or not moments:
+def _first_from(schedule: Schedule, at: float) -> float:
+    """Return when the first interval begins that begins at a moment or after it."""
+    return next(start_at for start_at, _ in _starts(schedule, at) if start_at >= at)
+
+
+def _oldest_start(schedule: Schedule, start_at: float | None, cursor: float | None, now: float) -> float:
+    """Return when the oldest interval begins that may still be added."""
+    found = [] if start_at is None else [_first_from(schedule, start_at)]
+    if cursor is not None:
+        # A schedule that was changed may have the cursor inside an interval.
+        found.append(next(_starts(schedule, cursor))[0])
+    if not schedule.catchup or not found:
         current, _ = next(_starts(schedule, now))
         latest, _ = next(_starts(schedule, current - 1))
-        # After the end the latest interval is the last one, however long ago it was.
-        moments.append(latest if end_at is None else min(latest, end_at))
-    return max(moments)
+        found.append(latest)
+    return max(found)
 
 
 def _bounds(schedule: Schedule) -> tuple[float | None, float | None]:
-    """Return a moment in the first interval and one in the last, None where the schedule is open.
-
-    Start and end name a span, such as a day. The first interval is the first that starts in the span, or
-    else the one under way when it begins; the last is the last that starts in its span or before.
-    """
-    start_at = end_at = None
-    if schedule.end is not None:
-        end_at = _span("--end", schedule.end, schedule.timezone)[1] - 1
-    if schedule.start is not None:
-        start_at, over_at = _span("--start", schedule.start, schedule.timezone)
-        if schedule.expression != ONCE:
-            start_at = _first_start(schedule, start_at, over_at)
-    return start_at, end_at
+    """Return the moments from which on, and up to which, intervals may begin; None where it is open."""
+    start, end, timezone = schedule.start, schedule.end, schedule.timezone
+    return (
+        None if start is None else _moment("--start", start, timezone),
+        None if end is None else _moment("--end", end, timezone),
+    )
 
 
-def _first_start(schedule: Schedule, begins_at: float, over_at: float) -> float:
-    first = next(start_at for start_at, _ in _starts(schedule, begins_at) if start_at >= begins_at)
-    return first if first < over_at else begins_at
-
-
-def _span(option: str, text: str, timezone: str) -> tuple[float, float]:
-    """Return when the year, month, day, hour or moment begins that the text names, and when it is over."""
+def _moment(option: str, text: str, timezone: str) -> float:
+    """Return the moment that a text names; a year, quarter, month, day or hour stands for its beginning."""
     from dataflow.model import clock
 
-    if not _SPAN_FORM.fullmatch(text):
+    if not _MOMENT_FORM.fullmatch(text):
         raise BadInput(f"{option} {quoted(text)} is not a date. Write YYYY-MM-DD or YYYY-MM-DDTHH:MM.")
     tz = clock.zone(timezone)
     try:
-        if grain := _DATE_GRAINS.get(len(text)):
-            begins, ends = (moment.timestamp() for moment in clock.period_interval(text, grain, tz))
+        if grain := Grain.QUARTERLY if "Q" in text else _DATE_GRAINS.get(len(text)):
+            moment = clock.period_interval(text, grain, tz)[0]
         else:
             moment = clock.parse_moment(text)
-            begins = (moment if moment.tzinfo else moment.replace(tzinfo=tz)).timestamp()
-            ends = begins + (1 if ":" in text[:14] else clock.HOUR_SECONDS)
     except clock.BEYOND_CALENDAR:
         raise BadInput(f"{option} {quoted(text)} is not a calendar date. Write YYYY-MM-DD.") from None
-    if int(text[:4]) not in YEARS[option]:
+    if moment.year not in YEARS[option]:
         raise BadInput(
             f"{option} {quoted(text)} is not within the years {YEARS[option][0]} to {YEARS[option][-1]}."
         )
-    return begins, ends
+    return (moment if moment.tzinfo else moment.replace(tzinfo=tz)).timestamp()

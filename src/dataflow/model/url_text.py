@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+SHORTEST_GUESSED = 8
+"""What is shorter than this is no secret only because of its name: `sort_key=id`."""
+
 # start-up: texts, not compiled patterns, because the default store needs none of them
 _LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
 _ESCAPE = rb"%([0-9A-Fa-f]{2})"
+_SECRET_NAME = r"(?i)key|token|secret|passw|pwd|sig|auth|cookie|credential|session|jwt|^code$"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -50,6 +54,32 @@ def split_server(rest: str) -> tuple[str, str, str]:
 def is_torn(authority: str, path: str, query: str) -> bool:
     """True when a raw `/` or `?` in a password may have ended the authority; in doubt we hide too much."""
     return ":" in authority.partition("@")[0] and "@" in path + query
+
+
+def is_secret_name(name: str) -> bool:
+    """True for a URL's parameter, or a header, that by its name holds a secret."""
+    return re.search(_SECRET_NAME, name) is not None
+
+
+def list_parameters(url: str) -> list[tuple[str, str, str]]:
+    """The parameters of a URL: name, value as it is written, and value as it is meant."""
+    query = url.partition("?")[2].partition("#")[0]
+    parts = [part.partition("=") for part in query.split("&")] if query else []
+    return [(percent_decode(name), value, percent_decode(value)) for name, _, value in parts]
+
+
+def list_secret_parameters(url: str) -> list[str]:
+    """The values of parameters that are secrets by their names, as written and as meant."""
+    named = [values for name, *values in list_parameters(url) if is_secret_name(name)]
+    return [value for values in named for value in values if len(value) >= SHORTEST_GUESSED]
+
+
+def without_secret_parameters(url: str) -> str:
+    """The URL with `***` for the values of parameters that are secrets by their names."""
+    for name, value, _ in list_parameters(url):
+        if value and is_secret_name(name):
+            url = url.replace(f"={value}", "=***")
+    return url
 
 
 def names_password(parameter: str) -> bool:

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 60
 
 
+def shortened(text: str, most: int) -> str:
+    """Return the text, cut to `most` characters with `…` as the last.
+
+    Whatever a message shows only the beginning of is cut here or by `quoted`: the mark is how redaction knows
+    that a secret before it may not be whole.
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def quoted(text: str) -> str:
     """Return the text in double quotes, escaped if it holds unprintable characters, cut if it is long."""
     # Imported here because json costs start-up time and only errors need it.

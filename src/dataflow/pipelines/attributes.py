@@ -8,6 +8,7 @@ from dataflow.actions.dataset_rules import check_name
 from dataflow.actions.job_rules import LARGEST
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.bases import ViewPipeline
 from dataflow.pipelines.loader import Found
 from dataflow.pipelines.shape.checks import Check
 
@@ -24,7 +25,8 @@ class Attributes:
 
     def __call__(self, name: str, kind: Any = None) -> Any:
         if not hasattr(self.thing, name) and not hasattr(self._base, name):
-            raise self.wrong(name, "is missing")
+            hint = f". Add it, or call the class _{self._job} if it is a base of others"
+            raise self.wrong(name, f"is missing{hint if isinstance(self.thing, type) else ''}")
         value = getattr(self.thing, name, getattr(self._base, name, None))
         if kind is not None and not isinstance(value, kind):
             raise self.wrong(name, f"is {quoted(repr(value))}, which is not what it must be")
@@ -97,7 +99,16 @@ class Attributes:
         for name, value in self._list_given():
             # What has __get__ is a method or a property, and the class's own.
             if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
-                raise self.wrong(name, f"is no attribute of a pipeline.{did_you_mean(name, known)}")
+                raise self.wrong(name, f"is no attribute of a pipeline.{self._advice(name, known)}")
+
+    def _advice(self, name: str, known: list[str]) -> str:
+        if name != "table_name" or self._base is not ViewPipeline:
+            return did_you_mean(name, known) or f" Remove it, or call it _{name} if it is your own."
+        if not hasattr(self.thing, "view_name"):
+            return " A view is called by its view_name: rename it."
+        if not hasattr(self.thing, "dataset_pipeline"):
+            return f" Write what the view reads as dataset_pipeline = {getattr(self.thing, name)!r}."
+        return " A view reads the table of its dataset_pipeline: remove it."
 
     def _list_given(self) -> list[tuple[str, Any]]:
         """What the class itself says, then what it inherits from classes of the project."""

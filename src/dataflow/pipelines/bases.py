@@ -6,7 +6,7 @@ Every attribute a pipeline may have stands here with its default. What is made o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 
@@ -27,11 +27,13 @@ class DatasetPipeline:
     target_schema: str = "public"
     """The schema of the table in a database."""
 
-    schedule_interval: str = "@daily"
+    schedule_interval: str | timedelta | None = "@daily"
+    """None: it runs only when asked, with --dataid."""
     start_date: datetime | None = None
     end_date: datetime | None = None
     catchup: bool = False
-    timezone: str = "UTC"
+    timezone: str = ""
+    """Empty: that of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
 
@@ -58,7 +60,7 @@ class ViewPipeline:
     """The pipeline or Python job it reads, by class, function or dataset, or a list, the main one first."""
 
     fields: Any = True
-    """(expression, alias) pairs, or True for all columns."""
+    """(expression, alias) pairs, True for all columns, or "__all__" for all of the first dataset."""
     join_clause: str = ""
     where_clause: str = ""
     query: str = ""
@@ -71,11 +73,13 @@ class ViewPipeline:
     """None: where the first dataset is."""
     target_schema: str | None = None
 
-    schedule_interval: str = "@daily"
+    schedule_interval: str | timedelta | None = "@daily"
+    """None: it runs only when asked, with --dataid."""
     start_date: datetime | None = None
     end_date: datetime | None = None
     catchup: bool = False
-    timezone: str = "UTC"
+    timezone: str = ""
+    """Empty: that of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
 
@@ -92,13 +96,14 @@ class Job:
     name: str = ""
     """The job's name; the function's if it is empty."""
 
-    schedule: str = ""
-    """Empty: it runs when its inputs are there, for each of their dataids."""
+    schedule: str | timedelta | None = ""
+    """Empty: it runs for each dataid of its inputs; None, without inputs: only when asked, with --dataid."""
     start_date: datetime | str | None = None
     """When the first interval begins; without a schedule, the first dataid."""
     end_date: datetime | None = None
     catchup: bool = False
-    timezone: str = "UTC"
+    timezone: str = ""
+    """Empty: that of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
 

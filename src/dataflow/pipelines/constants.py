@@ -1,4 +1,4 @@
-"""The project's `constants`: its constants.py, and for what that lacks the environment."""
+"""The project's `constants` and `config`: its files of these names, then the environment."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from typing import Any
 from dataflow.errors import ConfigError
 
 FILE = "constants.py"
+CONFIG_FILE = "config.py"
 FINANCIAL_YEAR = "FINANCIAL_YEAR_FIRST_MONTH_DAY"
 
 
 class Constants:
     """Names a pipeline may use as `constants.NAME`."""
 
-    def __init__(self, values: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, Any], environ: Mapping[str, str], file: str = FILE) -> None:
         self._values = values
         self._environ = environ
+        self._file = file
 
     def __getattr__(self, name: str) -> Any:
         if name in self._values:
             return self._values[name]
         if name.startswith("_") or name not in self._environ:
             raise AttributeError(
-                f"constants has no {name}. Write it into {FILE} beside dataflow.toml or: export {name}=…"
+                f"{self._file[:-3]} has no {name}. Write it into {self._file} beside dataflow.toml "
+                f"or: export {name}=…"
             )
         return self._environ[name]
 
@@ -37,10 +40,10 @@ class Constants:
         return plain
 
 
-def load_constants(project_dir: str, environ: Mapping[str, str]) -> Constants:
-    """The constants of a project; ConfigError if its constants.py cannot be run."""
+def load_constants(project_dir: str, environ: Mapping[str, str], file: str = FILE) -> Constants:
+    """The constants in a file of the project; ConfigError if it cannot be run."""
     values: dict[str, Any] = {}
-    path = os.path.join(project_dir, FILE)
+    path = os.path.join(project_dir, file)
     if os.path.exists(path):
         try:
             values = runpy.run_path(path)
@@ -48,7 +51,8 @@ def load_constants(project_dir: str, environ: Mapping[str, str]) -> Constants:
             raise
         except BaseException as error:
             raise ConfigError(f"{path} cannot be run: {described(error)}") from error
-    return Constants({name: value for name, value in values.items() if not name.startswith("_")}, environ)
+    public = {name: value for name, value in values.items() if not name.startswith("_")}
+    return Constants(public, environ, file)
 
 
 def described(error: BaseException) -> str:

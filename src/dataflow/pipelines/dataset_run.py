@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
@@ -15,12 +16,14 @@ from dataflow.pipelines.feeding import Feeder
 from dataflow.pipelines.intervals import Span, interval_of
 from dataflow.pipelines.judgement import Judgement
 from dataflow.pipelines.leases import refuse_lost
+from dataflow.pipelines.patience import make_patience
 from dataflow.pipelines.reading import Reading
 from dataflow.pipelines.rejects import REJECTS, KeptRejects, write_rejects
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
 from dataflow.pipelines.stage import Report, StageParts
 from dataflow.pipelines.targets import dataset_target, find_last_rows
+from dataflow.private_files import open_with_folder
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
@@ -39,16 +42,14 @@ class DatasetRun:
         self._claimed = claimed
         self._facilities = facilities
         self._span: Span = interval_of(definition.timing, claimed.dataid)
-        self._stop = threading.Event()
-        self._kept = KeptRejects(definition.rejects)
-        self._pages = self._rows = 0
+        self._begin_try()
         self._counting = threading.Lock()
         self.warning = ""
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
         definition, claimed = self._definition, self._claimed
-        source = Reading(definition, self._span, claimed, self._facilities, self._stop)
+        source = self._open_source()
         fields = definition.fields
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
@@ -57,7 +58,9 @@ class DatasetRun:
         published = target.begin({each.run_id: each.claim for each in earlier if each.same_call})
         with discarding(target):
             if published is None:
-                published = self._make(source, fields, target)
+                sources = chain([source], iter(self._open_again, None))
+                patience = make_patience(claimed, self._facilities)
+                published = patience.repeat(lambda: self._make(next(sources), fields, target))
             else:
                 self.log(f"an earlier run had published {published.rows} rows before it died")
                 claimed.record_checked(definition.dataset, "checked by the run that published it, and died")
@@ -76,6 +79,19 @@ class DatasetRun:
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""
         self._facilities.log(self._claimed.run, text)
+
+    def _begin_try(self) -> None:
+        self._stop = threading.Event()
+        self._kept = KeptRejects(self._definition.rejects)
+        self._pages = self._rows = 0
+
+    def _open_source(self) -> Reading:
+        return Reading(self._definition, self._span, self._claimed, self._facilities, self._stop)
+
+    def _open_again(self) -> Reading:
+        """The source from its beginning, for another try; the pages of an API that are staged are kept."""
+        self._begin_try()
+        return self._open_source()
 
     def _make(self, source: Reading, fields: tuple[Field, ...], target: Target) -> Published:
         judgement = Judgement(self._definition.checks, fields)
@@ -164,9 +180,8 @@ class DatasetRun:
         if not rejects:
             return
         folder = self._facilities.staging_folder(self._claimed.run, self._claimed.run_id)
-        os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, REJECTS)
-        write_rejects(path, rejects)
+        write_rejects(path, rejects, open_with_folder)
         self.log(f"rejected rows: {self._count_kept(judgement)} in {path}")
 
 

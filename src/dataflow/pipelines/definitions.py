@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import MAXYEAR, date, datetime
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
-from dataflow.model.clock import zone
-from dataflow.model.cron import ONCE, canonical_expression
-from dataflow.model.interval_starts import interval_starts
 from dataflow.model.mapping import LATEST, SAME, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import JobInput
-from dataflow.model.schedule import YEARS
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines import bases
 from dataflow.pipelines.attributes import Attributes
@@ -28,29 +23,11 @@ from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
 from dataflow.pipelines.sources import Files, Http, Table
+from dataflow.pipelines.timing import Timing, read_job_timing, read_timing
 
 WRITES = ("replace", "swap", "append", "merge")
 MODES = ("snapshot", "partition")
-FOR_EVER = "9999-12-31"
-"""Any end in the last year: it has no interval that could be looked up, as the calendar ends with it."""
-
-
-@record
-class Timing:
-    """When a pipeline runs; start and end are when its first and last interval begin, "" where it is open."""
-
-    schedule: str
-    timezone: str
-    start: str
-    end: str
-    catchup: bool
-    retries: int
-    retry_delay_seconds: float
-
-    @property
-    def is_over(self) -> bool:
-        """True when it starts after its end, so that no interval is ever due."""
-        return bool(self.start and self.end and self.start > self.end)
+EVERY_FIELD = "__all__"
 
 
 @record
@@ -152,7 +129,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
         comment=get.text("comment"),
         checks=get.checks(),
         rejects=_rejects(get),
-        timing=_timing(get),
+        timing=read_timing(get),
         place=get.place,
     )
     _check_columns(get, definition)
@@ -182,7 +159,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     `broken` is what is wrong with those that cannot be loaded, by the same names.
     """
     get = Attributes(found, bases.ViewPipeline)
-    timing = _timing(get)
+    timing = read_timing(get)
     for name in map(str, list_named(found.thing)):
         if name in broken and name not in known:
             where = broken[name].partition(": ")[0]
@@ -200,7 +177,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         job=found.name,
         dataset=get.name("view_name"),
         inputs=inputs,
-        fields=get("fields"),
+        fields=_view_fields(get, inputs[0].dataset),
         join=get.text("join_clause"),
         where=get.text("where_clause"),
         query=query,
@@ -215,6 +192,12 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     )
 
 
+def _view_fields(get: Attributes, dataset: str) -> Any:
+    """`'__all__'`, as the first Data Flow says it, is all columns of the dataset and none of those joined."""
+    fields = get("fields")
+    return [f'"{dataset}".*'] if fields == EVERY_FIELD else fields
+
+
 def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     """That of a function marked as a job; `datasets` are those of the project's classes, by class name."""
     get = Attributes(replace(found, thing=found.thing.dataflow_job), bases.Job)
@@ -226,8 +209,9 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     with get.saying("outputs"):
         for output in outputs:
             check_name("dataset", output if isinstance(output, str) else repr(output))
-    timing = _job_timing(get)
-    if not timing.schedule and all(item.mapping == LATEST for item in inputs):
+    has_callers = any(item.mapping != LATEST for item in inputs)
+    timing = read_job_timing(get, has_callers)
+    if not timing.schedule and not has_callers:
         raise get.wrong("inputs", "name nothing that would ever start it. Give one not latest, or a schedule")
     return JobDefinition(
         job=name,
@@ -249,6 +233,8 @@ def _source(get: Attributes) -> Http | Files | Table:
         raise get.wrong(
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.sources"
         )
+    if url.startswith("None"):
+        raise get.wrong("source_url", f"is {quoted(url)}: a constant in it is None. Set its variable")
     found = source or Http(url)
     with get.saying("source" if source else "source_url"):
         found.check()
@@ -324,61 +310,3 @@ def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
     name, _, mapping = text.partition(":")
     with get.saying("inputs"):
         return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))
-
-
-def _job_timing(get: Attributes) -> Timing:
-    """The timing of a job, which may have no schedule; its start is a dataid then."""
-    if get.text("schedule"):
-        return _timing(get, "schedule")
-    for name in ("end_date", "catchup"):
-        if get(name):
-            raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
-    start = get("start_date")
-    text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
-    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
-    return Timing("", _timezone(get), text, "", False, retries, delay)
-
-
-def _timezone(get: Attributes) -> str:
-    name = get.text("timezone")
-    with get.saying("timezone"):
-        zone(name)
-    return name
-
-
-def _timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
-    timezone = _timezone(get)
-    with get.saying(attribute):
-        expression = canonical_expression(get.text(attribute))
-    start, end = (_moment_text(get, name, expression, timezone) for name in ("start_date", "end_date"))
-    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
-    return Timing(expression, timezone, start, end, get.switch("catchup"), retries, delay)
-
-
-def _moment_text(get: Attributes, name: str, expression: str, timezone: str) -> str:
-    """When the interval begins that a moment lies in: a moving start such as `now` is floored to it."""
-    moment = get(name)
-    if moment is None:
-        return ""
-    if not isinstance(moment, date):
-        raise get.wrong(name, f"must be a datetime, and is {quoted(repr(moment))}")
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)
-    if name == "end_date" and moment.year == MAXYEAR:
-        return FOR_EVER
-    _check_year(get, name, moment)
-    tz = zone(timezone)
-    if expression == ONCE:
-        return f"{moment.astimezone(tz) if moment.tzinfo else moment:%Y-%m-%dT%H:%M}"
-    at = (moment if moment.tzinfo else moment.replace(tzinfo=tz)).timestamp()
-    begins = datetime.fromtimestamp(next(interval_starts(expression, tz, at))[0], tz)
-    _check_year(get, name, begins)
-    return f"{begins:%Y-%m-%d}" if begins.hour == begins.minute == 0 else f"{begins:%Y-%m-%dT%H:%M}"
-
-
-def _check_year(get: Attributes, name: str, moment: datetime) -> None:
-    years = YEARS["--start" if name == "start_date" else "--end"]
-    if moment.year not in years:
-        raise get.wrong(
-            name, f"is {moment.date().isoformat()}, and must be in the years {years[0]} to {years[-1]}"
-        )

@@ -10,6 +10,7 @@ from dataflow.model.url_text import masked_url
 from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
+from dataflow.pipelines.fetch.proxies import parse_proxy
 from dataflow.pipelines.shape.judging import complete_checks
 from dataflow.pipelines.sources import Auth, Files, Http, Table
 from dataflow.pipelines.statements import describe_pages
@@ -42,7 +43,7 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
 
 
 def over_note(definition: Definition) -> str:
-    """What to do about a pipeline that starts after its end; "" for the others."""
+    """What to do about a pipeline that has no interval from start_date to end_date; "" for the others."""
     if not definition.timing.is_over:
         return ""
     return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
@@ -126,6 +127,8 @@ def _source(source: Http | Files | Table) -> dict[str, Any]:
         "headers": [name for name, _ in source.headers],  # a value may be a key
         "limits": changed,
         "allowed_origins": list(source.allowed_origins),
+        "proxy": _proxy(source.proxy),
+        "nan": source.nan or "refused",
     }
 
 
@@ -144,7 +147,15 @@ def _authentication(auth: Auth | None) -> str:
         return auth.kind
     variables = [getattr(auth, part) for part in AUTH_PARTS if getattr(auth, part)]
     named = f" in {auth.name}" if auth.name else ""
+    if auth.grant.url:
+        named = f", token of {_shown_url(auth.grant.url)}"
     return f"{auth.kind}{named}, from {', '.join(variables)}"
+
+
+def _proxy(proxy: str | None) -> str:
+    if proxy is None:
+        return "by http_proxy, https_proxy and no_proxy, if they are set"
+    return parse_proxy(proxy, "proxy").url if proxy else "none"
 
 
 def _rejects(policy: RejectPolicy) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dataflow.actions.findings import OK, PROBLEM, WARNING, Finding
-from dataflow.config.project import STATE_FOLDER
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import replace
 from dataflow.pipelines.catalog import Catalog
@@ -18,20 +18,24 @@ from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.probe import Asked, Executor, probe_executors
 from dataflow.pipelines.spark.session import (
     SUPPORTED,
-    SparkSettings,
     explained,
     find_versions,
+    is_authenticated,
     start_session,
     stop_session,
 )
+from dataflow.private_files import STATE_FOLDER, make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dataflow.config.settings import Config
+    from dataflow.pipelines.postgres.sealed import SealedConnection
     from dataflow.pipelines.settings import PipelineSettings
 
 AGAIN = "dataflow doctor --spark"
+OPEN = "does not authenticate: whoever reaches its ports reads the rows it works on"
+AUTHENTICATE = "set spark.authenticate and spark.authenticate.secret on the cluster and in [spark.options]"
 INSTALL = "pip install 'dataflow-runjob[spark]'  # on every machine of the cluster, in its tasks' Python"
 
 
@@ -44,15 +48,17 @@ def examine_spark(
         settings.spark.refuse_unshared()
     except ConfigError as error:
         yield Finding("spark files", PROBLEM, str(error), AGAIN)
-    databases, wrong = _list_databases(config, settings, environ)
-    yield from wrong
     try:
-        with explained(log_path), _shared_folder(config, settings.spark) as folders:
-            asked = Asked(() if settings.spark.copy_on_driver else databases, folders)
+        with explained(log_path), _probe_folder(config) as folder:
+            databases, wrong = _list_databases(config, settings, environ, folder)
+            yield from wrong
+            is_shared = settings.spark.shared_files and not settings.spark.is_local
+            asked = Asked(() if settings.spark.copy_on_driver else databases, (folder,) if is_shared else ())
             # Files that are not shared were told above; the executors can be looked at all the same.
             session = start_session(replace(settings.spark, shared_files=True), log_path)
             try:
                 spark, java = find_versions(session)
+                is_closed = is_authenticated(session)
                 executors = probe_executors(session, asked, settings.spark.is_local)
             finally:
                 stop_session(session)
@@ -60,15 +66,17 @@ def examine_spark(
         yield Finding("spark", PROBLEM, str(error), AGAIN)
         return
     yield _judge_spark(spark, java, settings.spark.place)
+    if not is_closed:
+        yield Finding("spark ports", WARNING, f"Spark at {settings.spark.place} {OPEN}", AUTHENTICATE)
     yield Finding(
         "spark executors", OK, f"{len(executors)} looked at: {'; '.join(one.name for one in executors)}"
     )
     yield from _judge_python(executors)
     yield from _judge_packages(executors)
-    for name, _ in asked.databases:
-        yield _judge_database(name, executors)
-    for folder in folders:
-        yield _judge_folder(folder, executors)
+    for database in asked.databases:
+        yield _judge_database(database.name, executors)
+    for shared in asked.folders:
+        yield _judge_folder(shared, executors)
 
 
 def _judge_spark(spark: str, java: str, place: str) -> Finding:
@@ -125,10 +133,11 @@ def _judge_folder(folder: str, executors: list[Executor]) -> Finding:
 
 
 def _list_databases(
-    config: Config, settings: PipelineSettings, environ: Mapping[str, str]
-) -> tuple[tuple[tuple[str, str], ...], list[Finding]]:
-    """The databases of dataflow.toml and of the pipelines, with the URL that the driver takes."""
+    config: Config, settings: PipelineSettings, environ: Mapping[str, str], folder: str
+) -> tuple[tuple[SealedConnection, ...], list[Finding]]:
+    """The databases of dataflow.toml and of the pipelines, as tasks get them."""
     from dataflow.pipelines.postgres.making import connect_to  # only databases need its driver
+    from dataflow.pipelines.postgres.sealed import seal
 
     catalog = Catalog(config.project_dir, environ)
     targets = {definition.target for definition in catalog.definitions.values() if definition.target}
@@ -140,19 +149,16 @@ def _list_databases(
             wrong.append(Finding("spark connections", PROBLEM, str(error), AGAIN))
             continue
         if not connection.is_lake:
-            found.append((name, connect_to(connection).url))
+            found.append(seal(connect_to(connection), folder))
     return tuple(found), wrong
 
 
 @contextmanager
-def _shared_folder(config: Config, spark: SparkSettings) -> Iterator[tuple[str, ...]]:
+def _probe_folder(config: Config) -> Iterator[str]:
     """A new folder in staging: an executor on a machine with staging of its own does not see it."""
-    if not spark.shared_files or spark.is_local:
-        yield ()
-        return
     folder = os.path.join(config.project_dir, STATE_FOLDER, "staging", f"probe-{secrets.token_hex(4)}")
-    os.makedirs(folder)
+    make_private_folder(folder)
     try:
-        yield (folder,)
+        yield folder
     finally:
-        os.rmdir(folder)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from dataflow.config.project import STATE_FOLDER
 from dataflow.errors import ConfigError
 from dataflow.model.url_text import percent_encode
 from dataflow.model.wording import quoted
@@ -21,6 +20,7 @@ from dataflow.pipelines.spark.session import (
     stop_session,
 )
 from dataflow.pipelines.spark.tasks import tag_of
+from dataflow.private_files import STATE_FOLDER, open_private, open_with_folder
 from dataflow.runjob.environment import own_secrets
 
 if TYPE_CHECKING:
@@ -114,9 +114,10 @@ class Facilities:
     def keep_spark_log(self, run: Run) -> None:
         """Adds what Spark has said since the run began to the run's log."""
         try:
-            with open(self.spark_log, "rb") as file:
+            with open(self.spark_log, "rb", opener=open_private) as file:
                 length = file.seek(0, os.SEEK_END)
-                file.seek(max(self._said_before, length - MOST_COPIED))
+                if file.seek(max(self._said_before, length - MOST_COPIED)) > self._said_before:
+                    file.readline()  # the rest of a line may begin within a secret
                 said = file.read().decode(errors="replace").strip()
         except FileNotFoundError:
             return
@@ -163,10 +164,7 @@ class Facilities:
         """
         path = os.path.join(self.config.log_dir, f"{run.run_id}.log")
         try:
-            os.makedirs(self.config.log_dir, mode=0o700, exist_ok=True)
-            with open(
-                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
-            ) as file:
+            with open(path, "a", encoding="utf-8", opener=open_with_folder) as file:
                 file.write(self.redact(text) + "\n")
         except OSError as error:
             self.log_problem = f"{path} cannot be written: {error.strerror or error}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataflow.model.clock import first_day, period_from_text
+from dataflow.model.grain import Grain
 from dataflow.model.schedule import ONCE_DATAID
 
 
@@ -10,6 +12,8 @@ def interval_table(view_name: str, dataid: str) -> str:
 
     That of @once, which has no day, is `view_name_once`.
     """
+    if dataid[5:6] == "Q":
+        dataid = first_day(period_from_text(dataid, Grain.QUARTERLY), Grain.QUARTERLY).isoformat()
     is_part = dataid != ONCE_DATAID and len(dataid) <= len("YYYY-MM-DD")
     day = dataid + "-01" * (2 - dataid.count("-")) if is_part else dataid
     return f"{view_name}_{''.join(letter if letter.isalnum() else '_' for letter in day)}"

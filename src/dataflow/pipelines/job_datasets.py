@@ -11,7 +11,6 @@ from dataflow.errors import ConfigError
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.records import Dataset
-from dataflow.model.schedule import grain_of, parse_schedule
 from dataflow.pipelines.definitions import JobDefinition
 
 if TYPE_CHECKING:
@@ -58,16 +57,15 @@ def lake_location(connection: Connection) -> str:
 
 def _callers(definition: JobDefinition) -> set[str]:
     """The datasets that call for work of a job without a schedule, but for its own."""
-    if definition.timing.schedule:
+    if definition.timing.gives_intervals:
         return set()
     return {item.dataset for item in definition.inputs if item.mapping != LATEST} - set(definition.outputs)
 
 
 def _grain_of(definition: JobDefinition, known: Mapping[str, Dataset]) -> tuple[str, str]:
     timing = definition.timing
-    if timing.schedule:
-        schedule = parse_schedule(timing.schedule, timing.timezone, None, None, timing.catchup)
-        return grain_of(schedule).value, timing.timezone
+    if timing.gives_intervals:
+        return timing.grain.value, timing.timezone
     callers = [item.dataset for item in definition.inputs if item.mapping != LATEST]
     for name in callers:
         if name in known and name not in definition.outputs:

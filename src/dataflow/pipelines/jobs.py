@@ -6,6 +6,7 @@ Nothing here imports Spark, so that a file of jobs can be read without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ def job(
     *,
     inputs: Sequence[Any] = (),
     outputs: Sequence[str] = (),
-    schedule: str = "",
+    schedule: str | timedelta | None = "",
     name: str = "",
     **options: Any,
 ) -> Callable[[Function], Function]:

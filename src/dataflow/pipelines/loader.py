@@ -12,18 +12,20 @@ import re
 import sys
 import traceback
 import types
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import record, replace
-from dataflow.model.wording import quoted
-from dataflow.pipelines.constants import Constants, described, load_constants
+from dataflow.pipelines.class_kinds import find_name, is_base, is_private, kind_by_name, list_bases
+from dataflow.pipelines.constants import CONFIG_FILE, FILE, Constants, described, load_constants
+from dataflow.pipelines.migration.commas import find_missing_commas
+from dataflow.pipelines.migration.imports import replace_imports, wants_config
+from dataflow.pipelines.migration.remains import find_remains
+from dataflow.pipelines.migration.source import Source
 
 FOLDER = "pipelines"
-KINDS = ("DatasetPipeline", "ViewPipeline")
 DEFINED = re.compile(rb"^(?:class|def)[ \t]+(\w+)", re.MULTILINE)
 
 
@@ -44,7 +46,7 @@ class Problem:
 class Found:
     """Something a file defines that is to become a job: a class, or a function marked as a job."""
 
-    kind: str  # dataset, view or job
+    kind: str  # dataset, view or job; "" for a class that is none of them
     name: str
     thing: Any
     path: str
@@ -63,25 +65,41 @@ class Project:
 def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
     """Loads pipelines/*.py in order of their names; a file that needs another one waits for it."""
     folder = os.path.join(project_dir, FOLDER)
-    problems: list[Problem] = []
-    waiting = {}
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        if name.endswith(".py") and not name.startswith("_"):
-            path = os.path.join(folder, name)
-            code = _compile(path, os.path.join(FOLDER, name), problems)
-            if code is not None:
-                waiting[path] = code
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    loaded = [name[:-3] for name in names if name.endswith(".py") and not name.startswith("_")]
+    problems = [problem for name in names for problem in _find_unread(folder, name)]
+    waiting, has_config = {}, False
+    for name in loaded:
+        path = os.path.join(folder, f"{name}.py")
+        tree = _parse(path, loaded, problems)
+        if tree is not None:
+            has_config = has_config or wants_config(tree)
+            replace_imports(tree, loaded)
+            waiting[path] = compile(tree, path, "exec")
     with importable(project_dir):
-        try:
-            constants = load_constants(project_dir, environ)
-        except ConfigError as error:
-            problems.append(Problem("constants.py", _line_in(error, project_dir), str(error)))
-            constants = Constants({}, {})  # not the environment's: it may say otherwise
-        found = _run_all(waiting, {"constants": constants, "datetime": datetimes.datetime}, problems)
+        constants = _load_constants(project_dir, environ, FILE, problems)
+        given = {"constants": constants, "datetime": datetimes.datetime}
+        if has_config:
+            own = os.path.exists(os.path.join(project_dir, CONFIG_FILE))
+            given["config"] = (
+                _load_constants(project_dir, environ, CONFIG_FILE, problems) if own else constants
+            )
+        found = _run_all(waiting, given, problems)
     named = tuple(
-        replace(one, defines=_list_defined(os.path.join(project_dir, one.path))) for one in problems
+        one if one.defines else replace(one, defines=_list_defined(os.path.join(project_dir, one.path)))
+        for one in problems
     )
     return Project(tuple(found), named, constants.list_for_templates())
+
+
+def _load_constants(
+    project_dir: str, environ: Mapping[str, str], file: str, problems: list[Problem]
+) -> Constants:
+    try:
+        return load_constants(project_dir, environ, file)
+    except ConfigError as error:
+        problems.append(Problem(file, _line_in(error, os.path.join(project_dir, file)), str(error)))
+        return Constants({}, {}, file)  # not the environment's: it may say otherwise
 
 
 def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
@@ -92,7 +110,7 @@ def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Prob
     while waiting and progress:
         progress = False
         for path, code in list(waiting.items()):
-            known = {item.name: item.thing for item in found}
+            known = {item.name: item.thing for item in found if item.kind or "Pipeline" in item.name}
             module = types.ModuleType(f"{FOLDER}.{os.path.basename(path)[:-3]}")
             module.__file__ = path
             module.__dict__.update(given | known)
@@ -110,27 +128,56 @@ def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Prob
             progress = True
             del waiting[path]
     problems += [failed[path] for path in waiting]
-    return found
+    return _list_jobs(found, problems)
 
 
 def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterator[Found]:
+    """The classes and jobs of a file; those of no kind are bases, or not named as pipelines are."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     for name, thing in vars(module).items():
         if id(thing) in known or getattr(thing, "__module__", None) != module.__name__:
             continue
-        kind = _kind_of(name, thing)
-        if kind:
-            yield Found(kind, getattr(thing, "__name__", name), thing, shown, _line_of(thing, name, path))
+        if isinstance(thing, type):
+            kind = "" if is_private(name) else kind_by_name(name)
+        elif hasattr(thing, "dataflow_job"):
+            kind = "job"
+        else:
+            continue
+        yield Found(kind, getattr(thing, "__name__", name), thing, shown, _line_of(thing, name, path))
 
 
-def _kind_of(name: str, thing: Any) -> str:
-    if not isinstance(thing, type):
-        return "job" if hasattr(thing, "dataflow_job") else ""
-    if name in KINDS or name.startswith("_"):
-        return ""  # a project's own base class
-    if "DatasetPipeline" in name:
-        return "dataset"
-    return "view" if "ViewPipeline" in name else ""
+def _list_jobs(found: list[Found], problems: list[Problem]) -> list[Found]:
+    """What is to become a job; a class that only looks like a pipeline is reported."""
+    bases = list_bases(item.thing for item in found if item.kind != "job")
+    jobs = []
+    for item in found:
+        if item.kind == "job" or (item.kind and not is_base(item.kind, item.thing, bases)):
+            jobs.append(item)
+        elif not item.kind and item.thing not in bases and not is_private(item.name):
+            problems += _find_misnamed(item)
+    return jobs
+
+
+def _find_misnamed(item: Found) -> Iterator[Problem]:
+    if name := find_name(item.thing):
+        reason = (
+            f"{item.name} looks like a pipeline, and is none by its name. Call it {name} to have it run, or "
+            f"_{item.name} if it is not to."
+        )
+        yield Problem(item.path, item.line, reason, (item.name,))
+
+
+def _find_unread(folder: str, name: str) -> Iterator[Problem]:
+    """Pipelines in a folder inside pipelines/, where nobody looks for them."""
+    inside = os.path.join(folder, name)
+    if name.startswith(("_", ".")) or not os.path.isdir(inside):
+        return
+    for file in sorted(os.listdir(inside)):
+        names = [one for one in _list_defined(os.path.join(inside, file)) if kind_by_name(one)]
+        if file.endswith(".py") and names:
+            shown = os.path.join(FOLDER, name, file)
+            reason = f"{names[0]} is not loaded: only files directly in {FOLDER}/ are. Move this file there."
+            yield Problem(shown, 1, reason, tuple(names))
 
 
 def _line_of(thing: Any, name: str, path: str) -> int:
@@ -144,22 +191,20 @@ def _line_of(thing: Any, name: str, path: str) -> int:
     return next((node.lineno for node in nodes if isinstance(node, ast.ClassDef) and node.name == name), 1)
 
 
-def _compile(path: str, shown: str, problems: list[Problem]) -> Any:
+def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module | None:
+    """The tree of a file that may be run; what must change in it first is reported, all of it."""
+    shown = os.path.join(FOLDER, os.path.basename(path))
     try:
         with open(path, "rb") as file:
-            source = file.read()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source, path)
-            missing = _find_missing_comma(tree)
-            if missing:
-                problems.append(Problem(shown, *missing))
-                return None
-            return compile(tree, path, "exec")
+            source = Source(path, file.read())
     except SyntaxError as error:
         problems.append(Problem(shown, error.lineno or 1, _syntax_words(error)))
     except (OSError, ValueError) as error:
         problems.append(Problem(shown, 1, f"cannot be read: {error}"))
+    else:
+        found = [*find_missing_commas(source), *find_remains(source, files)]
+        problems += [Problem(shown, one.line, one.problem) for one in found]
+        return None if found else source.tree
     return None
 
 
@@ -170,18 +215,6 @@ def _list_defined(path: str) -> tuple[str, ...]:
             return tuple(name.decode() for name in DEFINED.findall(file.read()))
     except OSError:
         return ()
-
-
-def _find_missing_comma(tree: ast.AST) -> tuple[int, str] | None:
-    """The line at which a comma is missing before a tuple, and words for it: Python takes that for a call."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Tuple, ast.List, ast.Constant)):
-            line = node.func.end_lineno or node.lineno
-            if isinstance(node.func, ast.Tuple):
-                return line, "a comma is missing after this ')': two tuples follow each other. Add it."
-            before = "list" if isinstance(node.func, ast.List) else quoted(ast.unparse(node.func))
-            return line, f"a comma is missing between this {before} and the '(' that follows it. Add it."
-    return None
 
 
 def _syntax_words(error: SyntaxError) -> str:
@@ -203,9 +236,9 @@ def _problem(path: str, error: BaseException) -> Problem:
     return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
 
 
-def _line_in(error: ConfigError, project_dir: str) -> int:
-    """The last line of constants.py that led to an error."""
-    cause, path = error.__cause__, os.path.join(project_dir, "constants.py")
+def _line_in(error: ConfigError, path: str) -> int:
+    """The last line of a file of constants that led to an error."""
+    cause = error.__cause__
     if isinstance(cause, SyntaxError) and cause.filename == path:
         return cause.lineno or 1
     frames = traceback.extract_tb(cause.__traceback__) if cause else []

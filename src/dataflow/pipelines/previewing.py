@@ -11,10 +11,9 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
 from dataflow.pipelines.definitions import DatasetDefinition
 from dataflow.pipelines.fetch.address import parse_address
-from dataflow.pipelines.fetch.client import Client, Origins
 from dataflow.pipelines.fetch.files import FileSource
 from dataflow.pipelines.fetch.limits import Watch
-from dataflow.pipelines.fetch.pagination import read_page
+from dataflow.pipelines.fetch.page import read_page
 from dataflow.pipelines.intervals import interval_of
 from dataflow.pipelines.shape.inference import infer_fields, read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.catalog import Catalog
     from dataflow.pipelines.definitions import ViewDefinition
     from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.fetch.oauth import Hide
     from dataflow.pipelines.fetch.source import HttpSource
     from dataflow.pipelines.planning import Outlook
     from dataflow.pipelines.shape.shaped import Shaped
@@ -108,11 +108,10 @@ def preview_view(
     steps = view_steps(definition, span, outlook.inputs, catalog)
     with explained(facilities.spark_log):
         rows = run_sql(new_session(facilities.session()), steps.translated, steps.frames)
-        columns = steps.translated.columns or column_types(rows)
+        kept = steps.translated.kept or column_types(rows)
+        columns = steps.translated.columns or kept
         names = [name for name, _ in columns]
-        found = [
-            dict(zip(names, row, strict=True)) for row in list_rows(as_columns(rows, columns).limit(most))
-        ]
+        found = [dict(zip(names, row, strict=True)) for row in list_rows(as_columns(rows, kept).limit(most))]
     return Preview(outlook.dataid, read, columns, tuple(found))
 
 
@@ -182,7 +181,7 @@ def _first_body(
         span = interval_of(definition.timing, dataid)
         found = source.resolve(facilities.environ, dataid, (span.start, span.end))
         facilities.settings.secrets.add(*found.list_secrets())
-        return _first_page(source, found)
+        return _first_page(source, found, facilities.settings.secrets.add)
     if isinstance(source, Files):
         files = FileSource(source.path, facilities.config.project_dir, source.format)
         part = next(files.fetch(dataid))
@@ -193,13 +192,11 @@ def _first_body(
     return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
 
 
-def _first_page(source: Http, found: HttpSource) -> _Body:
+def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
     """One request: no page is asked for ahead, as a run would do."""
-    base = parse_address(found.url)
-    watch = Watch(found.limits, threading.Event())
-    origins = Origins(base.origin, frozenset(parse_address(url).origin for url in found.allowed_origins))
-    with Client(origins, found.credentials, found.limits, watch, found.headers) as client:
-        page = read_page(found.pagination, client.get(found.pagination.locate(base, first_position(source))))
+    address = found.pagination.locate(parse_address(found.url), first_position(source))
+    with found.open_client(Watch(found.limits, threading.Event()), hide) as client:
+        page = read_page(found.pagination, client.get(address), found.reading)
     return _Body(page.body, "page", found.pagination.results, f"the first page, {page.address}")
 
 

@@ -165,7 +165,7 @@ class PythonRun:
 
 
 def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:
-    if definition.timing.schedule:
+    if definition.timing.gives_intervals:
         return interval_of(definition.timing, claimed.dataid)
     plan = claimed.prepared.plan
     return span_of(claimed.dataid, Grain(plan.grain), plan.timezone)

@@ -109,4 +109,4 @@ class Reading:
         taken = staging.continue_from(earlier)
         if taken:
             facilities.log(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
-        yield from source.fetch(staging, self._stop, tell=tell)
+        yield from source.fetch(staging, self._stop, tell, facilities.settings.secrets.add)

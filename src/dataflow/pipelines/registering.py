@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from dataflow.actions import calendar
 from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
 from dataflow.errors import UnknownName
-from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.records import PIPELINE, Dataset, Job
-from dataflow.model.schedule import grain_of, parse_schedule
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, Timing, ViewDefinition
-from dataflow.pipelines.intervals import interval_of
+from dataflow.pipelines.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.intervals import interval_of, written_dataid
 from dataflow.pipelines.job_datasets import lake_location, list_job_datasets, producers_first
 from dataflow.pipelines.placing import get_place_of, refuse_misplaced
 from dataflow.pipelines.published_tables import PARTITION_COLUMN
 from dataflow.pipelines.settings import Connection
-from dataflow.store.registration import calendar_name
 
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
@@ -45,16 +45,17 @@ def register_pipelines(
 def _draft(registry: Registry, definitions: list[Registered], settings: PipelineSettings) -> Draft:
     refuse_misplaced(definitions, settings)
     datasets: dict[str, Dataset] = {}
+    known = ChainMap(datasets, cast("dict[str, Dataset]", registry.datasets))
     for definition in definitions:
         place = get_place_of(definition, settings)
         if isinstance(definition, JobDefinition):
-            made = list_job_datasets(definition, place, registry.datasets | datasets)
+            made = list_job_datasets(definition, place, known)
         else:
             made = [dataset_of(definition, place)]
         datasets |= {dataset.name: dataset for dataset in made}
     for definition in definitions:
         if isinstance(definition, JobDefinition):
-            _refuse_unknown(definition, registry.datasets | datasets)
+            _refuse_unknown(definition, known)
     jobs = [job_of(definition) for definition in definitions]
     return registry.draft(datasets.values(), jobs, may_be_over=True)
 
@@ -73,21 +74,18 @@ def _refuse_unknown(definition: JobDefinition, known: Mapping[str, Dataset]) -> 
 def call_for(store: Store, definition: Registered, dataid: str) -> str:
     """Has a schedule give an interval, whether it would by itself or not; gives its canonical dataid."""
     plan = get_plan(store, definition.job)
-    grain = Grain(plan.grain)
-    dataid = canonical_dataid(dataid, grain, plan.timezone)
-    if definition.timing.schedule:
-        interval_of(definition.timing, dataid)  # before there is work that could never be done
-    for item in plan.inputs:
-        if item.dataset.name == calendar_name(plan.job.name):
-            pair = (dataid, sort_key(dataid, grain))
-            store.make_ready(item.dataset_id, item.dataset.name, [pair], again=False)
+    dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
+    timing = definition.timing
+    if timing.gives_intervals or not isinstance(definition, JobDefinition):
+        dataid = written_dataid(timing, dataid)
+        interval_of(timing, dataid)  # before there is work that could never be done
+    calendar.call_for(store, plan, dataid)
     return dataid
 
 
 def dataset_of(definition: Definition, connection: Connection) -> Dataset:
     """The dataset a pipeline produces."""
     timing = definition.timing
-    schedule = parse_schedule(timing.schedule, timing.timezone, None, None, timing.catchup)
     column = "" if connection.is_lake else _partition_column(definition)
     return Dataset(
         definition.dataset,
@@ -95,7 +93,7 @@ def dataset_of(definition: Definition, connection: Connection) -> Dataset:
         tablename="" if connection.is_lake else definition.dataset,
         location=location_of(definition, connection),
         format="parquet" if connection.is_lake else "postgresql",
-        grain=grain_of(schedule).value,
+        grain=timing.grain.value,
         timezone=timing.timezone,
         mode=definition.mode if isinstance(definition, DatasetDefinition) else "partition",
         options=((PARTITION_COLUMN, column),) if column else (),
@@ -120,7 +118,7 @@ def job_of(definition: Registered) -> Job:
     """The job a pipeline is."""
     inputs = () if isinstance(definition, DatasetDefinition) else definition.inputs
     outputs = definition.outputs if isinstance(definition, JobDefinition) else (definition.dataset,)
-    timing: Timing = definition.timing
+    timing = definition.timing
     return Job(
         definition.job,
         inputs=inputs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dataflow.model.record import replace
@@ -47,9 +47,11 @@ class KeptRejects:
         return replace(report, rejects=tuple(one for one in report.rejects if (one.part, one.row) in kept))
 
 
-def write_rejects(path: str, rejects: Sequence[Reject]) -> None:
+def write_rejects(
+    path: str, rejects: Sequence[Reject], opener: Callable[[str, int], int] | None = None
+) -> None:
     """Writes the rejected values, in order."""
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", opener=opener) as file:
         for reject in rejects:
             facts = {name: getattr(reject, name) for name in COLUMNS}
             file.write(json.dumps(facts, ensure_ascii=False) + "\n")

@@ -110,14 +110,14 @@ class PipelineSettings:
     def get_place(self, name: str) -> Connection:
         """A connection by name, its password left closed: from its variable, else from dataflow.toml."""
         if variable := self._find_variable(name):
-            return _connection(name, self._environ[variable], variable)
+            return parse_connection(name, self._environ[variable], variable)
         if name in self._declared:
             return _declared_connection(name, self._declared[name])
         if name == LAKE:
             return Connection(LAKE, f"lake:{DEFAULT_LAKE}")
         hint = did_you_mean(name, [*self._declared, LAKE])
         raise ConfigError(
-            f"There is no connection {quoted(name)}.{hint} Set {_variables(name)[0]}=postgresql://user:password@host/"
+            f"There is no connection {quoted(name)}.{hint} Set {list_variables(name)[0]}=postgresql://user:password@host/"
             f"database, or write [connection.{name}] into {PROJECT_FILE}."
         )
 
@@ -139,7 +139,7 @@ class PipelineSettings:
                 yield _option(value)
 
     def _find_variable(self, name: str) -> str | None:
-        return next((variable for variable in _variables(name) if self._environ.get(variable)), None)
+        return next((variable for variable in list_variables(name) if self._environ.get(variable)), None)
 
     def _find_password(self, name: str, declared: Mapping[str, str]) -> str | None:
         if "encryptedpass" in declared:
@@ -153,7 +153,7 @@ class PipelineSettings:
 
 
 def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
-    found = _connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
+    found = parse_connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
     if found.password is not None or any(map(names_password, found.url.partition("?")[2].split("&"))):
         raise ConfigError(
             f"{PROJECT_FILE}: connection.{name}.url holds a password. Take it out and give its encrypted "
@@ -162,7 +162,7 @@ def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
     return found
 
 
-def _connection(name: str, url: str, origin: str) -> Connection:
+def parse_connection(name: str, url: str, origin: str) -> Connection:
     """A URL taken apart, its password kept aside."""
     if url == LAKE or url.startswith("lake:"):
         return _lake(Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}"), origin)
@@ -215,7 +215,7 @@ def _list_url_secrets(url: str) -> list[str]:
     return found + [percent_decode(secret) for secret in found]
 
 
-def _variables(name: str) -> list[str]:
+def list_variables(name: str) -> list[str]:
     plain = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
     return [prefix + plain for prefix in PREFIXES]
 

@@ -10,17 +10,27 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from dataflow.errors import BadInput, ConfigError
+from dataflow.errors import BadInput, ConfigError, FetchError
 from dataflow.model.record import names_of, record
 from dataflow.model.url_text import percent_encode
 from dataflow.model.wording import quoted
-from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, check_headers
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.authentication import CLIENT_AUTHS, NOBODY, Credentials, Grant, check_headers
 from dataflow.pipelines.fetch.files import get_kind
 from dataflow.pipelines.fetch.limits import Limits
-from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
+from dataflow.pipelines.fetch.pagination import (
+    Cursor,
+    LinkHeader,
+    NextLink,
+    Offset,
+    PageNumber,
+    Pagination,
+)
+from dataflow.pipelines.fetch.proxies import find_proxies, parse_proxy
 from dataflow.pipelines.fetch.source import HttpSource
 
 next_link = NextLink
+link_header = LinkHeader
 page_number = PageNumber
 offset = Offset
 cursor = Cursor
@@ -29,9 +39,12 @@ limits = Limits
 IN_URL = ("{dataid}", "{start}", "{end}")
 IN_PATH = ("{dataid}",)
 LEAST = {"request_seconds": 0.001, "total_seconds": 0.001, "connect_seconds": 0.001} | dict.fromkeys(
-    ("attempts", "body_bytes", "parallel", "limit"), 1
+    ("attempts", "body_bytes", "page_memory_bytes", "parallel", "limit"), 1
 )
 """The smallest number that makes sense, where that is not 0."""
+_PAGES = "next_link(…), link_header(…), page_number(…), offset(…) or cursor(…)"
+_AUTHS = "hawk(…), oauth2(…), bearer(…), basic(…), api_key(…) or anonymous()"
+_NO_BRACES = str.maketrans("", "", "{}")
 KINDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}
 
 
@@ -44,6 +57,7 @@ class Auth:
     name_variable: str = ""
     secret_variable: str = ""
     algorithm_variable: str = ""
+    grant: Grant = Grant()
 
     def resolve(self, environ: Mapping[str, str]) -> Credentials:
         """The credentials themselves; ConfigError naming the variable that is not set."""
@@ -52,7 +66,7 @@ class Auth:
         name = _get(environ, self.name_variable, self.kind) if self.name_variable else self.name
         secret = _get(environ, self.secret_variable, self.kind)
         algorithm = environ.get(self.algorithm_variable) or "sha256"
-        return Credentials(self.kind, name, secret, algorithm)
+        return Credentials(self.kind, name, secret, algorithm, self.grant)
 
 
 def hawk(
@@ -77,6 +91,17 @@ def api_key(header: str, key_variable: str) -> Auth:
     return Auth("api_key", header, secret_variable=key_variable)
 
 
+def oauth2(
+    token_url: str,
+    id_variable: str = "OAUTH_CLIENT_ID",
+    secret_variable: str = "OAUTH_CLIENT_SECRET",
+    **options: str,
+) -> Auth:
+    """OAuth 2 client credentials, id and secret from these variables: scope=, audience=, client_auth=."""
+    grant = Grant(token_url, **options)
+    return Auth("oauth2", "", id_variable, secret_variable, grant=grant)
+
+
 def anonymous() -> Auth:
     """No authentication, also where HAWK_ID is set."""
     return Auth(NOBODY.kind)
@@ -92,6 +117,9 @@ class Http:
     limits: Limits = Limits()
     headers: tuple[tuple[str, str], ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    proxy: str | None = None  # its URL, "" for none; by the usual variables if it is None
+    nan: str = ""  # "null": NaN and Infinity, which JSON does not have, are NULL
+    _hidden = ("proxy",)
 
     def url_of(self, dataid: str, span: tuple[datetime, datetime]) -> str:
         """The URL of one interval; not for messages, as its query may hold secrets."""
@@ -106,17 +134,32 @@ class Http:
         With such a brace each interval would get the same rows.
         """
         _check_text("the URL", self.url)
-        _check_made("pages", self.pages, Pagination, "next_link(…), page_number(…), offset(…) or cursor(…)")
-        _check_made("auth", self.auth, Auth | None, "hawk(…), bearer(…), basic(…), api_key(…) or anonymous()")
+        _check_made("pages", self.pages, Pagination, _PAGES)
+        _check_made("auth", self.auth, Auth | None, _AUTHS)
         _check_made("limits", self.limits, Limits, "limits(…)")
         if isinstance(self.pages, PageNumber) and self.pages.size_parameter and self.pages.size < 1:
             raise BadInput("pages has size_parameter, and no size of 1 or more to send in it.")
+        if self.nan not in ("", "null"):
+            raise BadInput(f'nan={self.nan!r} is unknown: write nan="null", or leave it out.')
+        if self.proxy is not None:
+            _check_proxy(self.proxy)
+        if self.auth is not None and self.auth.kind == "oauth2":
+            _check_grant(self.auth.grant)
         for found in re.findall(r"\{[^{}]*\}|[{}]", self.url):
             if found not in IN_URL:
                 raise BadInput(
                     f"the URL has {quoted(found)}, which stands for nothing. {', '.join(IN_URL)} stand for "
                     "the interval's own; for a brace itself write %7B or %7D."
                 )
+
+    def check_environment(self, environ: Mapping[str, str]) -> None:
+        """ConfigError for what a run would lack, before one begins: a variable, or a usable proxy."""
+        self.find_credentials(environ)
+        try:
+            address = parse_address(self.url.translate(_NO_BRACES))
+        except FetchError:
+            return  # the run tells it, with the interval's own
+        find_proxies(self.proxy, environ).find(address)
 
     def find_credentials(self, environ: Mapping[str, str]) -> Credentials:
         """Who asks; Hawk where HAWK_ID is set and nothing else is said. ConfigError without a variable."""
@@ -127,7 +170,8 @@ class Http:
     def resolve(self, environ: Mapping[str, str], dataid: str, span: tuple[datetime, datetime]) -> HttpSource:
         """The source of one interval: {dataid}, {start} and {end} in the URL stand for the interval's own."""
         url, credentials = self.url_of(dataid, span), self.find_credentials(environ)
-        return HttpSource(url, self.pages, credentials, self.limits, self.headers, self.allowed_origins)
+        ways = self.headers, self.allowed_origins, find_proxies(self.proxy, environ), self.nan
+        return HttpSource(url, self.pages, credentials, self.limits, *ways)
 
 
 @record
@@ -168,7 +212,7 @@ class Table:
 
 
 def http(url: str, **options: Any) -> Http:
-    """A paginated HTTP API: pages=, auth=, limits=, headers=, allowed_origins=."""
+    """A paginated HTTP API: pages=, auth=, limits=, headers=, allowed_origins=, proxy=, nan=."""
     headers = tuple(dict(options.pop("headers", {})).items())
     check_headers(headers)
     origins = options.pop("allowed_origins", ())
@@ -191,6 +235,24 @@ def table(connection: str, name: str = "", query: str = "", **options: str) -> T
 def _check_text(what: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise BadInput(f"{what} must be a text, and is {quoted(repr(value))}.")
+
+
+def _check_proxy(proxy: object) -> None:
+    if not isinstance(proxy, str):
+        raise BadInput('proxy must be a text: the URL of a proxy, or "" for none.')
+    if proxy:
+        parse_proxy(proxy, "proxy")
+
+
+def _check_grant(grant: Grant) -> None:
+    _check_kinds("auth", grant, Grant())
+    if grant.client_auth not in CLIENT_AUTHS:
+        known = " or ".join(map(repr, CLIENT_AUTHS))
+        raise BadInput(f"auth has client_auth={grant.client_auth!r}, which must be {known}.")
+    try:
+        parse_address(grant.url)
+    except FetchError as error:
+        raise BadInput(f"auth has a token_url that cannot be used: {error}") from None
 
 
 def _check_made(what: str, value: object, kinds: Any, makers: str) -> None:

@@ -6,6 +6,7 @@ All of it is text: nothing is published, and a database is asked for nothing but
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import BadInput, UnknownColumns
@@ -117,8 +118,8 @@ def describe_pages(source: Http) -> str:
         for name in names_of(source.pages)
         if getattr(source.pages, name) != getattr(plain, name)
     ]
-    kinds = {"NextLink": "next_link", "PageNumber": "page_number", "Offset": "offset", "Cursor": "cursor"}
-    return f"{kinds[type(source.pages).__name__]}({', '.join(changed)})"
+    kind = re.sub(r"(?<!^)(?=[A-Z])", "_", type(source.pages).__name__).lower()
+    return f"{kind}({', '.join(changed)})"
 
 
 def _location(definition: DatasetDefinition | ViewDefinition, dataid: str, facilities: Facilities) -> str:

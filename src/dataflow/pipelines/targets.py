@@ -11,6 +11,7 @@ from dataflow.model.record import replace
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.lake.target import LakeTarget
 from dataflow.pipelines.leases import refuse_revoked
+from dataflow.pipelines.patience import make_patience
 from dataflow.pipelines.published_tables import get_store_id
 from dataflow.pipelines.records import Destination, Target, claim_of
 from dataflow.pipelines.shape.fields import Field
@@ -122,8 +123,11 @@ def dataset_target(
 def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities) -> Target:
     """The target as Spark's tasks can reach it: themselves, or by way of files that this process copies."""
     target.last_look = lambda: refuse_revoked(claimed, facilities.store)
+    target.patience = make_patience(claimed, facilities)
+    folder = facilities.staging_folder(claimed.run, claimed.run_id)
     if not facilities.settings.spark.copy_on_driver:
+        target.task_folder = folder
         return target
     from dataflow.pipelines.postgres.relay import RelayTarget  # only those who write to it need its driver
 
-    return RelayTarget(target, os.path.join(facilities.staging_folder(claimed.run, claimed.run_id), "rows"))
+    return RelayTarget(target, os.path.join(folder, "rows"))

@@ -19,10 +19,11 @@ from dataflow.pipelines.judgement import Judgement, checked_fields, fields_of
 from dataflow.pipelines.lake.locating import is_read_whole
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.leases import refuse_lost, refuse_revoked
+from dataflow.pipelines.patience import make_patience
 from dataflow.pipelines.published_tables import get_partition_column
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
 from dataflow.pipelines.spark.tasks import run_over, tag_of
-from dataflow.pipelines.sql.translation import translate
+from dataflow.pipelines.sql.translation import result_columns, translate
 from dataflow.pipelines.stage import StageFrame
 from dataflow.pipelines.targets import destination_of, find_last_rows, view_target
 from dataflow.pipelines.view_sql import native_select, native_tables, view_select
@@ -102,22 +103,27 @@ class ViewRun:
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(connection, self._definition, select, destination)
         target.last_look = lambda: refuse_revoked(self._claimed, self._facilities.store)
+        target.patience = make_patience(self._claimed, self._facilities)
         target.begin()
         if not self._definition.materialized:
             refuse_lost(self._claimed)
             return target.publish_view(select)
-        judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
-        with discarding(target):
-            tables = native_tables(self._definition, self._claimed.dataid)
-            reads = {
-                tables[name]: Pinned(
-                    item.location, self._all_places.get(name), get_partition_column(item.source.dataset)
-                )
-                for name, item in inputs.items()
-            }
+        tables = native_tables(self._definition, self._claimed.dataid)
+        reads = {
+            tables[name]: Pinned(
+                item.location, self._all_places.get(name), get_partition_column(item.source.dataset)
+            )
+            for name, item in inputs.items()
+        }
+
+        def stage_and_publish() -> Published:
+            judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
             judgement.add(stage_select(target, select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
+
+        with discarding(target):
+            return make_patience(self._claimed, self._facilities).repeat(stage_and_publish)
 
     def _compute_on_spark(self, select: str, inputs: dict[str, InputChunk]) -> Published:
         definition = self._definition
@@ -127,18 +133,22 @@ class ViewRun:
         session = self._facilities.session()
         session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
         rows = run_sql(session, translated, frames)
-        columns = translated.columns or column_types(rows)
+        connection = self._facilities.settings.get_connection(definition.target)
+        columns = result_columns(translated, connection.is_lake) or column_types(rows)
         fields = fields_of(columns)
-        judgement = Judgement(definition.checks, fields)
         target = view_target(definition, fields, self._claimed, self._facilities)
         target.begin()
-        with discarding(target):
+
+        def stage_and_publish() -> Published:
+            judgement = Judgement(definition.checks, fields)
             self._facilities.progress.show("computing")
-            names = tuple(name for name, _ in columns)
-            task = StageFrame(target.writer(), judgement.wanted, names)
+            task = StageFrame(target.writer(), judgement.wanted, tuple(name for name, _ in columns))
             judgement.add(run_over(session, as_columns(rows, columns), task, self._tag))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
+
+        with discarding(target):
+            return make_patience(self._claimed, self._facilities).repeat(stage_and_publish)
 
     def _publish(self, judgement: Judgement, target: Target) -> Published:
         last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)

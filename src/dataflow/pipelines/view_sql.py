@@ -50,7 +50,7 @@ def _build(
     definition: ViewDefinition, span: Span, constants: Mapping[str, object], tables: Mapping[str, str]
 ) -> str:
     view = View(
-        definition.job,
+        f"{definition.place}: {definition.job}",
         definition.reads,
         definition.fields,
         definition.join,
@@ -63,4 +63,6 @@ def _build(
     timing = definition.timing
     has_dates = timing.schedule != ONCE or bool(timing.start)
     interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates)
-    return build_select(view, interval, constants)
+    own = {"table_name": definition.reads[0], "view_name": definition.dataset}
+    named = {name: value for name, value in own.items() if name not in definition.params}
+    return build_select(view, interval, named | dict(constants))

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from dataflow.actions.names import get_dataset
-from dataflow.errors import BadInput
+from dataflow.errors import BadInput, ConfigError
 from dataflow.model.mapping import LATEST
 from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.intervals import list_samples
 from dataflow.pipelines.lake.locating import is_in_lake, locate
 from dataflow.pipelines.lake.manifest import Frame, put_together
-from dataflow.pipelines.settings import LAKE
 from dataflow.pipelines.sql.translation import translate
+from dataflow.pipelines.sql.types import read_type
 from dataflow.pipelines.view_sql import view_select
 
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset
     from dataflow.pipelines.catalog import Catalog
     from dataflow.pipelines.facilities import Facilities
+    from dataflow.pipelines.settings import PipelineSettings
     from dataflow.store.store import Store
 
 Schema = Mapping[str, Mapping[str, str]]
 Look = Callable[[str], None]
+
+_ALL_COLUMNS = re.compile(r"(?:\b(?:select|distinct)|[,.])\s*\*", re.IGNORECASE)
 
 
 def refuse_impossible(definition: ViewDefinition, facilities: Facilities) -> None:
@@ -31,9 +35,9 @@ def refuse_impossible(definition: ViewDefinition, facilities: Facilities) -> Non
     _try_out(definition, facilities.constants, _looking(definition, facilities))
 
 
-def find_flaw(definition: ViewDefinition, catalog: Catalog) -> str:
+def find_flaw(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> str:
     """Why a view can never run, as far as the project's files tell; "" if nothing is known against it."""
-    look = _translating(definition, _find_declared(definition, catalog))
+    look = _translating(definition, _find_declared(definition, catalog, settings))
     try:
         _try_out(definition, catalog.constants, look)
     except BadInput as error:
@@ -76,9 +80,32 @@ def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
 
     def look(select: str) -> None:
         if schema:
-            translate(select, definition.dialect, schema, _place(definition))
+            translate(select, definition.dialect, _without_unread(schema, select), _place(definition))
 
     return look
+
+
+def _without_unread(schema: Schema, select: str) -> Schema:
+    """The columns without those that views cannot use and the SELECT does not read."""
+    if _ALL_COLUMNS.search(select):
+        return schema
+    words = set(re.findall(r"\w+", select.lower()))
+    return {
+        name: {
+            column: kind
+            for column, kind in columns.items()
+            if _is_usable(kind) or words & set(re.findall(r"\w+", column.lower()))
+        }
+        for name, columns in schema.items()
+    }
+
+
+def _is_usable(kind: str) -> bool:
+    try:
+        read_type(kind)
+    except BadInput:
+        return False
+    return True
 
 
 def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> Schema | None:
@@ -97,17 +124,25 @@ def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> 
     return found
 
 
-def _find_declared(definition: ViewDefinition, catalog: Catalog) -> Schema | None:
+def _find_declared(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> Schema | None:
     """The columns by the mappings of the datasets it reads; None where they do not say all."""
     makers = {one.dataset: one for one in catalog.definitions.values() if isinstance(one, DatasetDefinition)}
     found = {}
     for name in definition.reads:
         maker = makers.get(name)
-        if maker is None or maker.has_others or maker.target != LAKE:  # a table may have more columns
+        if maker is None or maker.has_others or not _is_lake(maker, settings):
             return None
         frame = Frame((), tuple((field.column, field.type.sql) for field in maker.fields))
         found[name] = dict((put_together([frame]) if maker.mode == "partition" else frame).columns)
     return found
+
+
+def _is_lake(maker: DatasetDefinition, settings: PipelineSettings) -> bool:
+    """Whether a dataset has the columns of its mapping and no others; a table may have more."""
+    try:
+        return settings.get_place(maker.target).is_lake
+    except ConfigError:
+        return False  # the connection may be set where the pipeline runs
 
 
 def _place(definition: ViewDefinition) -> str:

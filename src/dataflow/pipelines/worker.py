@@ -81,7 +81,7 @@ class PipelineWorker:
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
             if isinstance(self._definition.source, Http):
-                self._definition.source.find_credentials(self._facilities.environ)
+                self._definition.source.check_environment(self._facilities.environ)
         if isinstance(self._definition, ViewDefinition):
             refuse_impossible(self._definition, self._facilities)
         if dataid is not None:

@@ -12,6 +12,8 @@ from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
 from dataflow.model.record import record
 from dataflow.model.records import JobInput
+from dataflow.model.variable_names import may_come_from_store
+from dataflow.private_files import open_with_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,19 +59,21 @@ def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
 
 
 def inherited_environment(
-    environ: Mapping[str, str], clean: bool, secrets: Mapping[str, str]
+    environ: Mapping[str, str], secrets: Mapping[str, str], local: Mapping[str, str]
 ) -> dict[str, str]:
-    """The part of our own environment that a child is given."""
-    if clean:
-        return {}
+    """What a child is given by this machine: our own environment without secrets, and `local` variables."""
     hidden = {*secrets, "DATAFLOW_PASSKEY_FILE", SECRET_NAMES}
-    return {name: value for name, value in environ.items() if name not in hidden}
+    return {name: value for name, value in environ.items() if name not in hidden} | dict(local)
 
 
 def describe(prepared: Prepared) -> dict[str, str]:
-    """Everything a run is told, by variable name, without secrets."""
+    """Everything a run is told, by variable name, without secrets.
+
+    What the store holds is not believed: a row may have been written past the rules of `job add`.
+    """
     run, plan = prepared.run, prepared.plan
-    told = {"dataid": run.dataid, "jobid": plan.job.name}
+    told = {name: value for name, value in plan.job.environment if may_come_from_store(name)}
+    told |= {"dataid": run.dataid, "jobid": plan.job.name}
     for item in prepared.inputs:
         dataset = item.source.dataset
         prefix = dataset.name if item.source.mapping == "same" else f"{dataset.name}_{item.source.mapping}"
@@ -79,7 +83,6 @@ def describe(prepared: Prepared) -> dict[str, str]:
     for output, (_, place) in zip(plan.outputs, prepared.outputs, strict=True):
         name = output.dataset.name
         told |= _fields(name, output.dataset, run.dataid, place, versions.get(name, 0) + 1)
-    told |= dict(plan.job.environment)
     told["DATAFLOW_RUN_ID"] = str(run.run_id)
     return told
 
@@ -131,12 +134,7 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
         "answers": [answer.as_dict() for answer in prepared.answers],
         "environment": told,
     }
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        fd = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fd = os.open(path, flags, 0o600)
+    fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         os.fchmod(fd, 0o600)  # The run before may have given its file away.
         rest = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -2,7 +2,8 @@
 
 The guard is a process forked before any thread and any database connection. It kills the children's
 groups when their deadline passes or when RunJob is gone, however it went, and holds the claimant's
-lock until they are dead. What the guard itself does is in guard_process."""
+lock until they are dead. A second process, the backup, does the same when the guard does not: somebody may
+kill or freeze RunJob and the guard together. What they do is in guard_process and backup_guard."""
 
 from __future__ import annotations
 
@@ -11,10 +12,13 @@ import os
 import select
 import signal
 
-from dataflow.runjob.guard_process import BLOCKED_SIGNALS, become_guard
+from dataflow.runjob.backup_guard import BackupGuard
+from dataflow.runjob.guard_process import BLOCKED_SIGNALS, GuardProcess, become_guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dataflow.runjob.kill_command import KillCommand
 
 _BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -22,23 +26,32 @@ _BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
 _PATIENCE_SECONDS = 5.0
 
 
+class _Member:
+    """The guard or its backup: its pid, and the pipe by which it is told."""
+
+    __slots__ = ("pid", "pipe")
+
+    def __init__(self, pid: int, pipe: int) -> None:
+        self.pid = pid
+        self.pipe = pipe
+
+
 class Guard:
-    """The one guard of this process.
+    """The one guard of this process, and its backup.
 
     For each command, in this order: `new_token` (a forgotten one is never used again), perhaps
     `set_kill_command`, spawn it with the token in its environment, `watch`; `extend` after each renewal;
     when it has ended, wait for it with WNOWAIT, `forget` it, and only then reap it: a reaped pid may
     already belong to somebody else. What could not be spawned is forgotten too. Every sender returns
-    False when the guard is gone; then nobody keeps the deadline any more and the caller has to end its
-    children. Any thread may send, but none after `stop`.
+    False when the guard or its backup is gone; then the deadline is no longer safe and the caller has to end
+    its children. Any thread may send, but none after `stop`.
     """
 
-    __slots__ = ("_name", "_pid", "_pids", "_pipe", "_sending", "_serial", "_stuck")
+    __slots__ = ("_members", "_name", "_pids", "_sending", "_serial", "_stuck")
 
-    def __init__(self, name: str, pid: int, pipe: int) -> None:
+    def __init__(self, name: str, members: tuple[_Member, ...]) -> None:
         self._name = name
-        self._pid = pid
-        self._pipe = pipe
+        self._members = members
         # The heartbeat sends too, and a message beyond PIPE_BUF would be torn by another. Not from
         # threading, which is slow to import.
         self._sending = _thread.allocate_lock()
@@ -48,22 +61,16 @@ class Guard:
 
     @classmethod
     def start(cls, name: str, keep_fds: tuple[int, ...] = ()) -> Guard:
-        """Fork the guard; `name` is the claimant's, `keep_fds` its lock. Call it before there are threads."""
-        read_end, write_end = os.pipe()
+        """Fork both; `name` is the claimant's, `keep_fds` its lock. Call it before there are threads."""
+        heard, told = os.pipe()  # by which the backup knows whether the guard lives, and that all is done
         # Blocked before the fork, so that there is no instant at which one could end the guard.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
-        pid = os.fork()
-        if pid == 0:
-            exit_code = 70
-            try:
-                become_guard(name, read_end, keep_fds)
-                exit_code = 0
-            finally:
-                os._exit(exit_code)
+        guard = _fork(lambda pipe: GuardProcess(name, pipe, told), keep_fds)
+        backup = _fork(lambda pipe: BackupGuard(name, pipe, heard), keep_fds)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.close(read_end)
-        os.set_blocking(write_end, False)
-        return cls(name, pid, write_end)
+        os.close(heard)
+        os.close(told)
+        return cls(name, (guard, backup))
 
     @property
     def name(self) -> str:
@@ -71,17 +78,17 @@ class Guard:
         return self._name
 
     @property
-    def pid(self) -> int:
-        """The guard is a child too: never reap it with waitpid(-1)."""
-        return self._pid
+    def pids(self) -> list[int]:
+        """The guard and its backup are children too: never reap them with waitpid(-1)."""
+        return [member.pid for member in self._members]
 
     def list_pids(self) -> set[int]:
-        """The children we have started and not reaped: the guard and what it watches."""
-        return {self._pid, *self._pids.values()}
+        """The children we have started and not reaped: the guards and what they watch."""
+        return {*self.pids, *self._pids.values()}
 
-    def fileno(self) -> int:
-        """Becomes POLLERR, which needs no event mask to be reported, when the guard is gone."""
-        return self._pipe
+    def list_fds(self) -> list[int]:
+        """Each becomes POLLERR, which needs no event mask to be reported, when its guard is gone."""
+        return [member.pipe for member in self._members]
 
     def new_token(self) -> str:
         """A token for the next child, to be joined into its environment (processes.join_tokens)."""
@@ -113,32 +120,54 @@ class Guard:
         return self._send(f"forget {token}")
 
     def alive(self) -> bool:
-        """Whether the guard is there to hear us."""
-        return not self._stuck and not self._poll(0.0) & _BROKEN
+        """Whether the guard and its backup are there to hear us."""
+        return not self._stuck and not any(_poll(member.pipe, 0.0) & _BROKEN for member in self._members)
 
     def stop(self) -> None:
-        """End the guard and reap it; children not forgotten are killed first. A second call does nothing."""
-        if self._pipe < 0:
-            return
-        # With nothing to watch the quickest end will do; otherwise it has to work, even if it was stopped.
-        os.kill(self._pid, signal.SIGCONT if self._pids else signal.SIGKILL)
-        os.close(self._pipe)
-        self._pipe = -1
-        os.waitpid(self._pid, 0)
+        """End both and reap them; children not forgotten are killed first. A second call does nothing."""
+        members = [member for member in self._members if member.pipe >= 0]
+        for member in members:
+            # With nothing to watch the quickest end will do; else it has to work, even if it was stopped.
+            os.kill(member.pid, signal.SIGCONT if self._pids else signal.SIGKILL)
+            os.close(member.pipe)
+            member.pipe = -1
+        for member in members:
+            os.waitpid(member.pid, 0)
 
     def _send(self, message: str) -> bool:
         data = message.encode("ascii") + b"\n"
         with self._sending:
-            while data and not self._stuck:
-                try:
-                    data = data[os.write(self._pipe, data) :]
-                except BlockingIOError:
-                    self._stuck = not self._poll(_PATIENCE_SECONDS)
-                except BrokenPipeError:
-                    self._stuck = True
+            for member in self._members:
+                self._write(member.pipe, data)
         return not self._stuck
 
-    def _poll(self, wait_seconds: float) -> int:
-        poller = select.poll()  # A new one each time: two threads may not share one.
-        poller.register(self._pipe, select.POLLOUT)
-        return sum(events for _, events in poller.poll(wait_seconds * 1000))
+    def _write(self, pipe: int, data: bytes) -> None:
+        while data and not self._stuck:
+            try:
+                data = data[os.write(pipe, data) :]
+            except BlockingIOError:
+                self._stuck = not _poll(pipe, _PATIENCE_SECONDS)
+            except BrokenPipeError:
+                self._stuck = True
+
+
+def _fork(make: Callable[[int], GuardProcess], keep_fds: tuple[int, ...]) -> _Member:
+    """Fork one of the guards, with the pipe it is told by."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        exit_code = 70
+        try:
+            become_guard(make(read_end), keep_fds)
+            exit_code = 0
+        finally:
+            os._exit(exit_code)
+    os.close(read_end)
+    os.set_blocking(write_end, False)
+    return _Member(pid, write_end)
+
+
+def _poll(pipe: int, wait_seconds: float) -> int:
+    poller = select.poll()  # A new one each time: two threads may not share one.
+    poller.register(pipe, select.POLLOUT)
+    return sum(events for _, events in poller.poll(wait_seconds * 1000))

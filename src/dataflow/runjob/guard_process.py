@@ -10,7 +10,7 @@ import select
 import signal
 
 from dataflow.runjob.processes import (
-    GUARD_NAME,
+    GUARD_NAMES,
     boottime,
     end_processes,
     list_live_processes,
@@ -37,19 +37,27 @@ _ENDING_NAP_SECONDS = 0.1
 # How long killed processes may stay around (in uninterruptible I/O), if the lease does not give more.
 _LEAST_WAIT_SECONDS = 5.0
 
+DONE = b"."
+
 _WATCHING, _TERMINATED, _KILLED, _ENDED = range(4)
 
 
-class _Watch:
-    """One run's process group and when it has to go."""
+class Watch:
+    """One run's process group and when it has to go: at its deadline, or `delay_seconds` later."""
 
-    __slots__ = ("grace_seconds", "group", "kill_at", "stage")
+    __slots__ = ("delay_seconds", "grace_seconds", "group", "kill_at", "stage")
 
-    def __init__(self, group: int, kill_at: float, grace_seconds: float) -> None:
+    def __init__(self, group: int, kill_at: float, grace_seconds: float, delay_seconds: float = 0.0) -> None:
         self.group = group
-        self.kill_at = kill_at
+        self.kill_at = kill_at + delay_seconds
         self.grace_seconds = grace_seconds
+        self.delay_seconds = delay_seconds
         self.stage = _WATCHING
+
+    def extend(self, kill_at: float) -> None:
+        """Move the deadline; one that got its SIGTERM is not called back, as its grace is running out."""
+        if self.stage == _WATCHING:
+            self.kill_at = kill_at + self.delay_seconds
 
     @property
     def groups(self) -> list[int]:
@@ -60,10 +68,15 @@ class _Watch:
 class GuardProcess:
     """The guard's state: what it watches, and what it has started."""
 
-    def __init__(self, name: str, pipe: int) -> None:
+    title = GUARD_NAMES[0]
+
+    def __init__(self, name: str, pipe: int, partner: int) -> None:
+        """`partner` is the guard's end of the pipe between the two guards."""
+        self.descriptors = {pipe, partner}
         self._name = name
         self._pipe = pipe
-        self._watches: dict[str, _Watch] = {}
+        self._partner = partner
+        self._watches: dict[str, Watch] = {}
         self._commands: dict[str, KillCommand] = {}
         self._running: dict[int, float] = {}
         self._last_serial = 0
@@ -81,7 +94,7 @@ class GuardProcess:
         while self._read_messages():
             self._keep_deadlines()
             poller.poll(self._get_nap_milliseconds())
-        self._end_everything()
+        self._finish()
 
     def _read_messages(self) -> bool:
         """Takes all messages that are there; False when RunJob is gone."""
@@ -100,14 +113,13 @@ class GuardProcess:
         verb, _, rest = line.partition(" ")
         if verb == "watch":
             token, group, kill_at, grace_seconds = rest.split()
-            self._watches[token] = _Watch(int(group), float(kill_at), float(grace_seconds))
+            self._watches[token] = self._new_watch(int(group), float(kill_at), float(grace_seconds))
             self._last_serial = max(self._last_serial, _serial_of(token))
         elif verb == "extend":
             kill_at, *tokens = rest.split()
             for token, watch in self._watches.items():
-                # One that got its SIGTERM is not called back: its grace is already running out.
-                if watch.stage == _WATCHING and token in (tokens or (token,)):
-                    watch.kill_at = float(kill_at)
+                if token in (tokens or (token,)):
+                    watch.extend(float(kill_at))
         elif verb == "forget":
             self._watches.pop(rest, None)
             self._commands.pop(rest, None)
@@ -118,6 +130,17 @@ class GuardProcess:
 
             token, _, text = rest.partition(" ")
             self._commands[token] = KillCommand.from_json(text)
+
+    def _new_watch(self, group: int, kill_at: float, grace_seconds: float) -> Watch:
+        return Watch(group, kill_at, grace_seconds)
+
+    def _finish(self) -> None:
+        """RunJob is gone: end what it left, and tell the backup that there is nothing left to do."""
+        self._end_everything()
+        try:
+            os.write(self._partner, DONE)
+        except BrokenPipeError:
+            pass  # The backup is gone.
 
     def _get_nap_milliseconds(self) -> float:
         if self._running or any(watch.stage in (_TERMINATED, _KILLED) for watch in self._watches.values()):
@@ -137,7 +160,7 @@ class GuardProcess:
                 self._press(token, watch, now)
         self._reap_kill_commands()
 
-    def _press(self, token: str, watch: _Watch, now: float) -> None:
+    def _press(self, token: str, watch: Watch, now: float) -> None:
         """Move a run that was told to go one step nearer to its end."""
         if watch.stage == _TERMINATED and now >= watch.kill_at + watch.grace_seconds:
             watch.stage = _KILLED
@@ -187,16 +210,16 @@ class GuardProcess:
         return name == self._name and serial.isdigit() and int(serial) > self._last_serial
 
 
-def become_guard(name: str, pipe: int, keep_fds: tuple[int, ...]) -> None:
-    """Turn a process forked with BLOCKED_SIGNALS blocked into the guard; return when its work is over.
+def become_guard(process: GuardProcess, keep_fds: tuple[int, ...]) -> None:
+    """Turn a process forked with BLOCKED_SIGNALS blocked into a guard; return when its work is over.
 
-    They stay blocked: nothing but the end of RunJob, or a SIGKILL, ends the guard.
+    They stay blocked: nothing but the end of RunJob, or a SIGKILL, ends a guard.
     """
     gc.disable()  # It makes no cycles, and a collection would copy the pages shared with RunJob.
     os.setsid()
-    _let_go_of_descriptors({pipe, *keep_fds})
-    _rename()
-    GuardProcess(name, pipe).run()
+    _let_go_of_descriptors({*process.descriptors, *keep_fds})
+    _rename(process.title)
+    process.run()
 
 
 def _let_go_of_descriptors(kept: set[int]) -> None:
@@ -212,17 +235,17 @@ def _let_go_of_descriptors(kept: set[int]) -> None:
                 pass  # The descriptor of the listing itself.
 
 
-def _rename() -> None:
+def _rename(title: str) -> None:
     """Take another name in ps, so that `pkill -9 -f RunJob` does not end the guard with its RunJob."""
     try:
         with open("/proc/self/comm", "wb", buffering=0) as file:
-            file.write(GUARD_NAME.encode())
+            file.write(title.encode())
         with open("/proc/self/stat", "rb", buffering=0) as file:
             fields = file.read().rpartition(b")")[2].split()
         start, end = int(fields[45]), int(fields[46])  # Where the kernel reads the command line from.
         with open("/proc/self/mem", "r+b", buffering=0) as file:
             file.seek(start)
-            file.write(GUARD_NAME.encode()[: end - start - 1].ljust(end - start, b"\0"))
+            file.write(title.encode()[: end - start - 1].ljust(end - start, b"\0"))
     except (OSError, IndexError):
         pass  # Only a name.
 

@@ -9,14 +9,15 @@ import os
 import stat
 
 from dataflow.errors import BadInput, ConfigError
+from dataflow.private_files import make_private_folder
 
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class ClaimantLock:
-    """An exclusive flock, free only when RunJob and its guard are both gone.
+    """An exclusive flock, free only when RunJob and its guards are gone.
 
-    The guard inherits the open file description through fork and so holds the same lock. That is
+    The guards inherit the open file description through fork and so hold the same lock. That is
     also why nobody here calls LOCK_UN: it would free the lock for both at once.
     """
 
@@ -36,7 +37,7 @@ class ClaimantLock:
         """
         path = _path_of(directory, name)
         try:
-            os.makedirs(directory, mode=0o700, exist_ok=True)
+            make_private_folder(directory)
             _refuse_foreign(directory)
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:

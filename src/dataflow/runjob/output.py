@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 
+from dataflow.private_files import open_with_folder
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -82,7 +84,8 @@ class RunLog:
         try:
             if self._fd < 0:
                 # Run ids are a store's own: a log of this name that we did not begin is another store's.
-                self._fd = _open_log(self.path, os.O_APPEND if self._begun else os.O_APPEND | os.O_TRUNC)
+                how = os.O_APPEND if self._begun else os.O_APPEND | os.O_TRUNC
+                self._fd = open_with_folder(self.path, os.O_WRONLY | os.O_CREAT | how)
                 self._begun = True
             view = memoryview(data)
             while view:
@@ -175,12 +178,3 @@ class OutputPump:
     def _show(self, stream: _Stream, data: bytes) -> None:
         self._log.write(data)
         stream.terminal.write(data)
-
-
-def _open_log(path: str, how: int) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | how
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        return os.open(path, flags, 0o600)

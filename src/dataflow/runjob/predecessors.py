@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataflow.runjob.endings import handed_back
-from dataflow.runjob.processes import kill_runs
+from dataflow.runjob.processes import kill_runs, list_run_ids
+from dataflow.store.leases import Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class Predecessors:
 
     def __init__(self, store: Store, claimant: Claimant) -> None:
         self._store = store
-        self._machine = {"host": claimant.host, "boot_id": claimant.boot_id}
+        self._machine = (claimant.host, claimant.boot_id)
         self._ended: set[int] = set()
 
     def end(self, plan: Plan, run: Run) -> Ending | None:
@@ -29,8 +30,8 @@ class Predecessors:
         """
         if run.is_first and not plan.one_at_a_time:
             return None
-        where = {"job_id": run.job_id, "work_id": run.work_id, "run_id": run.run_id}
-        found = self._store.rows("claim.taken_before", alone=plan.one_at_a_time, **where, **self._machine)
+        work = (run.run_id, run.job_id, run.work_id)
+        found = self._store.list_taken(Taken(*work, *self._machine, plan.one_at_a_time), list_run_ids)
         taken = [row for row in found if row[0] not in self._ended]
         if taken and not kill_runs(taken):
             why = f"run {taken[-1][0]} of it lost its work, but its processes cannot be ended yet"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 TOKEN_VARIABLE = "DATAFLOW_GUARD_TOKEN"
-GUARD_NAME = "dataflow-guard"
+GUARD_NAMES = ("dataflow-guard", "dataflow-backup")
+"""What ps shows of a guard and of its backup; two names, so that ending all of one name leaves the other."""
 
 _TOKEN_ENTRY = b"\0" + TOKEN_VARIABLE.encode() + b"="
 _RUN_ENTRY = b"\0DATAFLOW_RUN_ID="
@@ -103,6 +104,22 @@ def kill_runs(runs: Iterable[tuple[int, str]], limit_seconds: float = 5.0) -> bo
     return end_processes([], owns, boottime() + limit_seconds)
 
 
+def list_run_ids() -> set[int]:
+    """The runs that processes of this machine work for."""
+    found: set[int] = set()
+    for look in range(_QUIET_LOOKS):
+        if look:
+            time.sleep(_PAUSE_SECONDS)
+        for entry in os.listdir("/proc"):
+            try:
+                run_id = _value_of(_read(f"/proc/{entry}/environ"), _RUN_ENTRY) if entry.isdigit() else ""
+            except OSError:
+                continue  # Gone meanwhile, or not ours to read.
+            if run_id.isascii() and run_id.isdigit():
+                found.add(int(run_id))
+    return found
+
+
 def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -> int | None:
     try:
         # After the name in parentheses: state, parent, group, session, ..., and as 18th the threads.
@@ -130,8 +147,8 @@ def _value_of(environment: bytes, entry: bytes) -> str:
 def _kill(pid: int, groups: Iterable[int], owns: Callable[[str], bool]) -> None:
     """Kill one process that still belongs to us once it can no longer be mistaken for another.
 
-    The guard of a RunJob inside this run is left alone: with its RunJob dead it is ending that one's
-    children and goes by itself.
+    The guards of a RunJob inside this run are left alone: with their RunJob dead they are ending that one's
+    children and go by themselves.
     """
     try:
         pidfd = os.pidfd_open(pid)
@@ -140,7 +157,7 @@ def _kill(pid: int, groups: Iterable[int], owns: Callable[[str], bool]) -> None:
     try:
         if _find_group(str(pid), frozenset(groups), owns) is None:
             return
-        if _read(f"/proc/{pid}/comm").rstrip() != GUARD_NAME.encode():
+        if _read(f"/proc/{pid}/comm").rstrip().decode("ascii", "replace") not in GUARD_NAMES:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     except OSError:
         pass  # It went by itself.

@@ -10,6 +10,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Claimant
 from dataflow.model.status import RunOutcome
+from dataflow.model.url_text import list_secret_parameters
 from dataflow.runjob.environment import Given, inherited_environment, own_secrets
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.launch import Launcher
@@ -95,10 +96,14 @@ def _given(request: JobRequest, plan: Plan, face: Face) -> Given:
     """What every child is given: our environment without our secrets, its own datasets' passwords."""
     secrets = own_secrets(request.environ, request.config.store_url)
     passwords = open_passwords(plan, face.passphrase)
-    inherited = inherited_environment(request.environ, request.clean_env, secrets)
-    return Given(
-        inherited, passwords, Redactor([*passwords.values(), *secrets.values(), *face.list_secrets()])
-    )
+    local = request.config.environments.get(plan.job.name, {})
+    environ = {} if request.clean_env else request.environ
+    locations = [item.dataset.location for item in plan.inputs] + [
+        item.dataset.location for item in plan.outputs
+    ]
+    signed = [secret for location in locations for secret in list_secret_parameters(location)]
+    redactor = Redactor([*passwords.values(), *secrets.values(), *signed, *face.list_secrets()])
+    return Given(inherited_environment(environ, secrets, local), passwords, redactor)
 
 
 def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:

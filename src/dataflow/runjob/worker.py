@@ -302,7 +302,8 @@ class Worker:
                 owners[fd] = child
                 poller.register(fd, select.POLLIN)
         poller.register(self._signals.fileno(), select.POLLIN)
-        poller.register(self._launcher.guard.fileno(), 0)
+        for fd in self._launcher.guard.list_fds():
+            poller.register(fd, 0)
         if self._heartbeat is not None:
             poller.register(self._heartbeat.fileno(), select.POLLIN)
         events = poller.poll(self._patience(until))

@@ -42,6 +42,7 @@ def _encoded(part: bytes) -> Iterator[bytes]:
     yield from _json_forms(text)
     yield from _markup_forms(text)
     yield from _python_forms(text)
+    yield from _python_bytes_forms(part)
     yield part.replace(b"'", b"'\\''")
     yield part.replace(b"'", b"'\"'\"'")
 
@@ -101,6 +102,15 @@ def _python_forms(text: str) -> Iterator[bytes]:
         yield shown.encode("utf-8", "surrogateescape")
         yield shown.replace("\\'", "'").encode("utf-8", "surrogateescape")
     yield dumps(dumps(text)[1:-1])[1:-1].encode()
+
+
+def _python_bytes_forms(part: bytes) -> Iterator[bytes]:
+    """As Python shows bytes, in either kind of quotes, also inside JSON; and with a shell's octal escapes."""
+    shown = repr(part + b'"')[2:-2]
+    for form in (shown, shown.replace("\\'", "'")):
+        yield form.encode()
+        yield dumps(form)[1:-1].encode()
+    yield re.sub(rb"[\x80-\xff]", lambda byte: b"\\%03o" % ord(byte[0]), part)
 
 
 # An escaped backslash is taken first, so that the `u` after it is not read as an escape.

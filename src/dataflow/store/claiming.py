@@ -8,7 +8,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
-from dataflow.store import covering, leases, pinning, publishing
+from dataflow.store import consumers, covering, leases, pinning
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     look = tx.find("claim.look", job_id=plan.job_id)
     if look is None:
         raise errors.UnknownName(f"Job {plan.job.name} was removed. List: dataflow job list")
-    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, waits_over = look
+    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, *waits = look
     if revision != plan.revision:
         return ClaimResult(again="plan")
     if calendar_due and not request.force and not request.intervals_added:
@@ -33,8 +33,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     if limit:
         tx.lock("claim.lock_job", job_id=plan.job_id)
     freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
-    if waits_over:
-        tx.run("claim.promote", job_id=plan.job_id)
+    _end_waits(tx, plan.job_id, *waits)
     if not script_path and request.claimant.script_hash:  # else it cannot even be read
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
     if hold and not request.force:
@@ -51,6 +50,14 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         runs.append(run)
     again = "calendar" if calendar_due and room and not runs and not request.force else ""
     return ClaimResult(runs=tuple(runs), freed=freed, again=again)
+
+
+def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool) -> None:
+    """Makes work claimable whose wait is over, or was begun before the machine was started again."""
+    if are_old:
+        tx.run("claim.end_old_waits", job_id=job_id)
+    if are_over or are_old:
+        tx.run("claim.promote", job_id=job_id)
 
 
 def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
@@ -152,7 +159,7 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     if row is not None:
         tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
         order = (plan.grain, plan.timezone, plan.job.start)
-        publishing.waive_inputs(tx, plan.job_id, order, [dataid])
+        consumers.waive_inputs(tx, plan.job_id, order, [dataid])
         if has_latest:
             covering.cover(tx, plan.job_id, [(dataid, key)])
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataflow.model.records import Plan, PlanInput
+    from dataflow.store.consumers import Change, Consumer
     from dataflow.store.database import Transaction
-    from dataflow.store.publishing import Change, Consumer
 
     Pair = tuple[str, str]
 
@@ -27,9 +27,7 @@ def lock(tx: Transaction, job_id: int) -> None:
     tx.lock("cover.lock", job_id=job_id)
 
 
-def move_reach(
-    tx: Transaction, consumer: Consumer, dataset_id: int, change: Change
-) -> tuple[list[Pair], list[Pair]]:
+def move_reach(tx: Transaction, consumer: Consumer, change: Change) -> tuple[list[Pair], list[Pair]]:
     """Moves on to the chunk that is the newest now; gives the work that is covered by it, or is no longer."""
     lock(tx, consumer.job_id)
     where = {"job_id": consumer.job_id, "position": consumer.position}
@@ -38,7 +36,7 @@ def move_reach(
     found, before = row
     newest: Pair | None = None
     if any(key == found for _, key in change.lost):
-        newest = _newest_ready(tx, dataset_id, found) or ("", NOTHING)
+        newest = _newest_ready(tx, consumer.dataset_id, found) or ("", NOTHING)
     best = max(change.gained, key=lambda pair: pair[1], default=None)
     if best is not None and best[1] > (newest[1] if newest else found):
         newest = best
@@ -71,13 +69,12 @@ def measure(tx: Transaction, plan: Plan) -> None:
 def cover(tx: Transaction, job_id: int, pairs: Sequence[Pair]) -> None:
     """New work, made under the lock, finds its inputs mapped `latest` as they are."""
     for position, _, reach in tx.rows("cover.reaches", job_id=job_id):
-        covered = [pair for pair in pairs if pair[1] <= reach]
+        covered = [(job_id, position, dataid, key, 0) for dataid, key in pairs if key <= reach]
         if covered:
-            where = {"job_id": job_id, "position": position, "delta": 1}
-            tx.run("publish.count_present", **where, **tx.batch(covered))
-    batch = tx.batch(pairs)
-    tx.run("publish.count_missing", job_id=job_id, **batch)
-    tx.run("publish.arrive", job_id=job_id, **batch)
+            tx.run("publish.count_present", delta=1, **tx.calls(covered))
+    calls = tx.calls([(job_id, 0, dataid, key, 0) for dataid, key in pairs])
+    tx.run("publish.count_missing", **calls)
+    tx.run("publish.arrive", **calls)
 
 
 def list_readers(tx: Transaction, job_id: int, dataset_id: int, chunks: Sequence[Pair]) -> list[Pair]:

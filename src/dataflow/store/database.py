@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypeVar
 
     Row = tuple[Any, ...]
+    Call = tuple[int, int, str, str, int]
+    """What an input says to one work: job_id, position, dataid, sort_key, and a number.
+
+    That is how many inputs the job has, or the id of the work once it is made.
+    """
     Result = TypeVar("Result")
 
     class Transaction(Protocol):
@@ -31,11 +36,17 @@ if TYPE_CHECKING:
         def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
             """Parameters that make `$batch` stand for these (dataid, sort_key) pairs."""
 
+        def calls(self, calls: Sequence[Call]) -> dict[str, Any]:
+            """Parameters that make `$calls` stand for these calls."""
+
         def ids(self, ids: Sequence[int]) -> dict[str, Any]:
             """Parameters that make `$ids` stand for these numbers."""
 
         def names(self, names: Sequence[str]) -> dict[str, Any]:
             """Parameters that make `$names` stand for these texts."""
+
+        def records(self, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+            """Parameters that make `$records` stand for these, each a `value` with fields to be cast."""
 
     class Database(Protocol):
         """A place where the store's state is kept."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataflow.model.record import record
+from dataflow.model.record import names_of, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from dataflow.store.database import Transaction
+
+BATCH = 2000
 
 
 @record
@@ -27,16 +32,16 @@ class Entry:
 
 def write_journal(tx: Transaction, entry: Entry) -> None:
     """Adds a line in the transaction that makes the move."""
-    tx.run(
-        "publish.journal",
-        actor=entry.actor,
-        action=entry.action,
-        job=entry.job,
-        dataset=entry.dataset,
-        dataid=entry.dataid,
-        run_id=entry.run_id,
-        from_state=str(entry.from_state),
-        to_state=str(entry.to_state),
-        items=entry.items,
-        why=entry.why,
-    )
+    tx.run("publish.journal", **_fields(entry))
+
+
+def write_lines(tx: Transaction, entries: Sequence[Entry]) -> None:
+    """Adds lines in the transaction that makes the moves, in their order."""
+    for start in range(0, len(entries), BATCH):
+        records = [_fields(entry) for entry in entries[start : start + BATCH]]
+        tx.run("publish.journal_lines", **tx.records(records))
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    states = {"from_state": str(entry.from_state), "to_state": str(entry.to_state)}
+    return {name: getattr(entry, name) for name in names_of(entry)} | states

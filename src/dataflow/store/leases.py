@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataflow.model.record import names_of, record
 from dataflow.model.records import LapsedRun
 from dataflow.model.status import WorkState
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from dataflow.model.records import ClaimRequest, Plan
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
 MAX_LOSSES = 10
 """A work whose run dies this often in a row is FAILED: it may be what kills them."""
 LOSS_DELAY_SECONDS = 5.0
+FEW_RUNS = 100
+"""Runs that lost their work which are listed whether they still do something or not."""
+
+
+@record
+class Taken:
+    """Which runs may have left something behind: earlier ones of a work, or `alone` of its whole job."""
+
+    run_id: int
+    job_id: int
+    work_id: int
+    host: str
+    boot_id: str
+    alone: bool
 
 
 def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[LapsedRun, ...]:
@@ -61,6 +76,17 @@ def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[Lapse
     rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **names)
     rows += tx.rows("claim.list_revoked", job_id=job_id, **names)
     return [_lapsed_from_row(row) for row in rows]
+
+
+def list_taken(tx: Transaction, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
+    """Earlier runs that lost their work, with their claimants; of many only those that are `working`."""
+    where: dict[str, Any] = {name: getattr(taken, name) for name in names_of(taken)}
+    query = "claim.taken_from_job" if where.pop("alone") else "claim.taken_from_work"
+    found = tx.rows(query, most=FEW_RUNS + 1, **where)
+    if len(found) > FEW_RUNS:
+        ids = tx.ids(sorted(working()))
+        found = tx.rows("claim.taken_among", alone=taken.alone, **where, **ids)
+    return [(run_id, claimant) for run_id, claimant in found]
 
 
 def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:

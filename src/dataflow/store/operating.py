@@ -9,6 +9,7 @@ from dataflow.model.record import record, replace
 from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 from dataflow.store import publishing
+from dataflow.store.consumers import do_again, to_work
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -54,7 +55,8 @@ def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -
             f"{plan.job.name}/{dataid} is RUNNING under run {run_id}; nothing was resubmitted. "
             f"Wait for it, or: dataflow cancel {run_id}"
         )
-    states = publishing.do_again(tx, plan.job_id, pairs, mover.reason("resubmitted"), resubmitted=True)
+    calls = to_work(plan.job_id, [dataid for dataid, _ in pairs])
+    states = do_again(tx, calls, mover.reason("resubmitted"), resubmitted=True)
     to_state = states[0] if len(states) == 1 else ""
     _journal(tx, Entry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named)
     return len(states)
@@ -155,10 +157,10 @@ def purge_runs(tx: Transaction, before: str, after: int, most: int) -> tuple[int
     last = _last_of(tx, "operate.next_runs", after, most)
     if last is None:
         return 0, None
-    runs = [row[0] for row in tx.rows("operate.purge_runs", before=before, after=after, last=last)]
+    runs = tx.run("operate.purge_runs", before=before, after=after, last=last)
     if runs:
-        tx.run("operate.purge_pins", **tx.ids(runs))
-    return len(runs), last
+        tx.run("operate.purge_pins", after=after, last=last)
+    return runs, last
 
 
 def purge_journal(tx: Transaction, before: str, after: int, most: int) -> tuple[int, int | None]:

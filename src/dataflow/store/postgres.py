@@ -5,6 +5,7 @@ READ COMMITTED throughout: a verb locks first and reads in a later statement.
 
 from __future__ import annotations
 
+import json
 import time
 
 import psycopg
@@ -15,6 +16,7 @@ from psycopg.generators import execute
 from psycopg.pq import ExecStatus
 
 from dataflow import errors
+from dataflow.model.exposure import warn_if_exposed
 from dataflow.model.url_text import masked_url
 from dataflow.store import postgres_schema
 from dataflow.store.postgres_errors import may_pass, message_of, translate
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from psycopg.pq.abc import PGresult
 
-    from dataflow.store.database import Result, Row
+    from dataflow.store.database import Call, Result, Row
 
 TYPES = {bool: 16, int: 20, float: 701}
 """The server's numbers for boolean, bigint and double precision; it finds out the type of all others."""
@@ -118,11 +120,21 @@ class PostgresTransaction:
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         return {"dataids": [pair[0] for pair in pairs], "sort_keys": [pair[1] for pair in pairs]}
 
+    def calls(self, calls: Sequence[Call]) -> dict[str, Any]:
+        job_ids, positions, dataids, sort_keys, numbers = zip(*calls, strict=True)
+        # As text: the driver would look at every number to find the smallest type that holds them all.
+        whole = {"job_ids": job_ids, "positions": positions, "numbers": numbers}
+        arrays = {name: "{" + ",".join(map(str, values)) + "}" for name, values in whole.items()}
+        return {"dataids": list(dataids), "sort_keys": list(sort_keys)} | arrays
+
     def ids(self, ids: Sequence[int]) -> dict[str, Any]:
         return {"ids": list(ids)}
 
     def names(self, names: Sequence[str]) -> dict[str, Any]:
         return {"names": list(names)}
+
+    def records(self, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return {"records": json.dumps(records)}
 
 
 class PostgresDatabase:
@@ -285,9 +297,11 @@ class PostgresDatabase:
             settings["password"] = self._password
         try:
             # Had psycopg statements of its own, it would deallocate ours with them on every rollback.
-            return psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
+            connection = psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
         except psycopg.Error as error:
             raise self._translate(error) from error
+        warn_if_exposed(connection.pgconn, f"The connection to the store {self._shown}")
+        return connection
 
     def _parameters(self) -> dict[str, Any]:
         """The parts of the store's URL."""

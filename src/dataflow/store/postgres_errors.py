@@ -16,7 +16,11 @@ LACKING_RIGHT = "42501"
 REFUSALS = (
     *("authentication", "does not exist", "no password", "permission denied", "no pg_hba"),
     "could not translate",
+    *("certificate", "does not support ssl", "ssl error"),
 )
+
+UNTRUSTED = ("certificate", "does not support ssl", "ssl error")
+"""What libpq says when a server is not the one that the URL asks for, or has no TLS."""
 
 WRONG_OPTION = re.compile(r"invalid .*(value|option|number)")
 """What the driver says of a URL that it does not even try."""
@@ -53,6 +57,11 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
         )
     if code == LACKING_RIGHT:
         return errors.StoreDenied(f"The user of {shown} lacks a right: {text}. Ask the DBA to grant it.")
+    if is_connection and code is None and any(word in lower for word in UNTRUSTED):
+        return errors.StoreDenied(
+            f"The store {shown} could not be reached over TLS: {text}. "
+            "Check sslmode, sslrootcert and the host name in its URL."
+        )
     if is_connection and code is None and WRONG_OPTION.search(lower):
         return errors.StoreDenied(f"The URL of the store {shown} cannot be used: {text}. Correct it.")
     if is_connection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from dataflow import errors
 from dataflow.store.queries import SCHEMA_VERSION, newer_schema, read_migrations
 
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
     from dataflow.store.queries import Queries
 
 MIGRATION_TABLE = "CREATE TABLE IF NOT EXISTS migration (number integer PRIMARY KEY, name text)"
+
+ONLINE = "-- online\n"
+"""How a migration begins whose steps each stand alone, so that nobody waits while it reads a table."""
+
+POLL_SECONDS = 0.1
 
 
 def quoted(name: str) -> str:
@@ -43,29 +50,75 @@ def check_version(found: int, shown: str, schema: str) -> None:
 
 
 def upgrade(connection: Any, schema: str, queries: Queries) -> list[str]:
-    """Applies the migrations that are missing, in one transaction, and names them."""
-    applied = []
-    with connection.transaction():
-        # Two upgrades at once: the second waits here and then finds nothing to do.
-        connection.execute("SELECT pg_advisory_xact_lock(hashtext('dataflow upgrade'))")
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}".encode())
-        connection.execute(MIGRATION_TABLE)
-        found = find_version(connection)
-        for number, name, text in read_migrations():
-            if number > found:
+    """Applies the missing migrations and names them; a new store gets all of them in one transaction."""
+    _lock(connection)
+    found = find_version(connection)
+    missing = [migration for migration in read_migrations() if migration[0] > found]
+    if found == 0:
+        with connection.transaction():
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}".encode())
+            connection.execute(MIGRATION_TABLE)
+            for number, name, text in missing:
+                connection.execute(_at_once(text, queries).encode())
+                _keep(connection, number, name)
+    for number, name, text in missing if found else ():
+        if text.startswith(ONLINE):
+            for statement in _steps(text, queries):
+                connection.execute(statement.encode())
+            _keep(connection, number, name)
+        else:
+            with connection.transaction():
                 connection.execute(queries.spell(text).encode())
-                connection.execute("INSERT INTO migration VALUES (%s, %s)", (number, name))
-                applied.append(f"{number:04d}_{name}")
-    return applied
+                _keep(connection, number, name)
+    return [f"{number:04d}_{name}" for number, name, _ in missing]
 
 
 def migrations_text(found: int, schema: str, queries: Queries) -> str:
-    """What takes a store from a version to this one, as SQL for a DBA to run: all of it or nothing."""
+    """What takes a store from a version to this one, as SQL for a DBA to run with psql.
+
+    A new schema is made as a whole or not at all. Of a later one each migration stands alone.
+    """
     missing = [migration for migration in read_migrations() if migration[0] > found]
     if not missing:
         return f"-- Schema {schema} is at {found}; nothing is missing."
-    lines = ["BEGIN;", f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)};"]
-    lines += [f"SET LOCAL search_path = {quoted(schema)};", f"{MIGRATION_TABLE};"]
+    path = f"search_path = {quoted(schema)};"
+    if found == 0:
+        lines = ["BEGIN;", f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)};", f"SET LOCAL {path}"]
+        lines.append(f"{MIGRATION_TABLE};")
+        for number, name, text in missing:
+            lines += [_at_once(text, queries), _kept(number, name)]
+        return "\n".join([*lines, "COMMIT;"])
+    lines = [f"SET {path}"]
     for number, name, text in missing:
-        lines += [queries.spell(text), f"INSERT INTO migration VALUES ({number}, '{name}');"]
-    return "\n".join([*lines, "COMMIT;"])
+        body = [queries.spell(text), _kept(number, name)]
+        lines += body if text.startswith(ONLINE) else ["BEGIN;", *body, "COMMIT;"]
+    return "\n".join(lines)
+
+
+def _lock(connection: Any) -> None:
+    """Two upgrades at once: the second waits here, then finds nothing to do; until the session ends.
+
+    It asks again and again: who waits inside a statement holds a snapshot that an online migration waits for.
+    """
+    # Building an index waits for the transactions that are open, and however long that takes is right.
+    connection.execute("SET lock_timeout = 0")
+    while not connection.execute("SELECT pg_try_advisory_lock(hashtext('dataflow upgrade'))").fetchone()[0]:
+        time.sleep(POLL_SECONDS)
+
+
+def _steps(text: str, queries: Queries) -> list[str]:
+    """The statements of an online migration."""
+    return [step for step in queries.spell(text).split(";\n") if step.strip()]
+
+
+def _at_once(text: str, queries: Queries) -> str:
+    """A migration as it can be part of a transaction."""
+    return queries.spell(text).replace(" CONCURRENTLY ", " ")
+
+
+def _keep(connection: Any, number: int, name: str) -> None:
+    connection.execute("INSERT INTO migration VALUES (%s, %s)", (number, name))
+
+
+def _kept(number: int, name: str) -> str:
+    return f"INSERT INTO migration VALUES ({number}, '{name}');"

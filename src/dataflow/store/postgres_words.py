@@ -14,17 +14,27 @@ WORDS = {
     # The time of the statement, not of the moment: only for that can an index be searched.
     "due_now": "extract(epoch from statement_timestamp())::double precision",
     "lease_now": "extract(epoch from clock_timestamp())::double precision",
+    "lease_then": "extract(epoch from statement_timestamp())::double precision",
     "clock_id": "'postgres'",
+    "first_clock": "'postgres'",
+    "concurrently": "CONCURRENTLY",
     # A revoked run that may be at work: its process until its lease is over, what outlives that until killed.
     "ending": "outcome = 'CANCELLED' AND (has_kill_command OR clock_id = 'postgres' AND "
     "lease_until > extract(epoch from clock_timestamp())::double precision)",
+    # All of those. Each part has an index, and an OR would use neither.
+    "all_ending": "SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND clock_id = 'postgres' "
+    "AND lease_until > extract(epoch from statement_timestamp())::double precision "
+    "UNION ALL SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND has_kill_command",
     "least": "least",
     "random_id": "md5(random()::text || clock_timestamp()::text || pg_backend_pid())",
     "for_update": "FOR UPDATE",
     "skip_locked": "FOR UPDATE SKIP LOCKED",
     "batch": "unnest(:dataids::text[], :sort_keys::text[]) AS batch (dataid, sort_key)",
+    "calls": "unnest(:job_ids::bigint[], :positions::integer[], :dataids::text[], :sort_keys::text[], "
+    ":numbers::bigint[]) AS calls (job_id, position, dataid, sort_key, number)",
     "ids": "unnest(:ids::bigint[]) AS ids (id)",
     "names": "unnest(:names::text[]) AS ids (id)",
+    "records": "jsonb_array_elements(:records::jsonb) AS records (value)",
 }
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")

@@ -1,74 +1,23 @@
-"""Chunks change, and the work that waits for them changes with them, in the same transaction.
-
-`present` in work_input moves only when a chunk's readiness moved, so saying `ready` twice counts once.
-"""
+"""Chunks change, and the work that waits for them (consumers.py) in the same transaction."""
 
 from __future__ import annotations
 
 from dataflow import errors
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, PREVIOUS, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.records import Dataset, Publication
-from dataflow.model.status import WorkState
-from dataflow.store import covering
+from dataflow.store.consumers import Change, chunks_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
     from dataflow.model.records import PlanOutput
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
-
-BATCH = 5000
-
-
-@record
-class Consumer:
-    """One input of one job that reads a dataset."""
-
-    job_id: int
-    position: int
-    mapping: str
-    job: str
-    priority: int
-    ordered: bool
-    first: str
-    grain: str
-    timezone: str
-    inputs: int
-    lagging: int
-    covering: int
-    source_grain: str
-    source_timezone: str
-
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """What says which dataid of the job comes before which."""
-        return self.grain, self.timezone, self.first
-
-
-@record
-class Change:
-    """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
-
-    `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
-    `published`: what was gained is new, too, and not merely open again.
-    """
-
-    gained: Sequence[Pair] = ()
-    lost: Sequence[Pair] = ()
-    renewed: Sequence[Pair] = ()
-    published: bool = False
-
-
-def list_consumers(tx: Transaction, dataset_id: int) -> list[Consumer]:
-    """The job inputs that read a dataset."""
-    return [Consumer(*row) for row in tx.rows("publish.consumers", dataset_id=dataset_id)]
 
 
 def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: bool) -> int:
@@ -183,145 +132,3 @@ def _opened(tx: Transaction, rows: Iterable[tuple[Any, ...]]) -> None:
     for dataset_id, dataid, key, is_ready in rows:
         if is_ready:
             chunks_changed(tx, dataset_id, Change(gained=[(dataid, key)]))
-
-
-def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
-    """Brings all work downstream of a dataset up to date with a change of its chunks."""
-    if not (change.gained or change.lost or change.renewed):
-        return
-    for consumer in list_consumers(tx, dataset_id):
-        if consumer.mapping == LATEST:
-            _latest_changed(tx, consumer, dataset_id, change)
-            continue
-        if change.gained:
-            known = arrive(tx, consumer, change.gained)
-            if change.published and known:
-                _renew(tx, consumer, _tried(tx, consumer, known))
-        if change.lost:
-            _depart(tx, consumer, _work_of(consumer, change.lost))
-        if change.renewed:
-            _renew(tx, consumer, _work_of(consumer, change.renewed))
-
-
-def arrive(tx: Transaction, consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
-    """Makes or updates the work that these ready chunks serve; gives what there was before."""
-    pairs = _work_of(consumer, chunks)
-    if not pairs:
-        return ()
-    if consumer.covering:
-        covering.lock(tx, consumer.job_id)
-    new = tx.rows(
-        "publish.insert_work",
-        job_id=consumer.job_id,
-        priority=consumer.priority,
-        ordered=consumer.ordered,
-        state=WorkState.CLAIMABLE.value if consumer.inputs == 1 else WorkState.WAITING.value,
-        missing=consumer.inputs - 1,
-        **tx.batch(pairs),
-    )
-    if new:
-        ids = tx.ids([row[0] for row in new])
-        tx.run("publish.insert_work_input", job_id=consumer.job_id, position=consumer.position, **ids)
-    made = {row[1] for row in new}
-    if consumer.lagging and made:
-        waive_inputs(tx, consumer.job_id, consumer.order, made)
-    if consumer.covering and made:
-        covering.cover(tx, consumer.job_id, [pair for pair in pairs if pair[0] in made])
-    known = [pair for pair in pairs if pair[0] not in made] if len(new) < len(pairs) else []
-    if known:
-        _count(tx, consumer, known, 1)
-        tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(known))
-    return known
-
-
-def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]) -> None:
-    """Work with nothing before it needs no chunk of its `previous` inputs.
-
-    `order` is the job's grain, time zone and first dataid, which together say what comes before what.
-    """
-    grain, timezone, first = order
-    facts = (Grain(grain), timezone, first or None)
-    waived = [dataid for dataid in dataids if not needed_dataids(PREVIOUS, dataid, *facts)]
-    if waived:
-        batch = tx.batch([(dataid, "") for dataid in waived])
-        tx.run("publish.waive_inputs", job_id=job_id, **batch)
-        tx.run("publish.count_missing", job_id=job_id, **batch)
-        tx.run("publish.arrive", job_id=job_id, **batch)
-
-
-def do_again(
-    tx: Transaction, job_id: int, pairs: Sequence[Pair], reason: str, resubmitted: bool = False
-) -> list[str]:
-    """Has finished work done again, and if it is `resubmitted` unfinished work too; gives the new states."""
-    where = {"job_id": job_id, "reason": reason, "resubmitted": resubmitted}
-    return [row[0] for row in tx.rows("publish.do_again", **where, **tx.batch(pairs))]
-
-
-def _latest_changed(tx: Transaction, consumer: Consumer, dataset_id: int, change: Change) -> None:
-    """Only what the newest chunk covers can be claimed; what was read from a renewed one is done again."""
-    if change.gained or change.lost:
-        covered, uncovered = covering.move_reach(tx, consumer, dataset_id, change)
-        for pairs in batches(covered):
-            _count(tx, consumer, pairs, 1)
-            tx.run("publish.arrive", job_id=consumer.job_id, **tx.batch(pairs))
-        for pairs in batches(uncovered):
-            _depart(tx, consumer, pairs)
-    if change.renewed:
-        readers = covering.list_readers(tx, consumer.job_id, dataset_id, change.renewed)
-        if readers:
-            # Lock first, read in a later statement: one of them may have read a newer chunk since.
-            tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in readers])
-            _renew(tx, consumer, covering.list_readers(tx, consumer.job_id, dataset_id, change.renewed))
-
-
-def batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-    """Some thousands at a time."""
-    for start in range(0, len(pairs), BATCH):
-        yield pairs[start : start + BATCH]
-
-
-def _depart(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
-    _count(tx, consumer, pairs, -1)
-    tx.run("publish.depart", job_id=consumer.job_id, **tx.batch(pairs))
-
-
-def _tried(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """Those that a run has had, forced or before the input was one: none of them has read what came now."""
-    rows = tx.rows("publish.tried_among", job_id=consumer.job_id, **tx.batch(pairs))
-    return [(dataid, key) for dataid, key in rows]
-
-
-def _renew(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair]) -> None:
-    if not pairs:
-        return
-    tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
-    batch = tx.batch(pairs)
-    do_again(tx, consumer.job_id, pairs, "an input has a newer version")
-    outputs = [row[0] for row in tx.rows("publish.outputs_of", job_id=consumer.job_id)]
-    tx.lock("publish.lock_datasets", dataset_ids=outputs)
-    for output_id in outputs:
-        # Whatever the work's state: a run that fails later must not leave the old output looking current.
-        rows = tx.rows("publish.make_stale", dataset_id=output_id, **batch)
-        lost = {dataid for dataid, was_ready in rows if was_ready}
-        chunks_changed(tx, output_id, Change(lost=[pair for pair in pairs if pair[0] in lost]))
-
-
-def _count(tx: Transaction, consumer: Consumer, pairs: Sequence[Pair], delta: int) -> None:
-    tx.lock("publish.lock_work", job_id=consumer.job_id, dataids=[pair[0] for pair in pairs])
-    batch = tx.batch(pairs)
-    tx.run("publish.count_present", job_id=consumer.job_id, position=consumer.position, delta=delta, **batch)
-    tx.run("publish.count_missing", job_id=consumer.job_id, **batch)
-
-
-def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
-    """The work that chunks of an input serve, in the job's own order."""
-    grain = Grain(consumer.grain)
-    if consumer.mapping == "same":
-        if grain is Grain.TEXT:
-            return chunks
-        return [(dataid, sort_key(dataid, grain)) for dataid, _ in chunks]
-    served = []
-    for dataid, _ in chunks:
-        for work in consumers_of(consumer.mapping, dataid, grain, consumer.timezone):
-            served.append((work, sort_key(work, grain)))
-    return served

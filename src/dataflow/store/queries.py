@@ -61,7 +61,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 5
 """The number of the newest migration, so that a start need not read the folder; a test keeps it true."""
 
 

@@ -13,6 +13,7 @@ import apsw
 
 from dataflow import errors
 from dataflow.model.moments import utc_text
+from dataflow.private_files import make_private_folder
 from dataflow.store.boot import boot_id
 from dataflow.store.queries import SCHEMA_VERSION, Queries, newer_schema, read_migrations
 from dataflow.store.sqlite_file import create_private, refuse_network_file_system
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from dataflow.store.database import Result, Row
+    from dataflow.store.database import Call, Result, Row
 
 WORDS = {
     # Without AUTOINCREMENT the id of a removed row is given to the next one, and with it its history.
@@ -34,17 +35,27 @@ WORDS = {
     "now_seconds": "now_seconds()",
     "due_now": "now_seconds()",
     "lease_now": "boot_seconds()",
+    "lease_then": "boot_seconds()",
     "clock_id": "boot_id()",
+    "first_clock": "''",
+    "concurrently": "",
     # A revoked run that may be at work: its process until its lease is over, what outlives that until killed.
     "ending": "outcome = 'CANCELLED' AND (has_kill_command OR clock_id = boot_id() AND "
     "lease_until > boot_seconds())",
+    # All of those. Each part has an index, and an OR would use neither.
+    "all_ending": "SELECT run_id FROM run "
+    "WHERE outcome = 'CANCELLED' AND clock_id = boot_id() AND lease_until > boot_seconds() "
+    "UNION ALL SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND has_kill_command",
     "least": "min",
     "random_id": "lower(hex(randomblob(16)))",
     "for_update": "",
     "skip_locked": "",
     "batch": "(SELECT value ->> 0 AS dataid, value ->> 1 AS sort_key FROM json_each(:batch)) AS batch",
+    "calls": "(SELECT value ->> 0 AS job_id, value ->> 1 AS position, value ->> 2 AS dataid, "
+    "value ->> 3 AS sort_key, value ->> 4 AS number FROM json_each(:calls)) AS calls",
     "ids": "(SELECT value AS id FROM json_each(:ids)) AS ids",
     "names": "(SELECT value AS id FROM json_each(:names)) AS ids",
+    "records": "json_each(:records) AS records",
 }
 
 BUSY_SECONDS = 60.0
@@ -77,11 +88,17 @@ class SqliteTransaction:
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         return {"batch": json.dumps(pairs, ensure_ascii=False)}
 
+    def calls(self, calls: Sequence[Call]) -> dict[str, Any]:
+        return {"calls": json.dumps(calls, ensure_ascii=False)}
+
     def ids(self, ids: Sequence[int]) -> dict[str, Any]:
         return {"ids": json.dumps(ids)}
 
     def names(self, names: Sequence[str]) -> dict[str, Any]:
         return {"names": json.dumps(names)}
+
+    def records(self, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return {"records": json.dumps(records, ensure_ascii=False)}
 
 
 class SqliteDatabase:
@@ -193,7 +210,7 @@ class SqliteDatabase:
         refuse_network_file_system(self.path)
         folder = os.path.dirname(self.path) or "."
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            make_private_folder(folder)
             create_private(self.path)
             connection = apsw.Connection(self.path)
         except (OSError, apsw.Error) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from dataflow import errors
 from dataflow.model.record import replace
@@ -32,12 +33,17 @@ if TYPE_CHECKING:
     )
     from dataflow.model.status import WorkState
     from dataflow.store.database import Database, Row, Transaction
+    from dataflow.store.leases import Taken
     from dataflow.store.versions import Place
 
     Pair = tuple[str, str]
 
 BULK_BATCH = 4000
 """Chunks per transaction of a bulk verb: small enough that nobody else waits long."""
+
+EMBEDDED_PURGE_BATCH = 1000
+PURGE_PAUSE_SECONDS = 0.005
+"""A purge of an embedded store holds its one lock shortly, and leaves it to those who ask in between."""
 
 VERSION_BATCH = 200
 """Chunks whose old versions are forgotten in one transaction, under their locks."""
@@ -254,6 +260,10 @@ class Store:
         """Whether a claimant still holds runs of any job."""
         return self.find("claim.held_by", claimant=claimant) is not None
 
+    def list_taken(self, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
+        """Earlier runs that lost their work, with their claimants; of many only those that are `working`."""
+        return self.database.read(lambda tx: leases.list_taken(tx, taken, working))
+
     # operators
 
     def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str) -> int:
@@ -313,25 +323,28 @@ class Store:
             places, after = self.database.write(verb)
             yield from places
 
-    def purge(self, before: str) -> int:
-        """Deletes history older than a time, a few thousand rows per transaction; gives how many went."""
-        total = self._walk(operating.purge_runs, before) + self._walk(operating.purge_journal, before)
-        self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
-        return total
+    def purge(self, before: str, progress: Callable[[int], None] = lambda done: None) -> int:
+        """Deletes history older than a time in small transactions; gives how many rows went.
 
-    def _walk(
-        self, purge: Callable[[Transaction, str, int, int], tuple[int, int | None]], before: str
-    ) -> int:
+        `progress` is told how many have gone so far.
+        """
         total = 0
-        after: int | None = 0
-        while after is not None:
-            start = after
+        embedded = self.database.dialect == "sqlite"
+        most = EMBEDDED_PURGE_BATCH if embedded else BULK_BATCH
+        for purge in (operating.purge_runs, operating.purge_journal):
+            after: int | None = 0
+            while after is not None:
+                start = after
 
-            def verb(tx: Transaction, start: int = start) -> tuple[int, int | None]:
-                return purge(tx, before, start, BULK_BATCH)
+                def verb(tx: Transaction, start: int = start) -> tuple[int, int | None]:
+                    return purge(tx, before, start, most)  # noqa: B023 - it is called in this turn
 
-            count, after = self.database.write(verb)
-            total += count
+                count, after = self.database.write(verb)
+                total += count
+                progress(total)
+                if embedded:
+                    time.sleep(PURGE_PAUSE_SECONDS)
+        self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
         return total
 
     def journal(self, entry: Entry) -> None:

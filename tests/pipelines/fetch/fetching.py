@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.authentication import Credentials
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
@@ -41,6 +44,13 @@ def open_staging(source: HttpSource, folder: Path, run: int = 1) -> Staging:
 
 def fetch(source: HttpSource, folder: Path, run: int = 1) -> list[Part]:
     return list(source.fetch(open_staging(source, folder, run)))
+
+
+def refuse(source: HttpSource, folder: Path, reason: str) -> str:
+    """The sentence with which fetching ends; it must match."""
+    with pytest.raises(FetchError, match=reason) as told:
+        fetch(source, folder)
+    return str(told.value)
 
 
 def ids_in(parts: list[Part]) -> list[int]:

@@ -11,12 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dataflow.pipelines.fetch.body import Damaged, TooLarge, read_body, start_payloads
-from dataflow.pipelines.fetch.hawk import finish_payload, start_payload
+from dataflow.pipelines.fetch.body import Body, TooLarge, start_payloads
+from dataflow.pipelines.fetch.body import read_body as read
+from dataflow.pipelines.fetch.hawk import Hash, finish_payload, start_payload
+from dataflow.pipelines.fetch.unpacking import Damaged, find_unpacker
 
 LIMIT = 5_000_000
 PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, zlib.compress]
 datas = some.one_of(some.binary(max_size=3000), some.integers(0, 4_300_000).map(bytes))
+
+
+def read_body(chunks: list[bytes], encoding: str, limit: int, payloads: tuple[Hash, ...]) -> Body:
+    return read(chunks, find_unpacker(encoding), limit, payloads)
 
 
 def chunks_of(data: bytes, size: int) -> list[bytes]:
@@ -28,7 +34,7 @@ def test_a_packed_body_is_unpacked_however_it_is_cut(
     data: bytes, size: int, pack: Callable[[bytes], bytes]
 ) -> None:
     packed = pack(data)
-    body = read_body(chunks_of(packed, size), "gzip", LIMIT, start_payloads("sha256", "a/b", "gzip"))
+    body = read_body(chunks_of(packed, size), "gzip", LIMIT, start_payloads("sha256", "a/b", True))
     assert body.data == data
     assert body.sha256 == hashlib.sha256(data).hexdigest()
     digests = []

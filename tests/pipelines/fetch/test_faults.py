@@ -301,13 +301,6 @@ def test_a_missing_key_ends_the_pages_only_where_that_was_said(tmp_path: Path) -
     assert ids_in(parts) == list(range(20))
 
 
-def test_a_404_after_the_last_page_is_explained(tmp_path: Path) -> None:
-    with ApiServer(make_rows(30), 10) as server:
-        server.fail(3, "404")
-        with pytest.raises(FetchError, match="name the key of its row count as `total`"):
-            fetch(source_of(server, "pages", pagination=PageNumber()), tmp_path)
-
-
 def test_requests_that_ran_ahead_past_the_end_do_no_harm(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10) as server:
         for page in range(4, 9):

@@ -13,10 +13,13 @@ import pytest
 
 from dataflow.errors import BadInput, FetchError, FetchStopped
 from dataflow.model.record import replace
+from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import Credentials
+from dataflow.pipelines.fetch.page_document import get_value
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.fetch.source import HttpSource
 from dataflow.pipelines.records import Part
+from dataflow.secrets.known import KnownSecrets
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import (
     HAWK,
@@ -60,7 +63,7 @@ def test_a_signed_page_may_come_packed(tmp_path: Path, packed: bool, algorithm: 
 
 
 def test_the_url_keeps_its_own_query(tmp_path: Path) -> None:
-    with ApiServer(make_rows(20), 10) as server:
+    with ApiServer(make_rows(15), 10) as server:
         source = HttpSource(f"{server.origin}/pages?q=a%2fb", PageNumber(total="meta.count"), limits=QUICK)
         fetch(source, tmp_path)
         assert {seen.target for seen in server.seen} == {"/pages?q=a%2fb&page=1", "/pages?q=a%2fb&page=2"}
@@ -222,6 +225,30 @@ def test_connections_are_kept_alive(tmp_path: Path) -> None:
         assert server.connections == 1
 
 
+def test_cookies_and_parameters_named_for_a_secret_are_secrets() -> None:
+    headers = (
+        ("Cookie", "session=cookie-value-1; theme=dark; id=cookie-value-2"),
+        ("X-Trace", "harmless-value"),
+    )
+    url = "https://api.example/a?sig=sig%2Dvalue1&page=2&country=united-kingdom&X-Amz-Credential=AKIA/2026"
+    secrets = HttpSource(url, headers=headers).list_secrets()
+    known = KnownSecrets(*secrets)
+    shown = (
+        "cookie-value-1 cookie-value-2 sig%2Dvalue1 sig-value1 AKIA/2026 dark harmless-value united-kingdom"
+    )
+    assert known.redact_text(shown) == "*** *** *** *** *** dark harmless-value united-kingdom"
+
+
+def test_a_message_about_long_keys_shows_no_part_of_a_secret() -> None:
+    token = "token-of-the-source"
+    source = HttpSource("https://api.example/a", credentials=Credentials("bearer", secret=token))
+    for padding in range(60):
+        with pytest.raises(FetchError) as refused:
+            get_value({"x" * padding + token: 1}, "results", parse_address(source.url))
+        assert "tok" not in KnownSecrets(*source.list_secrets()).redact_text(str(refused.value))
+    assert "one of 78 characters" in str(refused.value)
+
+
 def test_a_source_shows_neither_its_key_nor_its_url() -> None:
     source = HttpSource(
         "https://api.example/a?token=very-secret", credentials=Credentials("bearer", secret="hunter2")
@@ -247,8 +274,9 @@ def test_another_request_has_another_fingerprint(other: dict[str, object]) -> No
 
 
 def test_pages_are_not_mixed_with_those_of_somebody_else_but_a_new_key_is_the_same_caller() -> None:
-    def mark(*credentials: str) -> str:
-        return HttpSource("http://api.example/a", credentials=Credentials(*credentials)).fingerprint
+    def mark(kind: str, name: str = "", secret: str = "") -> str:
+        credentials = Credentials(kind, name, secret)
+        return HttpSource("http://api.example/a", credentials=credentials).fingerprint
 
     callers = [("hawk", "a", "x"), ("hawk", "b", "x"), ("basic", "a", "x"), ("bearer", "", "x"), ("none",)]
     callers += [("bearer", "", "y"), ("api_key", "X-Key", "x"), ("api_key", "X-Key", "y")]

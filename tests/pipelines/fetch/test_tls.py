@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import ssl
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from dataflow.errors import FetchError, FetchStopped
 from dataflow.model.record import replace
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import HAWK, QUICK, fetch, ids_in, make_rows, open_staging, source_of
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with a certificate for 127.0.0.1, signed by itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    host = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    signed = (
-        builder.not_valid_before(now)
-        .not_valid_after(now + datetime.timedelta(1))
-        .add_extension(host, False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "server.pem"
-    plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path.write_bytes(
-        signed.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(serialization.Encoding.PEM, *plain)
-    )
-    return path
-
-
-@pytest.fixture
-def context(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
-
-
-@pytest.fixture
-def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
 
 @pytest.mark.usefixtures("trusted")

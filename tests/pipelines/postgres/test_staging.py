@@ -8,6 +8,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -165,8 +166,11 @@ def test_an_attempt_that_fails_half_way_leaves_nothing(postgres_url: str) -> Non
     assert query(postgres_url, f"select count(*) from {target.staging}") == [(0,)]
 
 
-def test_the_writer_can_be_sent_to_another_process_and_hides_the_password(postgres_url: str) -> None:
+def test_the_writer_can_be_sent_to_another_process_and_hides_the_password(
+    postgres_url: str, tmp_path: Path
+) -> None:
     target = make_target(postgres_url)
+    target.task_folder = str(tmp_path / "run")
     target.begin()
     writer = pickle.loads(pickle.dumps(target.writer()))
     assert isinstance(writer, CopyWriter)

@@ -76,3 +76,15 @@ def test_a_computed_view_reads_what_its_own_store_published_last(postgres_url: s
         stage_select(view, select, {"orders": Pinned(f"{place}7")}, Wanted((), ()))
     [report] = stage_select(view, select, {"orders": Pinned(f"{place}1")}, Wanted((), ()))
     assert report.staged.rows == 5
+
+
+def test_a_select_that_is_staged_again_has_its_rows_once(postgres_url: str) -> None:
+    load(make_target(postgres_url), make_rows(3))
+    view = make_target(postgres_url, 2, table=Table("public", "ids", (Column("id", "integer"),)))
+    view.begin()
+    for _ in range(2):  # the answer to the first got lost
+        reads = {"orders": Pinned("postgresql://warehouse/public.orders?run=1")}
+        [report] = stage_select(view, "select id from orders", reads, Wanted((), ()))
+    assert report.statistics.rows == 3
+    assert view.publish([report.staged]).rows == 3
+    assert query(postgres_url, "select count(*) from ids") == [(3,)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from decimal import Context, Decimal
-from functools import partial
+from decimal import Decimal
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from dataflow.model.record import record
+from dataflow.pipelines.spark.frames import register
+from dataflow.pipelines.sql.catalogue import find_cast
 from dataflow.pipelines.sql.translation import translate
+from dataflow.pipelines.sql.types import SqlType, read_type
+
+Rows = list[tuple[Any, ...]]
+Tables = dict[str, tuple[dict[str, str], Rows]]
 
 SCHEMA = {
     "orders": {
@@ -165,7 +172,7 @@ def _orders() -> list[tuple[Any, ...]]:
     return rows
 
 
-ROWS: dict[str, list[tuple[Any, ...]]] = {
+ROWS: dict[str, Rows] = {
     "orders": _orders(),
     "teams": [
         (1, "red", Decimal("10.50")),
@@ -174,6 +181,8 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
         (4, "red", Decimal("-3.25")),
     ],
 }
+
+TABLES: Tables = {name: (SCHEMA[name], ROWS[name]) for name in SCHEMA}
 
 _ARROW = {
     "integer": pa.int32(),
@@ -184,62 +193,126 @@ _ARROW = {
     "numeric(10,2)": pa.decimal128(10, 2),
     "numeric": pa.decimal128(38, 18),
     "double precision": pa.float64(),
+    "real": pa.float32(),
     "boolean": pa.bool_(),
     "date": pa.date32(),
     "timestamp with time zone": pa.timestamp("us", tz="UTC"),
     "timestamp": pa.timestamp("us"),
     "text []": pa.list_(pa.string()),
+    "integer []": pa.list_(pa.int32()),
 }
+
+
+@record
+class Answer:
+    """What one side answered: columns with their types, rows as PostgreSQL writes their values."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: list[tuple[str | None, ...]]
 
 
 class Both:
     """The same tables in a PostgreSQL database and a Spark session."""
 
-    def __init__(self, url: str, spark: SparkSession, folder: Path) -> None:
+    def __init__(self, url: str, spark: SparkSession, folder: Path, tables: Tables) -> None:
         self.connection = psycopg.connect(url, autocommit=True)
+        self.connection.execute("set timezone = 'UTC'")
         self.spark = spark.newSession()
-        for name, columns in SCHEMA.items():
-            self._fill_postgres(name, columns)
-            self._fill_spark(name, columns, folder / f"{name}.parquet")
+        self.schema = {name: columns for name, (columns, _) in tables.items()}
+        self._registered: set[str] = set()
+        for name, (columns, rows) in tables.items():
+            self._fill_postgres(name, columns, rows)
+            self._fill_spark(name, columns, rows, folder / f"{name}.parquet")
 
-    def _fill_postgres(self, name: str, columns: dict[str, str]) -> None:
+    def close(self) -> None:
+        """Ends the connection to PostgreSQL."""
+        self.connection.close()
+
+    def _fill_postgres(self, name: str, columns: dict[str, str], rows: Rows) -> None:
         listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
         self.connection.execute(f"create table {name} ({listed})")
-        marks = ", ".join("%s" for _ in columns)
-        self.connection.cursor().executemany(f"insert into {name} values ({marks})", ROWS[name])
+        marks = ", ".join(f"%s::{kind}" for kind in columns.values())
+        self.connection.cursor().executemany(f"insert into {name} values ({marks})", rows)
 
-    def _fill_spark(self, name: str, columns: dict[str, str], path: Path) -> None:
+    def _fill_spark(self, name: str, columns: dict[str, str], rows: Rows, path: Path) -> None:
         fields = [pa.field(column, _ARROW.get(kind, pa.string())) for column, kind in columns.items()]
-        values = list(zip(*ROWS[name], strict=True))
+        values = list(zip(*rows, strict=True))
         arrays = [pa.array(each, field.type) for each, field in zip(values, fields, strict=True)]
         pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path)
         self.spark.read.parquet(str(path)).createOrReplaceTempView(name)
 
-    def ask_postgres(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows PostgreSQL gives."""
-        with self.connection.cursor() as cursor:
-            cursor.execute(sql)
-            return [tuple(_plain(value) for value in row) for row in cursor.fetchall()]
+    def ask_postgres(self, sql: str) -> Answer:
+        """What PostgreSQL answers."""
+        columns = self._describe(sql)
+        places = [f"c{number}" for number, _ in enumerate(columns)]
+        # A character(n) loses its blanks in a cast.
+        texts = ", ".join(
+            f"case when {place} is not null then concat({place}) end"
+            if kind.startswith(("character(", "bpchar")) and not kind.endswith("]")
+            else f"{place}::text"
+            for place, (_, kind) in zip(places, columns, strict=True)
+        )
+        found = self.connection.execute(f"select {texts} from ({sql}) as asked({', '.join(places)})")
+        return Answer(columns, found.fetchall())
 
-    def ask_spark(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows Spark gives for the translation."""
-        translated = translate(sql, "postgres", SCHEMA)
+    def _describe(self, sql: str) -> tuple[tuple[str, str], ...]:
+        """Names and types as PostgreSQL reads the query, before it plans it."""
+        link = self.connection.pgconn
+        link.prepare(b"", sql.encode())
+        found = link.describe_prepared(b"")
+        if found.error_message:
+            self.connection.execute(f"select * from ({sql}) as asked limit 0")  # raises what is wrong
+        kinds = [(found.ftype(place), found.fmod(place)) for place in range(found.nfields)]
+        names = [(found.fname(place) or b"").decode() for place in range(found.nfields)]
+        return tuple((name, self._type_name(*kind)) for name, kind in zip(names, kinds, strict=True))
+
+    @cache  # noqa: B019
+    def _type_name(self, kind: int, modifier: int) -> str:
+        row = self.connection.execute("select format_type(%s, %s)", (kind, modifier)).fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def ask_spark(self, sql: str) -> Answer:
+        """What Spark answers to the translation."""
+        translated = translate(sql, "postgres", self.schema)
         for function in translated.functions:
-            self.spark.udf.register(function.name, function.call, function.returns)
+            if function.name not in self._registered:
+                register(self.spark, function)
+                self._registered.add(function.name)
         table = self.spark.sql(translated.sql).toArrow()
-        return [tuple(_plain(value) for value in row.values()) for row in _rows(table)]
+        columns = translated.columns
+        kinds = [read_type(kind) for _, kind in translated.columns]
+        shown = [_shown(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
+        return Answer(columns, list(zip(*shown, strict=True)))
 
 
-def _rows(table: pa.Table) -> list[dict[str, Any]]:
-    names = [str(number) for number in range(table.num_columns)]
-    rows: list[dict[str, Any]] = table.rename_columns(names).to_pylist()
-    return rows
+def _shown(column: pa.ChunkedArray, kind: SqlType) -> list[str | None]:
+    """Values as PostgreSQL writes them."""
+    element = (kind.element or kind).name
+    plain = {"date": pa.int32(), "timestamp": pa.int64(), "timestamptz": pa.int64()}.get(element)
+    if plain is not None:
+        column = column.cast(pa.list_(plain) if kind.element else plain)
+    write = partial(_write, element)
+    if not kind.element:
+        return [None if value is None else write(value) for value in column.to_pylist()]
+    signature = find_cast("text[]", "text")
+    assert signature is not None
+    lists = column.to_pylist()
+    return [
+        None
+        if items is None
+        else signature.call([None if item is None else write(item, True) for item in items])
+        for items in lists
+    ]
 
 
-def _plain(value: Any) -> Any:
-    """Values as both sides can be compared: decimals by number, times with a zone in UTC."""
+def _write(name: str, value: Any, inside: bool = False) -> str:
     if isinstance(value, Decimal):
-        return ("decimal", value.normalize(Context(prec=80)) if value else Decimal(0))
-    if isinstance(value, datetime) and value.tzinfo:
-        return value.astimezone(UTC)
-    return value
+        return f"{value:f}"
+    if isinstance(value, bool):
+        return str(value).lower()[: 1 if inside else None]
+    if isinstance(value, str | int) and name not in ("date", "timestamp", "timestamptz"):
+        return str(value)
+    signature = find_cast(name, "text")
+    assert signature is not None, name
+    return str(signature.call(value))

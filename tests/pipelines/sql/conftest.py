@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.pipelines.sql.both import Both
+from tests.pipelines.sql.both import TABLES, Both
 from tests.postgres import DatabaseServer, create_database, drop_database
 
 
@@ -17,7 +17,7 @@ def both(
 ) -> Iterator[Both]:
     """The same two tables in PostgreSQL and in Spark."""
     dbname = create_database(postgres_server)
-    asked = Both(postgres_server.url(dbname), spark, tmp_path_factory.mktemp("both"))
+    asked = Both(postgres_server.url(dbname), spark, tmp_path_factory.mktemp("both"), TABLES)
     yield asked
-    asked.connection.close()
+    asked.close()
     drop_database(postgres_server, dbname)

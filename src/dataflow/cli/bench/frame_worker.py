@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,7 @@ def stage(frame: DataFrame, url: str, number: int) -> float:
     target = PostgresTarget(
         Connection("bench", url), table, Destination("framed", "1", "1", number + 1, "snapshot")
     )
+    target.task_folder = tempfile.gettempdir()
     started = perf_counter()
     target.begin()
     run_over(frame.sparkSession, frame, StageFrame(target.writer(), Wanted(), tuple(COLUMNS)), "bench")

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from dataflow.model.records import Claimant, ClaimRequest, Dataset, Job, JobInput, Plan
-from dataflow.store import registration
+from dataflow.store import entries
 from dataflow.store.store import Store
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ def register(store: Store) -> Plan:
 
     def verb(tx: Transaction) -> None:
         for name in (SOURCE, TARGET):
-            registration.upsert_dataset(tx, Dataset(name))
+            entries.write_dataset(tx, Dataset(name))
         inputs = (JobInput(SOURCE),)
-        registration.upsert_job(tx, Job(JOB, inputs, (TARGET,)), inputs, "text", "UTC")
+        job = Job(JOB, inputs, (TARGET,))
+        entries.write_jobs(tx, [entries.JobEntry(job, inputs, "text", "UTC")])
 
     store.register(verb)
     plan = store.find_plan(JOB)

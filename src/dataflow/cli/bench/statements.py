@@ -35,8 +35,10 @@ class RecordingTransaction:
         self._inner = inner
         self._steps = steps
         self.batch = inner.batch
+        self.calls = inner.calls
         self.ids = inner.ids
         self.names = inner.names
+        self.records = inner.records
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         self._steps.append((name, parameters))

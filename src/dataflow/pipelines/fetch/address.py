@@ -7,11 +7,12 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record, replace
+from dataflow.model.url_text import is_secret_name
+from dataflow.model.wording import shortened
 
 _PORTS = {"http": 80, "https": 443}
 # What RFC 3986 lets stand in a path or query, and `%`: an escape that is there stays as it is.
 _PLAIN = "/%:@!$&'()*+,;=~-._?[]"
-_SECRET_NAME = re.compile(r"key|token|secret|passw|sig|auth", re.IGNORECASE)
 _DOUBTFUL_NAME = re.compile(r"code|pin", re.IGNORECASE)  # of a person, but also of a country or a shop
 
 
@@ -81,11 +82,6 @@ def with_query(address: Address, **values: str) -> Address:
     return replace(address, target=path + "?" + "&".join([*kept, urlencode(values)]))
 
 
-def is_secret_name(name: str) -> bool:
-    """True for a parameter or header that by its name holds a secret."""
-    return _SECRET_NAME.search(name) is not None
-
-
 def _name_of(parameter: str) -> str:
     pairs = parse_qsl(parameter, keep_blank_values=True)
     return pairs[0][0] if pairs else ""
@@ -102,4 +98,4 @@ def _shown(parameter: str) -> str:
 
 def _harmless(url: str) -> str:
     """As much of an unreadable URL as holds no secret."""
-    return repr(url.partition("?")[0].rpartition("@")[2][:200])
+    return repr(shortened(url.partition("?")[0].rpartition("@")[2], 200))

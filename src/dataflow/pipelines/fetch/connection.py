@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import httpcore
 
 from dataflow.pipelines.fetch.limits import SLICE_SECONDS, Watch
+from dataflow.pipelines.fetch.proxies import Proxy
 
 _READ_BYTES = 256 * 1024
 Outcome = TypeVar("Outcome")
@@ -79,10 +80,20 @@ class WatchedBackend(httpcore.NetworkBackend):
         return WatchedStream(stream, self._watch)
 
 
-def open_pool(watch: Watch, connections: int) -> httpcore.ConnectionPool:
-    """Connections kept alive between requests, verified against the system's certificates."""
-    return httpcore.ConnectionPool(
-        ssl_context=ssl.create_default_context(),
+def open_pool(
+    watch: Watch, connections: int, context: ssl.SSLContext, proxy: Proxy | None
+) -> httpcore.ConnectionPool:
+    """Connections kept alive between requests, straight to the server or through the proxy."""
+    backend = WatchedBackend(watch)
+    if proxy is None:
+        return httpcore.ConnectionPool(
+            ssl_context=context, max_connections=connections, network_backend=backend
+        )
+    return httpcore.HTTPProxy(
+        proxy_url=httpcore.URL(scheme=proxy.scheme, host=proxy.host, port=proxy.port, target="/"),
+        proxy_auth=(proxy.user.encode(), proxy.password.encode()) if proxy.user else None,
+        proxy_ssl_context=context if proxy.scheme == "https" else None,
+        ssl_context=context,
         max_connections=connections,
-        network_backend=WatchedBackend(watch),
+        network_backend=backend,
     )

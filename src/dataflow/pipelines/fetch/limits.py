@@ -29,6 +29,7 @@ class Limits:
     longest_wait_seconds: float = 300.0
     requests_per_second: float = 0.0
     body_bytes: int = 256 * 1024 * 1024
+    page_memory_bytes: int = 1024 * 1024 * 1024
     parallel: int = 4
     empty_pages: int = 10
 

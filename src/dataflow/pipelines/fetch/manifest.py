@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from dataflow.model.record import record
+from dataflow.private_files import open_private
 
 MANIFEST = "manifest.jsonl"
 
@@ -57,8 +58,7 @@ def read_manifest(folder: str) -> Manifest | None:
 
 def append_line(folder: str, line: dict[str, object]) -> None:
     """Adds one line with one write; only its owner may read the file, since a next URL can hold a secret."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    descriptor = os.open(os.path.join(folder, MANIFEST), flags, 0o600)
+    descriptor = open_private(os.path.join(folder, MANIFEST), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         os.write(descriptor, orjson.dumps(line) + b"\n")
     finally:

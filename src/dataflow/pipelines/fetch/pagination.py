@@ -1,17 +1,15 @@
-"""The ways a source cuts its rows into pages, and reading one page: how many rows, what comes next."""
+"""The ways a source cuts its rows into pages: where a page is, and what comes after it."""
 
 from __future__ import annotations
 
-import gc
 from typing import Any
-
-import orjson
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address, parse_address, with_query
 from dataflow.pipelines.fetch.client import Answer
-from dataflow.pipelines.shape.json_text import NotJson, parse_exactly
+from dataflow.pipelines.fetch.link_header import BadLink, list_targets
+from dataflow.pipelines.fetch.page_document import get_value, kind_of
 
 Position = str | int
 
@@ -29,12 +27,41 @@ class NextLink:
         """The address of the page at this position; the empty position is the first page."""
         return parse_address(str(position)) if position else base
 
-    def following(self, document: Any, address: Address) -> Position | None:
+    def following(self, document: Any, answer: Answer) -> Position | None:
         """The position after this page; None after the last."""
+        address = answer.address
         link = _find_following(document, self.next, self.last_page_omits, address)
         if link is not None and not isinstance(link, str):
-            raise FetchError(f"The page at {address} has a {_kind(link)} under {self.next!r}, not a URL.")
+            raise FetchError(f"The page at {address} has a {kind_of(link)} under {self.next!r}, not a URL.")
         return join_address(address, link).url if link else None
+
+
+@record
+class LinkHeader:
+    """Each answer names the next page's URL in its Link header, with rel="next"; the last one has none."""
+
+    results: str = ""
+    total: str = ""
+
+    def locate(self, base: Address, position: Position) -> Address:
+        """The address of the page at this position; the empty position is the first page."""
+        return parse_address(str(position)) if position else base
+
+    def following(self, document: Any, answer: Answer) -> Position | None:
+        """The position after this page; None after the last."""
+        address = answer.address
+        try:
+            links = list_targets(answer.link, "next")
+        except BadLink:
+            raise FetchError(
+                f"The Link header of {address} cannot be read, so the next page is not known."
+            ) from None
+        # A link with an anchor is about another page, unless the anchor is this one.
+        own = [link for link, anchor in links if not anchor or join_address(address, anchor) == address]
+        found = {join_address(address, link).url for link in own}
+        if len(found) > 1:
+            raise FetchError(f"The Link header of {address} names {len(found)} different next pages.")
+        return found.pop() if found else None
 
 
 @record
@@ -51,19 +78,25 @@ class Cursor:
         """The address of the page at this position; the empty position is the first page."""
         return with_query(base, **{self.parameter: str(position)}) if position != "" else base
 
-    def following(self, document: Any, address: Address) -> Position | None:
+    def following(self, document: Any, answer: Answer) -> Position | None:
         """The position after this page; None after the last."""
+        address = answer.address
         value = _find_following(document, self.next, self.last_page_omits, address)
         if value is None or value == "":
             return None
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise FetchError(f"The page at {address} has a {_kind(value)} under {self.next!r}, not a cursor.")
+            raise FetchError(
+                f"The page at {address} has a {kind_of(value)} under {self.next!r}, not a cursor."
+            )
         return value
 
 
 @record
 class PageNumber:
-    """Pages are asked for by number, up to `total` rows where pages tell it, else up to an empty page."""
+    """Pages are asked for by number, up to `total_pages` pages or `total` rows where the source tells them.
+
+    Without them the end is an empty page, a 404, or the last page once more.
+    """
 
     parameter: str = "page"
     first: int = 1
@@ -71,6 +104,7 @@ class PageNumber:
     size: int = 0
     results: str = "results"
     total: str = ""
+    total_pages: str = ""  # where a page says how many pages there are in all
 
     def position(self, index: int, step: int) -> int:
         """The number of the page with this index, counted from 0; the first page's rows do not matter."""
@@ -101,61 +135,9 @@ class Offset:
         return with_query(base, **{self.limit_parameter: str(self.limit), self.parameter: str(position)})
 
 
-Chain = NextLink | Cursor
+Chain = NextLink | LinkHeader | Cursor
 Series = PageNumber | Offset
 Pagination = Chain | Series
-
-
-@record
-class Page:
-    """One page as it goes to staging: `body` as received, `total` None when it does not tell."""
-
-    address: Address
-    body: bytes
-    sha256: str
-    rows: int
-    total: int | None
-    following: Position | None = None
-
-
-def read_page(pagination: Pagination, answer: Answer) -> Page:
-    """Reads an answer as a page; FetchError when it is no JSON or lacks a key it must have."""
-    # A page's rows live only for this call and hold no cycles; looking for some takes a third of the time.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return _read_page(pagination, answer)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _read_page(pagination: Pagination, answer: Answer) -> Page:
-    address, body = answer.address, answer.body
-    document = _parse(body.data, address)
-    rows = get_value(document, pagination.results, address)
-    if not isinstance(rows, list):
-        where = f"under {pagination.results!r}" if pagination.results else "as its whole"
-        raise FetchError(f"The page at {address} has a {_kind(rows)} {where}, not a list of rows.")
-    total = get_value(document, pagination.total, address) if pagination.total else None
-    if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
-        raise FetchError(
-            f"The page at {address} has a {_kind(total)} under {pagination.total!r}, not a count of rows."
-        )
-    following = None
-    if isinstance(pagination, NextLink | Cursor):
-        following = pagination.following(document, address)
-    return Page(address, body.data, body.sha256, len(rows), total, following)
-
-
-def get_value(document: Any, dotted: str, address: Address) -> Any:
-    """What stands under a dotted key; the empty key is the whole document. FetchError without such a key."""
-    value = document
-    for key in dotted.split(".") if dotted else ():
-        if not isinstance(value, dict) or key not in value:
-            raise FetchError(f"The page at {address} has no {dotted!r}: {_found(value)}.")
-        value = value[key]
-    return value
 
 
 def _find_following(document: Any, dotted: str, may_be_missing: bool, address: Address) -> Any:
@@ -165,31 +147,3 @@ def _find_following(document: Any, dotted: str, may_be_missing: bool, address: A
         if may_be_missing:
             return None
         raise
-
-
-def _parse(body: bytes, address: Address) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as wrong:
-        if body.lstrip()[:1] == b"<":
-            raise FetchError(
-                f"{address} answered with HTML, not JSON, though with status 200: perhaps a login or "
-                "maintenance page. Open it in a browser, or check the source's URL and credentials."
-            ) from None
-        try:
-            return parse_exactly(body)  # numbers beyond double precision are the shaping's to judge
-        except NotJson:
-            size = f"{len(body):,} bytes"
-            raise FetchError(f"The page at {address} ({size}) is no whole JSON document: {wrong}.") from None
-
-
-def _found(value: Any) -> str:
-    if not isinstance(value, dict):
-        return f"there is a {_kind(value)}"
-    names = ", ".join(repr(key[:50]) for key in list(value)[:10])
-    return f"its keys are {names}" if names else "it is an empty object"
-
-
-def _kind(value: Any) -> str:
-    kinds = {dict: "JSON object", list: "list", str: "text", bool: "boolean", type(None): "null"}
-    return kinds.get(type(value), "number")

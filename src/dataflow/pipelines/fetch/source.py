@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
 from dataflow.errors import FetchError
 from dataflow.model.record import names_of, record
-from dataflow.pipelines.fetch.address import is_secret_name, parse_address
+from dataflow.model.url_text import SHORTEST_GUESSED, is_secret_name, list_secret_parameters
+from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
-from dataflow.pipelines.fetch.client import Client, Origins
+from dataflow.pipelines.fetch.chain_walk import walk_chain
+from dataflow.pipelines.fetch.client import Access, Client, Origins
 from dataflow.pipelines.fetch.limits import Limits, Stop, Tell, Watch, say_nothing
-from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Page, Pagination, Position, read_page
+from dataflow.pipelines.fetch.oauth import Hide, show_no_secret
+from dataflow.pipelines.fetch.page import Page, read_page
+from dataflow.pipelines.fetch.page_document import Reading
+from dataflow.pipelines.fetch.pagination import NextLink, Offset, PageNumber, Pagination, Position
+from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
+from dataflow.pipelines.fetch.series_walk import walk_series
 from dataflow.pipelines.fetch.staging import Staging
-from dataflow.pipelines.fetch.walking import Way, walk_chain, walk_series
+from dataflow.pipelines.fetch.way import Way
 from dataflow.pipelines.records import Part
-
-SHORTEST_GUESSED = 8
-"""What is shorter than this is no secret only because of its name: `sort_key=id`."""
 
 # A resumed position that these answer is no longer known to the server.
 _FORGOTTEN = frozenset((400, 404, 410, 422))
@@ -39,6 +43,8 @@ class HttpSource:
     limits: Limits = Limits()
     headers: Headers = ()
     allowed_origins: tuple[str, ...] = ()
+    proxies: Proxies = DIRECT
+    nan: str = ""
     _hidden = ("url", "headers")
 
     @property
@@ -47,36 +53,56 @@ class HttpSource:
         pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
         kind = type(self.pagination).__name__
         asks = self.credentials.identity
-        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination, asks])
+        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination, asks, self.nan])
         return hashlib.sha256(text).hexdigest()
 
     def list_secrets(self) -> list[str]:
         """All that no message may show: of the credentials, and of headers and parameters named for one."""
-        parameters = parse_qsl(urlsplit(self.url).query)
-        named = [value for name, value in (*self.headers, *parameters) if is_secret_name(name)]
-        words = [word for value in named for word in (value, value.rpartition(" ")[2])]  # as in `Bearer …`
-        return [self.credentials.secret, *(word for word in words if len(word) >= SHORTEST_GUESSED)]
+        named = [value for name, value in self.headers if is_secret_name(name)]
+        # As in `Bearer …`, and in `session=…; theme=…`, of which the values alone may be shown elsewhere.
+        words = [
+            word for value in named for word in (value, *re.split(r"[;,\s]+(?:[\w.-]+=)?|^[\w.-]+=", value))
+        ]
+        guessed = [word for word in words if len(word) >= SHORTEST_GUESSED]
+        return [
+            self.credentials.secret,
+            *self.proxies.list_secrets(),
+            *guessed,
+            *list_secret_parameters(self.url),
+        ]
+
+    @property
+    def reading(self) -> Reading:
+        """How its pages are read."""
+        return Reading(self.pagination.results, self.limits.page_memory_bytes, self.nan)
+
+    def open_client(self, watch: Watch, hide: Hide) -> Client:
+        """What sends its requests; `hide` is told each secret that it learns."""
+        own = parse_address(self.url).origin
+        origins = Origins(own, frozenset(parse_address(url).origin for url in self.allowed_origins))
+        return Client(Access(origins, self.credentials, self.limits, self.headers, self.proxies), watch, hide)
 
     def fetch(
         self,
         staging: Staging,
         stop: Stop | None = None,
         tell: Tell = say_nothing,
+        hide: Hide = show_no_secret,
     ) -> Iterator[Part]:
         """Gives every part as soon as its file is whole: first those staged already, then the missing pages.
 
-        `tell` is told what is waited for while a request is tried again.
+        `tell` is told what is waited for while a request is tried again, `hide` the secrets that are learned.
         Ends when all pages are here; FetchStopped when `stop` was set, FetchError when the source fails.
         """
         yield from staging.list_parts()
         if not staging.complete:
             watch = Watch(self.limits, stop or threading.Event(), tell)
-            yield from self._fetch_missing(staging, watch)
+            yield from self._fetch_missing(staging, watch, hide)
 
-    def _fetch_missing(self, staging: Staging, watch: Watch) -> Iterator[Part]:
+    def _fetch_missing(self, staging: Staging, watch: Watch, hide: Hide) -> Iterator[Part]:
         staged = len(staging.entries)
         try:
-            with closing(self._walk(staging, watch)) as pages:
+            with closing(self._walk(staging, watch, hide)) as pages:
                 for page in pages:
                     yield staging.add(page.body, page.sha256, page.rows, page.following, page.total)
             staging.finish()
@@ -94,24 +120,23 @@ class HttpSource:
                 ) from error
             raise
 
-    def _walk(self, staging: Staging, watch: Watch) -> Generator[Page, None, None]:
-        base = parse_address(self.url)
-        origins = Origins(base.origin, frozenset(parse_address(url).origin for url in self.allowed_origins))
-        pagination = self.pagination
+    def _walk(self, staging: Staging, watch: Watch, hide: Hide) -> Generator[Page, None, None]:
+        base, pagination, reading = parse_address(self.url), self.pagination, self.reading
         with (
-            Client(origins, self.credentials, self.limits, watch, self.headers) as client,
+            self.open_client(watch, hide) as client,
             ThreadPoolExecutor(max(self.limits.parallel, 1), "fetch") as pool,
         ):
 
             def get(position: Position) -> Page:
-                return read_page(pagination, client.get(pagination.locate(base, position)))
+                return read_page(pagination, client.get(pagination.locate(base, position)), reading)
 
-            way = Way(base, origins, self.limits, tuple(staging.entries), get, pool)
+            staged = tuple(staging.entries)
+            way = Way(base, client.origins, self.limits, staged, get, staging.read, pool)
             try:
-                if isinstance(pagination, NextLink | Cursor):
-                    yield from walk_chain(pagination, way)
-                else:
+                if isinstance(pagination, PageNumber | Offset):
                     yield from walk_series(pagination, way)
+                else:
+                    yield from walk_chain(pagination, way)
             finally:
                 # Also when the reader of the parts goes away: no request must outlive it.
                 watch.end()

@@ -16,6 +16,7 @@ from dataflow.pipelines.fetch.manifest import (
     read_manifest,
 )
 from dataflow.pipelines.records import Part
+from dataflow.private_files import make_private_folder, open_private
 
 SETTLED_SECONDS = 600
 """A part written so long before the last one is surely on the disk. Of a later one a power cut may have left
@@ -29,7 +30,7 @@ class Staging:
         """Opens the folder, makes it if it is missing, and takes up what a manifest in it says."""
         self.folder = os.path.abspath(folder)
         self._fingerprint = fingerprint
-        os.makedirs(self.folder, exist_ok=True)
+        make_private_folder(self.folder)
         found = read_manifest(self.folder)
         if found and found.fingerprint != fingerprint:
             raise BadInput(f"Staging folder {self.folder} is of another source: use a folder per run.")
@@ -107,6 +108,11 @@ class Staging:
         """The finished parts, in order."""
         return [as_part(entry) for entry in self.entries]
 
+    def read(self, index: int) -> bytes:
+        """The content of a finished part, counted from 0."""
+        with open(self.entries[index].path, "rb") as file:
+            return file.read()
+
     def _start(self) -> None:
         path = os.path.join(self.folder, MANIFEST)
         if os.path.exists(path):
@@ -138,7 +144,7 @@ def as_part(entry: Entry) -> Part:
 
 def _write_whole(path: str, body: bytes) -> None:
     unfinished = f"{path}.{os.getpid()}.tmp"
-    with open(unfinished, "wb", buffering=0) as file:
+    with open(unfinished, "wb", buffering=0, opener=open_private) as file:
         view = memoryview(body)
         while view:
             view = view[file.write(view) :]

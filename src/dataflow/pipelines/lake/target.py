@@ -29,9 +29,13 @@ FILE_SIZE = 128 * 1024 * 1024
 class LakeWriter:
     """Writes a task attempt's batches as Parquet files into the run's folder."""
 
-    def __init__(self, folder: str, file_size: int = FILE_SIZE) -> None:
+    def __init__(
+        self, folder: str, file_size: int = FILE_SIZE, opener: Callable[[str, int], int] | None = None
+    ) -> None:
+        """`opener`, of the files: without one they get the rights that the umask leaves."""
         self._folder = folder
         self._file_size = file_size
+        self._opener = opener
 
     def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
         """One file or several, each named after the attempt: no attempt writes over another's."""
@@ -53,7 +57,10 @@ class LakeWriter:
 
         rows = 0
         following: pa.RecordBatch | None = batch
-        with open(path, "xb") as file, pq.ParquetWriter(file, batch.schema, compression="zstd") as writer:
+        with (
+            open(path, "xb", opener=self._opener) as file,
+            pq.ParquetWriter(file, batch.schema, compression="zstd") as writer,
+        ):
             while following is not None and (rows == 0 or file.tell() < self._file_size):
                 writer.write_batch(following)
                 rows += following.num_rows

@@ -10,6 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from dataflow.errors import ConfigError
+from dataflow.model.exposure import warn_if_exposed
 from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.table import Connection
 
@@ -45,6 +46,7 @@ def connect(connection: Connection) -> Session:
             "It should look like postgresql://user:password@host:5432/database"
         ) from None  # the driver's text may quote the URL, password and all
     session = psycopg.connect(prepare_threshold=None, **(DEFAULTS | given))
+    warn_if_exposed(session.pgconn, f"The connection {connection.name}")
     session.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     return session
 

@@ -19,6 +19,7 @@ from dataflow.errors import BadInput, InvalidRows
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session
 from dataflow.pipelines.records import Part
+from dataflow.private_files import open_private
 
 BYTES_AT_ONCE = 8 * 1024 * 1024
 MOST_DIGITS = 38
@@ -83,7 +84,10 @@ def copy_part(session: Session, statement: sql.Composed, fields: tuple[Field, ..
     schema = pa.schema([(field.name, field.arrow_type) for field in fields])
     unfinished = f"{part.path}.tmp"
     rows = 0
-    with pa.parquet.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+    with (
+        open(unfinished, "wb", opener=open_private) as file,
+        pa.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
         for data in _blocks(session, sql.SQL("copy ({}) to stdout (format csv)").format(statement)):
             table = _parse(data, fields, schema)
             rows += table.num_rows

@@ -45,10 +45,11 @@ NUMERIC = ("numeric", "decimal")
 
 def staged_type(column: Column) -> str:
     """The type the column has in staging: its own, or text where the server has to cast."""
-    base, _, is_array = _parse(column.sql_type)
+    base, arguments, is_array = _parse(column.sql_type)
     if is_array:
         return column.sql_type if _has_plain_elements(base) else "text[]"
-    return column.sql_type if base in ARROW_TYPES or base in NUMERIC else "text"
+    # A numeric without precision keeps the digits of each value, which no Arrow type does.
+    return column.sql_type if base in ARROW_TYPES or (base in NUMERIC and arguments) else "text"
 
 
 def is_cast(column: Column) -> bool:
@@ -77,7 +78,7 @@ def make_encoder(schema: pa.Schema, columns: tuple[Column, ...]) -> pgpq.ArrowTo
 
 
 def _fit(array: pa.Array, column: Column) -> pa.Array:
-    wanted = _arrow_type(column, array.type)
+    wanted = _arrow_type(column)
     if array.type == wanted:
         return array
     try:
@@ -90,22 +91,14 @@ def _fit(array: pa.Array, column: Column) -> pa.Array:
         ) from error
 
 
-def _arrow_type(column: Column, given: pa.DataType) -> pa.DataType:
+def _arrow_type(column: Column) -> pa.DataType:
     base, arguments, is_array = _parse(column.sql_type)
     if is_array:
         return pa.list_(ARROW_TYPES[base] if _has_plain_elements(base) else pa.string())
-    if base in NUMERIC:
-        return _decimal_type(arguments, given)
-    return ARROW_TYPES.get(base, pa.string())
-
-
-def _decimal_type(arguments: list[int], given: pa.DataType) -> pa.DataType:
-    if arguments:
+    if base in NUMERIC and arguments:
         precision, scale = (*arguments, 0)[:2]
         return pa.decimal128(min(precision, MOST_DIGITS), scale)
-    if pa.types.is_decimal(given):
-        return given if pa.types.is_decimal128(given) else pa.decimal128(MOST_DIGITS, given.scale)
-    return pa.decimal128(20, 0) if pa.types.is_integer(given) else pa.decimal128(MOST_DIGITS, 9)
+    return ARROW_TYPES.get(base, pa.string())
 
 
 def _has_plain_elements(base: str) -> bool:

@@ -85,6 +85,6 @@ def connect_to(setting: Setting) -> Connection:
 
 def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:
     return tuple(
-        Column(field.column, field.type.sql, field.not_null, field.primary_key, field.unique)
+        Column(field.column, field.type.ddl, field.not_null, field.primary_key, field.unique)
         for field in fields
     )

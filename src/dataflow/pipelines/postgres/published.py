@@ -23,6 +23,7 @@ from dataflow.pipelines.postgres.table import Connection
 from dataflow.pipelines.published_tables import PublishedTable
 from dataflow.pipelines.records import Part
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
+from dataflow.private_files import make_private_folder
 
 TASKS = 2
 LOCK_SECONDS = 30
@@ -185,7 +186,7 @@ def _list_work(
     session: Session, plan: _Plan, folder: str
 ) -> tuple[list[tuple[sql.Composed, tuple[Field, ...], Part]], tuple[tuple[str, str], ...]]:
     """The statement of each part file, and the columns that the files have."""
-    os.makedirs(folder, exist_ok=True)
+    make_private_folder(folder)
     table, kinds = plan.table, dict(plan.kinds)
     fields = tuple(replace(field, taken_as=parse_sql_type(kinds[field.name]).arrow) for field in plan.fields)
     values: sql.Composable = select_text(fields)

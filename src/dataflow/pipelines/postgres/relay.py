@@ -14,6 +14,7 @@ from dataflow.pipelines.postgres.target import PostgresTarget
 from dataflow.pipelines.records import Published, Staged
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
+from dataflow.private_files import make_private_folder, open_private
 
 
 class RelayTarget:
@@ -28,12 +29,12 @@ class RelayTarget:
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
         """Raises the fence, and makes the staging table and the folder."""
-        os.makedirs(self._folder, exist_ok=True)
+        make_private_folder(self._folder)
         return self._target.begin(earlier)
 
     def writer(self) -> LakeWriter:
         """What the tasks stage with: files named after the attempt. The database's password stays here."""
-        return LakeWriter(self._folder)
+        return LakeWriter(self._folder, opener=open_private)
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
         """How many rows a check refuses, once they are copied."""

@@ -19,6 +19,7 @@ from dataflow.pipelines.postgres.copy_out import Field, copy_part, describe, sel
 from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.table import Connection
 from dataflow.pipelines.records import Part
+from dataflow.private_files import make_private_folder
 
 PAGES_PER_PART = 4096  # 32 MB of a table
 EVERYTHING = sql.SQL("true")
@@ -45,7 +46,7 @@ class PostgresSource:
 
         FetchStopped soon after `stop` was set: what the database does then is cancelled.
         """
-        os.makedirs(folder, exist_ok=True)
+        make_private_folder(folder)
         with (
             Sessions(self.connection, stop or threading.Event()) as sessions,
             sessions.snapshot() as first,

@@ -8,7 +8,7 @@ import re
 from psycopg import errors as pg_errors
 from psycopg import sql
 
-from dataflow.errors import TargetDenied, TargetError
+from dataflow.errors import StagingLost, TargetDenied
 from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.encoding import is_cast, staged_type
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
@@ -60,7 +60,7 @@ class Staging:
             (self.identifier.as_string(session),),
         ).fetchone()
         if row is None:
-            raise TargetError(f"The staging table {self} is gone. Resubmit the work.")
+            raise StagingLost(f"The staging table {self} is gone. Resubmit the work.")
         return bool(row[0])
 
     def check(self, session: Session, accepted: list[Staged]) -> None:
@@ -71,7 +71,7 @@ class Staging:
         for staged in accepted:
             rows = found.get(attempt_number(staged.attempt), 0)
             if rows != staged.rows:
-                raise TargetError(
+                raise StagingLost(
                     f"Attempt {staged.attempt} staged {staged.rows} rows, but {self} has {rows} of them. "
                     "Nothing was published. Resubmit the work."
                 )

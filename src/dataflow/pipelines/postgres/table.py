@@ -29,6 +29,14 @@ class Connection:
     url: str
     _hidden = ("url",)
 
+    def opened(self) -> Connection:
+        """Itself; a sealed one is opened where it is used."""
+        return self
+
+    def __reduce__(self) -> str:
+        """Refuses to be pickled: what is sent to Spark can be read by others."""
+        raise TypeError(f"Connection {self.name} holds a password and is not sent anywhere: seal it.")
+
 
 @record
 class Column:

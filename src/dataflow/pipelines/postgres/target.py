@@ -9,12 +9,14 @@ from psycopg import errors as pg_errors
 from psycopg import sql
 
 from dataflow.errors import Conflict, InvalidRows, TargetError, TargetLocked, TargetUnreachable
+from dataflow.pipelines.patience import Patience
 from dataflow.pipelines.postgres import ddl
 from dataflow.pipelines.postgres.checking import count_bad_rows
 from dataflow.pipelines.postgres.connecting import Session, transaction
 from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
 from dataflow.pipelines.postgres.publishing import Load, publish_rows
 from dataflow.pipelines.postgres.rejects import replace_rejects
+from dataflow.pipelines.postgres.sealed import SealedConnection, seal
 from dataflow.pipelines.postgres.staging import Staging
 from dataflow.pipelines.postgres.table import Connection, Options, Table, check_table
 from dataflow.pipelines.postgres.writer import CopyWriter
@@ -56,6 +58,11 @@ class PostgresTarget:
         self._ledger = Ledger(table, destination, whole, in_order)
         # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
         self.last_look: Callable[[], None] = lambda: None
+        # For a run that has time; without, a publish is tried once more, which finds out what it came to.
+        self.patience = Patience()
+        # Where the tasks find the connection; empty where this process alone writes.
+        self.task_folder = ""
+        self._sealed: list[SealedConnection] = []
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
         """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
@@ -74,10 +81,12 @@ class PostgresTarget:
 
     def writer(self) -> CopyWriter:
         """What the tasks stage with."""
-        options = self.options
-        return CopyWriter(
-            self.connection, self.staging.schema, self.staging.name, self.table.columns, options.copy_tasks
-        )
+        connection: Connection | SealedConnection = self.connection
+        if self.task_folder:
+            connection = seal(self.connection, self.task_folder)
+            self._sealed.append(connection)
+        schema, name = self.staging.schema, self.staging.name
+        return CopyWriter(connection, schema, name, self.table.columns, self.options.copy_tasks)
 
     def list_columns(self) -> tuple[tuple[str, str], ...]:
         """The table's columns with their types."""
@@ -121,6 +130,8 @@ class PostgresTarget:
 
         A table that a straggling task still writes to is left to the next run.
         """
+        for sealed in self._sealed:
+            sealed.remove()
         with self._transaction() as session:
             entry = self._ledger.find(session)
             dead = self.staging.list_dead(session, entry.fence) if entry else []
@@ -128,6 +139,14 @@ class PostgresTarget:
             self._drop(sql.Identifier(self.staging.schema, name))
 
     def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
+        while True:
+            try:
+                return self._try_to_give_out(act, rows)
+            except TargetUnreachable as trouble:
+                # The answer to the commit may be all that was lost: the ledger tells the next try.
+                self.patience.wait(trouble)
+
+    def _try_to_give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
         try:
             with self._transaction() as session:
                 entry = self._ledger.lock(session)
@@ -140,13 +159,6 @@ class PostgresTarget:
             raise InvalidRows(f"{self.table} was not published. {error}", error.detail) from error
         except TargetLocked as error:
             raise TargetLocked(f"{self.table} was not published: {self._holders()} {error}") from error
-        except TargetUnreachable:
-            # The answer to the commit may be all that was lost.
-            with self._transaction() as session:
-                found = self._ledger.find(session)
-            if found is None or found.run_id != self.destination.run_id:
-                raise
-            return Published(found.rows or 0)
         self._drop(self.staging.identifier)
         return Published(rows)
 

@@ -104,6 +104,8 @@ def stage_select(
                 sql.Literal(attempt_number(ATTEMPT_NAME)),
                 sql.SQL(select.replace("%", "%%")),
             )
+            # What an earlier try has staged, whose answer got lost.
+            session.execute(sql.SQL("delete from {}").format(target.staging.identifier))
             rows = session.execute(statement, ()).rowcount
             statistics = _count(session, target, wanted)
             return [Report(Staged(ATTEMPT_NAME, rows, 0), statistics, rows, 0)]

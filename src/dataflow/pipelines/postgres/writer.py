@@ -13,6 +13,7 @@ from dataflow.errors import Superseded
 from dataflow.model.record import record
 from dataflow.pipelines.postgres.connecting import Session, transaction
 from dataflow.pipelines.postgres.encoding import fit, make_encoder
+from dataflow.pipelines.postgres.sealed import SealedConnection
 from dataflow.pipelines.postgres.staging import attempt_number
 from dataflow.pipelines.postgres.table import Column, Connection
 from dataflow.pipelines.records import Staged
@@ -25,7 +26,7 @@ COPY_SLOTS = 0x64666C6F  # the first key of our advisory locks in the target; no
 class CopyWriter:
     """Copies batches into the run's staging table; it counts only if Spark accepts the attempt."""
 
-    connection: Connection
+    connection: Connection | SealedConnection
     schema: str
     table: str
     columns: tuple[Column, ...]
@@ -39,7 +40,7 @@ class CopyWriter:
         if first is None:
             return Staged(attempt, 0, 0)
         # A slot may take as long as other tasks need.
-        with transaction(self.connection, lock_seconds=24 * 3600) as session:
+        with transaction(self.connection.opened(), lock_seconds=24 * 3600) as session:
             self._take_slot(session, number)
             try:
                 rows, size = self._copy(session, first, fitted)

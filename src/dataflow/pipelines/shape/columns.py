@@ -27,6 +27,8 @@ _ISO_WITH_ZONE = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
     r"(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)$"
 )
+# Numbers as PostgreSQL writes them, of which none is -0.
+_AS_WRITTEN = r"^(?:0(?:\.[0-9]+)?|-?[1-9][0-9]*(?:\.[0-9]+)?|-0\.[0-9]*[1-9][0-9]*)$"
 _FRACTION = r"[:,\[]-?[0-9]+[.eE]"
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31 as days since 1970
 _DAY_MICROSECONDS = 86_400_000_000
@@ -122,6 +124,8 @@ def _plain_number(
         texts = pa.array([None if value is None else str(value) for value in values], pa.string())
     else:
         texts = pa.array(map(str, values), pa.string(), size=len(values))
+    if form.type.unlimited:
+        return texts if pc.all(pc.match_substring_regex(texts, _AS_WRITTEN)).as_py() else None
     return texts.cast(form.arrow) if _cannot_overflow(texts, form.type.digits[1]) else None
 
 

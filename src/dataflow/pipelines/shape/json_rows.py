@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, BinaryIO
 
 from dataflow.errors import BadInput
-from dataflow.model.wording import quoted
+from dataflow.model.wording import SHOWN_CHARACTERS, quoted, shortened
 from dataflow.pipelines.shape.columns import FLOATS, Column, ColumnForm, convert_strictly, find_plain
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_text import (
@@ -70,7 +70,7 @@ class JsonChunk:
         columns = []
         for field, form in zip(fields, forms, strict=True):
             values, missing = list_column(self._rows, field)
-            array = find_plain(form, values, self._prover(field))
+            array = find_plain(form, values, self._prover(field, form))
             if array is None:
                 return None
             columns.append(Column(array, {}, [], missing))
@@ -96,7 +96,7 @@ class JsonChunk:
         self.numbers = numbers
         return kept
 
-    def _prover(self, field: Field) -> Callable[[], bool]:
+    def _prover(self, field: Field, form: ColumnForm) -> Callable[[], bool]:
         """Whether floats read for a number, or within JSON, are proven to be the source's numbers."""
         if (field.type.element or field.type).name in FLOATS:
             return lambda: keeps_zeros(self._text())
@@ -105,7 +105,7 @@ class JsonChunk:
         if field.type.name != "numeric" or field.path[-1].isdigit():
             return lambda: False
         keys = {field.source, field.path[-1]}
-        return lambda: all(keeps_digits(self._text(), key) for key in keys)
+        return lambda: all(keeps_digits(self._text(), key, form.type.unlimited) for key in keys)
 
 
 def read_page(body: bytes, results_key: str, limit: int) -> Iterator[JsonChunk]:
@@ -186,7 +186,7 @@ def parse_page(body: bytes) -> Any:
     try:
         return parse_exactly(body)
     except NotJson as error:
-        beginning = quoted(body[:60].decode("utf-8", "replace"))
+        beginning = quoted(shortened(body[:400].decode("utf-8", "replace"), SHOWN_CHARACTERS))
         raise BadInput(f"is not JSON: {error}; it begins {beginning}") from None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import orjson
@@ -38,14 +39,17 @@ def parse_quickly(text: bytes) -> Any:
     return orjson.loads(text.removeprefix(_BOM))
 
 
-def parse_exactly(text: bytes) -> Any:
-    """The value with fractions, exponents and long integers as Number; the last of twin keys counts."""
+def parse_exactly(text: bytes, constant: Callable[[str], Any] | None = None) -> Any:
+    """The value with fractions, exponents and long integers as Number; the last of twin keys counts.
+
+    `constant` makes a value of NaN, Infinity and -Infinity; without it they are refused.
+    """
     try:
         return json.loads(
             text.removeprefix(_BOM).decode(),
             parse_float=Number,
             parse_int=_integer,
-            parse_constant=_refuse,
+            parse_constant=constant or _refuse,
         )
     except RecursionError:
         raise NotJson("it is nested too deeply") from None
@@ -66,18 +70,20 @@ def list_json(values: list[Any]) -> list[bytes | None]:
     return [None if value is None else dumps(value, _fragment, option) for value in values]
 
 
-def keeps_digits(text: bytes, key: str) -> bool:
+def keeps_digits(text: bytes, key: str, with_zeros: bool = False) -> bool:
     """Whether every number under this key anywhere in the JSON text is the same number after a float.
 
     A decimal of at most 15 digits and no exponent comes back unchanged from double precision and its
-    shortest text. False means not proven, such as when a key may be spelled with escapes.
+    shortest text, `with_zeros` also the zeros at its end. False means not proven, such as when a key may be
+    spelled with escapes.
     """
     if not _PLAIN_KEY.fullmatch(key):
         return False
     # 15 digits and a point are 16 characters. Without the key's first quote the search is twice as fast;
     # that a longer key may match too can only make the answer more careful. Arrow's own expressions (RE2)
     # run several times faster over a page than Python's.
-    long_number = key.replace(".", "[.]") + r'"\s*:\s*-?(?:[0-9.]{17}|[0-9.]*[eE])'
+    changing = r"[0-9.]{17}|[0-9.]*[eE]" + (r"|[0-9]+[.][0-9]*0[\s,\]}]" if with_zeros else "")
+    long_number = key.replace(".", "[.]") + rf'"\s*:\s*-?(?:{changing})'
     page = pa.array([text], pa.binary())
     return not any(
         pc.match_substring_regex(page, pattern)[0].as_py() for pattern in (long_number, r"\\u00[2-7]")

@@ -65,7 +65,8 @@ def wanted_by(checks: Iterable[Check]) -> Wanted:
     known = tuple(checks)
     bounds = {check.column for check in known if check.kind in ("between", "fresh")}
     accepted = {check.column: check.values for check in known if check.kind == "accepted"}
-    return Wanted(tuple(sorted(bounds)), tuple(sorted(accepted.items())))
+    numerics = {check.column for check in known if any(isinstance(each, Decimal) for each in check.values)}
+    return Wanted(tuple(sorted(bounds)), tuple(sorted(accepted.items())), tuple(sorted(numerics)))
 
 
 def list_unique(checks: Iterable[Check]) -> list[Check]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from dataflow.model.record import record
+from dataflow.model.wording import shortened
 from dataflow.pipelines.shape.json_text import to_json
 
 _SHOWN_CHARACTERS = 200
@@ -63,5 +64,4 @@ def shown(value: object, most: int = _SHOWN_CHARACTERS) -> str:
             text = to_json(value).decode()
         except TypeError:
             text = str(value)
-    cut = text if len(text) <= most else text[: most - 1] + "…"
-    return cut.encode("utf-8", "replace").decode().replace("\0", "�")
+    return shortened(text, most).encode("utf-8", "replace").decode().replace("\0", "�")

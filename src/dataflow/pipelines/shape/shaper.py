@@ -16,6 +16,7 @@ from dataflow.pipelines.shape.columns import Column, ColumnForm
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_rows import JsonChunk, read_lines, read_page
 from dataflow.pipelines.shape.shaped import Reject, Shaped, shown, shown_row
+from dataflow.pipelines.shape.sql_types import SqlType
 from dataflow.pipelines.shape.tables import TableChunk, read_csv, read_parquet
 
 KINDS = ("page", "jsonl", "csv", "parquet")
@@ -27,6 +28,7 @@ class Shaper:
     """Shapes part files of one kind; picklable.
 
     `results_key` leads with dots to the list of rows in a page; empty when the page itself is the list.
+    `uuid_as_bytes` gives batches for COPY, in which a bare numeric, too, has every digit of the source.
     """
 
     fields: tuple[Field, ...]
@@ -37,14 +39,18 @@ class Shaper:
     @property
     def schema(self) -> pa.Schema:
         """The schema of every batch."""
-        return pa.schema([(field.column, field.type.arrow_type(self.uuid_as_bytes)) for field in self.fields])
+        types = {field.column: self._type_of(field).arrow_type(self.uuid_as_bytes) for field in self.fields}
+        return pa.schema(types)
+
+    def _type_of(self, field: Field) -> SqlType:
+        return field.type.exact if self.uuid_as_bytes else field.type
 
     def shape(self, body: bytes | BinaryIO, part: int) -> Iterator[Shaped]:
         """At least one Shaped per part, each of at most 50,000 rows; raises BadInput if it is unreadable.
 
         A page is read whole; of an open file of another kind no more is in memory than its rows at hand.
         """
-        forms = [ColumnForm(field.type, self.uuid_as_bytes) for field in self.fields]
+        forms = [ColumnForm(self._type_of(field), self.uuid_as_bytes) for field in self.fields]
         try:
             chunks = self._read(io.BytesIO(body) if isinstance(body, bytes) else body)
             while (shaped := self._shape_next(chunks, forms, part)) is not None:

@@ -13,10 +13,12 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 
-# Arrow's decimal128 and Spark's decimal both end at 38 digits. A bare `numeric` gets the middle of them:
-# 20 digits before the point and 18 after. A value that does not fit exactly is a reject, never rounded.
+# Arrow's decimal128 and Spark's decimal both end at 38 digits. In the lake a bare `numeric` gets the middle
+# of them: 20 digits before the point and 18 after. A value that does not fit is a reject, never rounded.
 MOST_DIGITS = 38
 BARE_NUMERIC = (38, 18)
+UNLIMITED = "numeric(*)"
+"""A numeric kept as its text, because its values show as many digits as they have."""
 
 _NAMES = {
     "character varying": "character varying",
@@ -85,15 +87,31 @@ class SqlType:
     precision: int | None = None
     scale: int | None = None
     element: SqlType | None = None
+    unlimited: bool = False
 
     @property
     def sql(self) -> str:
-        """The type as PostgreSQL itself writes it."""
+        """The type as PostgreSQL itself writes it, but for a numeric that is kept as text."""
         if self.element is not None:
             return f"{self.element.sql}[]"
+        if self.unlimited:
+            return UNLIMITED
         if self.length is not None:
             return f"{self.name}({self.length})"
         return self.name if self.precision is None else f"{self.name}({self.precision},{self.scale})"
+
+    @property
+    def ddl(self) -> str:
+        """The type as a table has it."""
+        return self.sql.replace(UNLIMITED, "numeric")
+
+    @property
+    def exact(self) -> SqlType:
+        """The same type with every digit that a bare numeric is given, for a database that keeps them."""
+        if self.element is not None:
+            return SqlType(self.name, element=self.element.exact)
+        is_bare = self.name == "numeric" and self.precision is None
+        return SqlType("numeric", unlimited=True) if is_bare else self
 
     @property
     def digits(self) -> tuple[int, int]:
@@ -110,7 +128,7 @@ class SqlType:
         if self.element is not None:
             return pa.list_(self.element.arrow_type(uuid_as_bytes))
         if self.name == "numeric":
-            return pa.decimal128(*self.digits)
+            return pa.string() if self.unlimited else pa.decimal128(*self.digits)
         return pa.binary(16) if self.name == "uuid" and uuid_as_bytes else _FORMS[self.name][0]
 
     @property
@@ -118,7 +136,9 @@ class SqlType:
         """The same type in Spark's DDL; what Spark has no type for (uuid, json) is string."""
         if self.element is not None:
             return f"array<{self.element.spark}>"
-        return "decimal({},{})".format(*self.digits) if self.name == "numeric" else _FORMS[self.name][1]
+        if self.name == "numeric":
+            return "string" if self.unlimited else "decimal({},{})".format(*self.digits)
+        return _FORMS[self.name][1]
 
 
 @record
@@ -145,6 +165,8 @@ def parse_definition(text: str) -> Definition:
 
 def parse_sql_type(text: str) -> SqlType:
     """Reads a type alone, without constraints."""
+    if text.startswith(UNLIMITED):
+        return parse_sql_type(text.replace(UNLIMITED, "numeric")).exact
     return _parse_type(_tokens(text), text)
 
 

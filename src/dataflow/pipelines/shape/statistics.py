@@ -5,12 +5,15 @@ Cheap on purpose: bounds are taken only of columns that a check asks about. No j
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dataflow.model.record import record
+from dataflow.model.wording import shortened
 
 _SAMPLES = 5
 _SAMPLE_CHARACTERS = 60
@@ -22,6 +25,7 @@ class Wanted:
 
     bounds: tuple[str, ...] = ()
     accepted: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    numerics: tuple[str, ...] = ()  # columns of numbers that may come as text
 
 
 @record
@@ -59,7 +63,9 @@ class Statistics:
         """The statistics of one batch."""
         accepted = dict(wanted.accepted)
         columns = {
-            name: _of_column(batch.column(name), name in wanted.bounds, accepted.get(name))
+            name: _choose(batch.column(name), name in wanted.numerics)(
+                batch.column(name), name in wanted.bounds, accepted.get(name)
+            )
             for name in batch.schema.names
         }
         return cls(batch.num_rows, columns)
@@ -75,6 +81,19 @@ class Statistics:
 
 
 NOTHING = Statistics(0, {})  # what merging begins with
+
+
+def _choose(values: pa.Array, is_number: bool) -> Callable[..., ColumnStatistics]:
+    return _of_numbers if is_number and pa.types.is_string(values.type) else _of_column
+
+
+def _of_numbers(texts: pa.Array, with_bounds: bool, accepted: tuple[Any, ...] | None) -> ColumnStatistics:
+    """The same of numbers that came as text: those of any length, compared as numbers."""
+    numbers = [Decimal(text) for text in texts.to_pylist() if text is not None]
+    low, high = (min(numbers), max(numbers)) if numbers and with_bounds else (None, None)
+    refused = [number for number in numbers if accepted is not None and number not in accepted]
+    samples = sorted({str(number)[:_SAMPLE_CHARACTERS] for number in refused})[:_SAMPLES]
+    return ColumnStatistics(texts.null_count, low, high, len(refused), tuple(samples))
 
 
 def _of_column(values: pa.Array, with_bounds: bool, accepted: tuple[Any, ...] | None) -> ColumnStatistics:
@@ -95,5 +114,5 @@ def _find_unaccepted(values: pa.Array, accepted: tuple[Any, ...]) -> tuple[int, 
     """How many values are not accepted, NULL being no value, and the first few of them in order."""
     refused = pc.invert(pc.is_in(values, pa.array(accepted, values.type)))
     found = values.filter(pc.and_(refused, values.is_valid()))
-    texts = {str(one)[:_SAMPLE_CHARACTERS] for one in pc.unique(found).to_pylist()}
+    texts = {shortened(str(one), _SAMPLE_CHARACTERS) for one in pc.unique(found).to_pylist()}
     return len(found), tuple(sorted(texts)[:_SAMPLES])

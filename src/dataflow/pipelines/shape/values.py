@@ -25,6 +25,7 @@ _LARGEST_REAL = 3.4028235677973366e38  # from here on a float of 32 bits would b
 _LARGEST_NO_REAL = 2.0**-150  # down from here a float of 32 bits would be 0
 _NOT_ZERO = re.compile(r"[^eE]*[1-9]")
 _WIDE = Context(prec=100)
+_WHOLE_DIGITS, _FRACTION_DIGITS = 131_072, 16_383
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 
@@ -75,7 +76,7 @@ def _to_integer(kind: SqlType, value: object) -> int:
     return number
 
 
-def _to_numeric(kind: SqlType, value: object) -> Decimal:
+def _to_numeric(kind: SqlType, value: object) -> Decimal | str:
     text = _number_text(kind, value)
     if not _DECIMAL.fullmatch(text):
         raise Unfit(f"is not a {kind.name}")
@@ -83,6 +84,8 @@ def _to_numeric(kind: SqlType, value: object) -> Decimal:
         number = Decimal(text)
     except InvalidOperation:
         raise Unfit("has an impossible exponent") from None
+    if kind.unlimited:
+        return _to_number_text(number)
     precision, scale = kind.digits
     if not number:
         return Decimal(0)
@@ -91,6 +94,16 @@ def _to_numeric(kind: SqlType, value: object) -> Decimal:
     if _last_place(number) < -scale:
         raise Unfit(f"has more than {scale} digits after the point, {_holding(kind)}")
     return number.quantize(Decimal((0, (1,), -scale)), context=_WIDE)
+
+
+def _to_number_text(number: Decimal) -> str:
+    """The number as PostgreSQL writes it, with the digits it was given."""
+    if number.adjusted() >= _WHOLE_DIGITS or int(number.as_tuple().exponent) < -_FRACTION_DIGITS:
+        raise Unfit(
+            f"has more digits than a numeric of PostgreSQL holds ({_WHOLE_DIGITS} before the point, "
+            f"{_FRACTION_DIGITS} after it)"
+        )
+    return f"{number if number else abs(number):f}"
 
 
 def _to_float(kind: SqlType, value: object) -> float:

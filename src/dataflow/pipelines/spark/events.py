@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from dataflow.private_files import make_private_folder
+
 FOLDER = "spark-events"
 KEPT = 20
 
@@ -11,7 +13,7 @@ KEPT = 20
 def list_event_options(log_dir: str) -> dict[str, str]:
     """The settings that have Spark write an event log beside the other logs; old ones are removed."""
     folder = os.path.join(os.path.abspath(log_dir), FOLDER)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_private_folder(folder)
     _remove_old(folder)
     return {
         "spark.eventLog.enabled": "true",

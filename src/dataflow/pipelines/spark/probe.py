@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from dataflow.pipelines.postgres.sealed import SealedConnection
+
 PACKAGES = ("dataflow", "pyarrow", "pandas", "orjson", "pgpq", "psycopg")
 """What tasks import."""
 ROUNDS = 5
@@ -25,12 +27,10 @@ TASK_SECONDS = 0.5
 
 @record
 class Asked:
-    """What each executor is to try; the URLs hold passwords."""
+    """What each executor is to try."""
 
-    databases: tuple[tuple[str, str], ...] = ()  # name and URL
+    databases: tuple[SealedConnection, ...] = ()
     folders: tuple[str, ...] = ()
-
-    _hidden = ("databases",)
 
 
 @record
@@ -64,13 +64,17 @@ def probe_executors(session: SparkSession, asked: Asked, is_local: bool) -> list
 
 def _look(session: SparkSession, asked: Asked) -> list[Executor]:
     tasks = 2 * count_slots(session)
-    work = _make_probe(asked.databases, asked.folders, PACKAGES, TASK_SECONDS)
+    databases = [(each.name, each.path, each.owner, each.key) for each in asked.databases]
+    work = _make_probe(databases, asked.folders, PACKAGES, TASK_SECONDS)
     rows = session.range(0, tasks, 1, tasks).mapInArrow(work, "found string").collect()
     return [Executor(**json.loads(row.found)) for row in rows]
 
 
 def _make_probe(
-    databases: Sequence[tuple[str, str]], folders: Sequence[str], packages: Sequence[str], seconds: float
+    databases: Sequence[tuple[Any, ...]],
+    folders: Sequence[str],
+    packages: Sequence[str],
+    seconds: float,
 ) -> Any:
     # Functions in a function are pickled by value; all they need is imported where they run.
     def importing(name: str) -> str:
@@ -82,12 +86,12 @@ def _make_probe(
             return f"{type(error).__name__}: {error}"
         return ""
 
-    def connecting(name: str, url: str) -> str:
+    def connecting(*sealed: Any) -> str:
         try:
             from dataflow.pipelines.postgres.connecting import connect
-            from dataflow.pipelines.postgres.table import Connection
+            from dataflow.pipelines.postgres.sealed import SealedConnection
 
-            connect(Connection(name, url)).close()
+            connect(SealedConnection(*sealed).opened()).close()
         except Exception as error:
             words = str(error).strip().splitlines()
             return f"{type(error).__name__}: {words[0] if words else ''}"
@@ -116,7 +120,7 @@ def _make_probe(
             "process": os.getppid(),
             "python": platform.python_version(),
             "packages": {name: importing(name) for name in packages},
-            "databases": {name: connecting(name, url) for name, url in databases},
+            "databases": {sealed[0]: connecting(*sealed) for sealed in databases},
             "folders": {folder: looking(folder) for folder in folders},
         }
         yield pa.record_batch([pa.array([json.dumps(found)])], names=["found"])

@@ -8,15 +8,17 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import ConfigError, SparkFailed, SparkGone
 from dataflow.model.record import record
+from dataflow.model.wording import shortened
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
 from dataflow.pipelines.spark.events import list_event_options
 from dataflow.pipelines.spark.java import check_java
 from dataflow.pipelines.spark.launching import start_java
+from dataflow.pipelines.spark.network import list_network_options, listening_on_loopback
 from dataflow.pipelines.spark.talk import quieten, talking_to
 
 if TYPE_CHECKING:
@@ -30,15 +32,21 @@ PINNED = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.variable.substitute": "false",  # "${env:PASSWORD}" in SQL is text
 }
 """What the meaning of our SQL rests on; a project cannot change it."""
 
 CAUSE = re.compile(
-    r"^(?:Caused by: |: )?(?:[\w$]+\.)*([\w$]+(?:Error|Exception|Failed|Refused|Rejected)): "
-    r"(?!Traceback)(.+)$",
+    r"^(?:Caused by: |: )?(?:dataflow\.errors\.|(?:[\w$]+\.)*"
+    r"(?=[\w$]*(?:Error|Exception|Failed|Refused|Rejected): ))([\w$]+): (?!Traceback)(.+)$",
     re.MULTILINE,
 )
 """A line of a Python or a Java stack trace that says what was raised; the last one is the root of it."""
+
+RAISED = re.compile(
+    r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(?:\w+\.)*(\w+(?:: .+)?)$", re.MULTILINE
+)
+"""The end of a Python stack trace, whatever the exception is called."""
 
 STARTED_BY = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
 """Set where spark-submit, or whoever set up Spark Connect, has said which Spark it is."""
@@ -46,6 +54,7 @@ STARTED_BY = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
 DEFAULTS = {
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.cteRecursionLevelLimit": "10000",
     "spark.driver.memory": "1g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -110,7 +119,8 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
             quieten(log_path)
             options = list_options(settings, log_path)
             if not settings.remote:
-                start_java({"spark.master": settings.master} | options)
+                with listening_on_loopback() if settings.is_local else nullcontext():
+                    start_java({"spark.master": settings.master} | options)
             for name, value in options.items():
                 builder = builder.config(name, value)
             session: SparkSession = builder.getOrCreate()
@@ -163,6 +173,11 @@ def find_versions(session: SparkSession) -> tuple[str, str]:
     return session.version, str(java[0][0])
 
 
+def is_authenticated(session: SparkSession) -> bool:
+    """Whether Spark's own processes talk only to who has their secret; of a Connect server nobody tells."""
+    return is_connect(session) or session.conf.get("spark.authenticate", "false") == "true"
+
+
 def count_slots(session: SparkSession) -> int:
     """How many tasks Spark runs side by side: into so many partitions it splits what is not split."""
     from pyspark.sql import functions as F
@@ -179,6 +194,7 @@ def list_options(settings: SparkSettings, log_path: str) -> dict[str, str]:
         # The rest is for who starts the server to say; it would be refused with a warning each.
         return {name: value for name, value in options.items() if name.startswith("spark.sql.")}
     if settings.is_local:
+        options = list_network_options(settings.master, settings.options) | options
         options = list_event_options(os.path.dirname(log_path)) | options
     if options["spark.ui.enabled"] == "true":
         options.setdefault("spark.ui.port", str(find_free_port()))
@@ -247,7 +263,9 @@ def cause_of(error: BaseException) -> str:
     inner = CAUSE.findall(text)
     if inner:
         kind, words = inner[-1]
-        return f"{kind}: {words.strip()[:500]}"
+        return f"{kind}: {shortened(words.strip(), 500)}"
+    if raised := RAISED.findall(text):
+        return shortened(str(raised[-1]).strip(), 500)
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    words = re.sub(r"\s*SQLSTATE: \w{5};?", "", first)[:500].rstrip()
+    words = shortened(re.sub(r"\s*SQLSTATE: \w{5};?", "", first), 500).rstrip()
     return words if words.endswith(".") else f"{words}."

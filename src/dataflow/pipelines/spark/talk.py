@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dataflow.private_files import open_with_folder
+
 STRUCTURED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """These are told more than a plain logger takes, so PySpark must make them."""
 PLAIN = ("py4j", "pyspark")
@@ -17,8 +19,7 @@ PLAIN = ("py4j", "pyspark")
 @contextmanager
 def talking_to(path: str) -> Iterator[None]:
     """The Java process started meanwhile inherits the log as its output, for as long as it lives."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    log = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(fd) for fd in (1, 2)]
@@ -40,7 +41,8 @@ def quieten(path: str) -> None:
     from pyspark.logger import PySparkLogger
 
     warnings.filterwarnings("ignore", module="pyspark")
-    handler = logging.FileHandler(path, encoding="utf-8")
+    log = open(path, "a", encoding="utf-8", opener=open_with_folder)  # noqa: SIM115, until this process ends
+    handler = logging.StreamHandler(log)
     loggers: list[logging.Logger] = [PySparkLogger.getLogger(name) for name in STRUCTURED]
     for logger in loggers + [logging.getLogger(name) for name in PLAIN]:
         logger.handlers = [handler]

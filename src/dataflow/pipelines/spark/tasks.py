@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dataflow.errors import BadInput, DataFlowError, InvalidData, Superseded
+from dataflow.errors import BadInput, DataFlowError, InvalidData, Superseded, TargetDenied, TargetUnreachable
 from dataflow.model.record import record
 
 if TYPE_CHECKING:
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     """Called with the attempt's own name; what it returns must pickle."""
 
 RESULT = "result binary"
+RETURNED = (BadInput, InvalidData, Superseded, TargetUnreachable, TargetDenied)
 
 
 @record
 class Refusal:
-    """An error that no other attempt would mend: it comes back as a result, so Spark does not try again."""
+    """An error that another attempt at once would not fix: it comes back as a result, as it was raised."""
 
     error: DataFlowError
 
@@ -79,6 +80,6 @@ def _packed(call: Callable[[], Any]) -> pa.RecordBatch:
 
     try:
         result = call()
-    except (BadInput, InvalidData, Superseded) as error:
+    except RETURNED as error:
         result = Refusal(error)
     return pa.record_batch([pa.array([pickle.dumps(result)], pa.binary())], names=["result"])

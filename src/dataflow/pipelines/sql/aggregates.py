@@ -1,147 +1,224 @@
-"""Aggregates, their FILTER, and window functions."""
+"""Aggregates and their FILTER."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql import functions
-from dataflow.pipelines.sql.casting import cast, unify
-from dataflow.pipelines.sql.numbers import divide, quotient_scale
-from dataflow.pipelines.sql.operators import condition, told_apart
-from dataflow.pipelines.sql.texts import integer_of, text_of
+from dataflow.pipelines.sql.casting import call_function, cast, exact_text
+from dataflow.pipelines.sql.comparison import numeric_limbs, sort_key
+from dataflow.pipelines.sql.json_values import to_document
+from dataflow.pipelines.sql.operators import condition
 from dataflow.pipelines.sql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
+    FLOATS,
     INTEGER,
+    INTEGERS,
+    INTERVAL,
     MAX_DIGITS,
     NUMBERS,
+    NUMERIC,
     TEXT,
+    TIMES,
     SqlType,
     as_numeric,
+    exact_numeric,
+    without_length,
 )
-from dataflow.pipelines.sql.work import Handler, Typed, Work
+from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
-_UNSORTABLE = ("array", "json", "bytea", "boolean", "uuid", "interval")
-
-
-def _count(work: Work, node: exp.Count) -> Typed:
-    if isinstance(node.this, exp.Star):
-        return Typed(f"COUNT(*){work.suffix}", BIGINT)
-    word, inner = _distinct(work, node)
-    value = work.expression(inner)
-    if word:
-        told_apart(work, value, node)
-    return Typed(f"COUNT({word}{value.sql}){work.suffix}", BIGINT)
+_SUM_DIGITS = 28  # of a decimal of which 10,000 million rows can be added up
+_SORTABLE = (*NUMBERS, *TIMES, "text", "varchar", "bpchar", "interval")
 
 
-def _distinct(work: Work, node: exp.AggFunc) -> tuple[str, exp.Expr]:
-    if not isinstance(node.this, exp.Distinct):
-        return "", node.this
-    if (
-        len(node.this.expressions) != 1
-        or isinstance(node.this.expressions[0], exp.Tuple)
-        or node.this.args.get("on")
-    ):
-        work.refuse(node, "counts distinct rows of several columns")
-    return "DISTINCT ", node.this.expressions[0]
+def _fed(work: Work, sql: str) -> str:
+    """What an aggregate gets: NULL, which it passes over, for rows that its FILTER leaves out."""
+    return f"CASE WHEN {work.filter} THEN {sql} END" if work.filter else sql
 
 
-def _sum(work: Work, node: exp.Sum) -> Typed:
-    word, inner = _distinct(work, node)
-    value = _number(work, inner, node)
+def _argument(work: Work, node: exp.Anonymous, number: int = 0) -> tuple[str, Typed]:
+    """DISTINCT or nothing, and the argument."""
+    if len(node.expressions) <= number:
+        work.refuse(node, "lacks an argument")
+    inner, word = node.expressions[number], ""
+    if isinstance(inner, exp.Order):
+        inner = inner.this  # makes no difference to aggregates that come here
+    if isinstance(inner, exp.Distinct):
+        if len(inner.expressions) != 1 or inner.args.get("on"):
+            work.refuse(node, "takes several DISTINCT arguments")
+        inner, word = inner.expressions[0], "DISTINCT "
+    return word, work.aggregate_argument(inner)
+
+
+def _count(work: Work, node: exp.Anonymous) -> Typed:
+    if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
+        return Typed(f"COUNT({_fed(work, '1')}){work.over}", BIGINT)
+    inner = node.expressions[0] if node.expressions else node
+    if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
+        work.refuse(node, f"counts rows of {inner.table}; count a column that is never NULL")
+    if isinstance(inner, exp.Distinct) and isinstance(inner.expressions[0], exp.Tuple):
+        items = [work.aggregate_argument(each) for each in inner.expressions[0].expressions]
+        keys = [
+            f"'k{number}', {sort_key(work, item, node, sorting=False)}" for number, item in enumerate(items)
+        ]
+        row = f"NAMED_STRUCT({', '.join(keys)})"
+        return Typed(f"COUNT(DISTINCT {_fed(work, row)}){work.over}", BIGINT)
+    word, value = _argument(work, node)
+    key = sort_key(work, value, node, sorting=False) if word else value.sql
+    return Typed(f"COUNT({word}{_fed(work, key)}){work.over}", BIGINT)
+
+
+def _sum(work: Work, node: exp.Anonymous) -> Typed:
+    word, value = _argument(work, node)
     name = value.type.name
     if name in ("smallint", "integer"):
-        return Typed(f"SUM({word}{value.sql}){work.suffix}", BIGINT)
-    if name == "real":
-        work.refuse(node, "adds up in single precision; cast to double precision")
+        return Typed(f"SUM({word}{_fed(work, value.sql)}){work.over}", BIGINT)
     if name == "double":
-        return Typed(f"SUM({word}{value.sql}){work.suffix}", DOUBLE)
-    value = cast(work, value, as_numeric(value.type), node)
-    kind = SqlType("numeric", min(value.type.precision + 10, MAX_DIGITS), value.type.scale, value.type.fixed)
-    return Typed(f"SUM({word}{value.sql}){work.suffix}", kind)
+        return Typed(f"SUM({word}{_fed(work, value.sql)}){work.over}", DOUBLE)
+    if name == "interval":
+        return _sum_intervals(work, value, word, node)
+    if name not in ("bigint", "numeric"):
+        work.refuse(node, f"adds up {value.type.postgres}; cast it to double precision or numeric")
+    return _total(work, word, value, node)
 
 
-def _average(work: Work, node: exp.Avg) -> Typed:
-    word, inner = _distinct(work, node)
-    value = _number(work, inner, node)
-    if value.type.name in ("real", "double"):
-        return Typed(f"AVG({word}CAST({value.sql} AS DOUBLE)){work.suffix}", DOUBLE)
-    value = cast(work, value, as_numeric(value.type), node)
-    total = Typed(f"SUM({word}{value.sql}){work.suffix}", value.type)
-    count = f"CAST(NULLIF(COUNT({word}{value.sql}){work.suffix}, 0) AS DECIMAL(19, 0))"
-    if not value.type.own:
-        return divide(work, node, total, Typed(count, SqlType("numeric", 19)))
-    # PostgreSQL divides at least as far as the longest value goes, which the sum need not show.
-    digits = f"SUBSTRING_INDEX(TRIM(TRAILING '0' FROM CAST({value.sql} AS STRING)), '.', -1)"
-    shown = f"MAX(LENGTH({digits})){work.suffix}"
-    scale = quotient_scale(total, Typed(count, SqlType("numeric", 19)))
-    kind = SqlType("numeric", MAX_DIGITS, scale, fixed=False)
-    return Typed(work.call(functions.average(scale), total.sql, count, shown), kind)
+def _total(work: Work, word: str, value: Typed, node: exp.Expr) -> Typed:
+    """The exact sum of whole or decimal numbers."""
+    kind = as_numeric(value.type)
+    if kind.is_decimal and kind.precision <= _SUM_DIGITS:
+        total = SqlType("numeric", min(kind.precision + 10, MAX_DIGITS), kind.scale)
+        added = f"SUM({word}{_fed(work, cast(work, value, kind, node).sql)}){work.over}"
+        return Typed(f"CAST({added} AS {total.spark})", total)
+    if word:
+        work.refuse(node, "adds up DISTINCT numerics without precision; cast them to numeric(p,s)")
+    text = exact_text(value).sql
+    whole, first, rest = numeric_limbs(text)
+    sums = [f"SUM({_fed(work, limb)}){work.over}" for limb in (whole, first, rest)]
+    digits = f"LENGTH(SPLIT_PART({text}, '.', 2))"
+    scale = f"MAX({_fed(work, digits)}){work.over}"
+    limbs = [Typed(f"CAST({each} AS STRING)", NUMERIC) for each in sums]
+    found = call_function(work, "sum of limbs", [*limbs, Typed(scale, INTEGER)], node)
+    return Typed(found.sql, exact_numeric(value.type.digits_after))
 
 
-def _number(work: Work, inner: exp.Expr, node: exp.Expr) -> Typed:
-    value = work.expression(inner)
-    if value.type.name not in NUMBERS:
-        work.refuse(node, f"needs numbers, not {value.type.postgres}")
-    return value
+def _sum_intervals(work: Work, value: Typed, word: str, node: exp.Expr) -> Typed:
+    if word:
+        work.refuse(node, "adds up DISTINCT intervals")
+    fields = []
+    for field, kind in (("months", "INT"), ("days", "INT"), ("micros", "BIGINT")):
+        part = _fed(work, f"{value.sql}.{field}")
+        fields.append(f"'{field}', CAST(SUM({part}){work.over} AS {kind})")
+    months = _fed(work, f"{value.sql}.months")
+    some = f"COUNT({months}){work.over} > 0"
+    return Typed(f"CASE WHEN {some} THEN NAMED_STRUCT({', '.join(fields)}) END", INTERVAL)
+
+
+def _average(work: Work, node: exp.Anonymous) -> Typed:
+    word, value = _argument(work, node)
+    if value.type.name in FLOATS:
+        return Typed(f"AVG({word}CAST({_fed(work, value.sql)} AS DOUBLE)){work.over}", DOUBLE)
+    if value.type.name not in (*INTEGERS, "numeric"):
+        work.refuse(node, f"averages {value.type.postgres}")
+    total = exact_text(_total(work, word, value, node))
+    count = Typed(f"COUNT({word}{_fed(work, value.sql)}){work.over}", BIGINT)
+    return call_function(work, "/", [total, exact_text(count)], node)
 
 
 def _extreme(word: str) -> Handler:
-    def handle(work: Work, node: exp.AggFunc) -> Typed:
-        if node.expressions:
-            work.refuse(node, "has no translation to Spark SQL")
-        _, inner = _distinct(work, node)
-        value = work.expression(inner)
-        if value.type.name in _UNSORTABLE:
-            work.refuse(node, f"compares values of type {value.type.postgres}")
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        _, value = _argument(work, node)
         value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
-        return Typed(f"{word}({value.sql}){work.suffix}", value.type)
+        if value.type.name not in _SORTABLE:
+            work.refuse(node, f"compares values of type {value.type.postgres}")
+        kind = without_length(value.type)
+        kind = TEXT if kind.name == "varchar" else kind
+        key = sort_key(work, value, node)
+        if key == value.sql:
+            return Typed(f"{word}({_fed(work, value.sql)}){work.over}", kind)
+        return Typed(f"{word}_BY({value.sql}, {_fed(work, key)}){work.over}", kind)
 
     return handle
 
 
 def _logical(word: str) -> Handler:
-    def handle(work: Work, node: exp.Expr) -> Typed:
-        inner = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
-        return Typed(f"{word}({condition(work, inner)}){work.suffix}", BOOLEAN)
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        _, value = _argument(work, node)
+        tested = cast(work, value, BOOLEAN, node) if value.type.name == "unknown" else value
+        if tested.type != BOOLEAN:
+            work.refuse(node, f"needs conditions, not {value.type.postgres}")
+        return Typed(f"{word}({_fed(work, tested.sql)}){work.over}", BOOLEAN)
 
     return handle
 
 
 def _text_list(work: Work, node: exp.GroupConcat) -> Typed:
-    separator = text_of(work, node.args.get("separator"), node)
+    separator = work.expression(node.args.get("separator") or exp.Null())
     if separator.constant is None:
         work.refuse(node, "joins with a separator that is not written out")
-    items, kind = _ordered_items(work, node, keep_nulls=False)
-    if kind.name not in ("text", "unknown"):
-        work.refuse(node, f"joins {kind.postgres}; add ::text")
-    return Typed(f"ARRAY_JOIN({items}, {separator.sql})", TEXT)
+    items = _ordered_items(work, node, node.this, keep_nulls=False)
+    if items.type.element is None or items.type.element.family != "text":
+        work.refuse(node, f"joins {items.type.postgres}; add ::text")
+    return Typed(f"ARRAY_JOIN({items.sql}, {text_literal(separator.constant)})", TEXT)
 
 
-def _array(work: Work, node: exp.ArrayAgg) -> Typed:
-    items, kind = _ordered_items(work, node, keep_nulls=True)
-    return Typed(items, SqlType("array", element=kind))
+def _array(work: Work, node: exp.Anonymous) -> Typed:
+    return _ordered_items(work, node, node.expressions[0], keep_nulls=True)
 
 
-def _ordered_items(work: Work, node: exp.AggFunc, keep_nulls: bool) -> tuple[str, SqlType]:
+def _json_list(name: str) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        items = _ordered_items(
+            work, node, node.expressions[0], keep_nulls=True, json=name.removesuffix("_agg")
+        )
+        return call_function(work, name, [items], node)
+
+    return handle
+
+
+def _json_object(work: Work, node: exp.Anonymous) -> Typed:
+    """jsonb_object_agg: of the pairs in their order; without one, of pairs whose keys differ."""
+    if len(node.expressions) != 2 or isinstance(node.expressions[0], exp.Distinct):
+        work.refuse(node, "needs a key and a value")
+    key, value = node.expressions
+    order = value.expressions if isinstance(value, exp.Order) else []
+    key = exp.Cast(this=key.copy(), to=exp.DataType.build("text"))
+    pair = exp.Anonymous(this="jsonb_build_array", expressions=[key, (value.this if order else value).copy()])
+    keys = [each.copy() for each in order] or [exp.Ordered(this=key.copy())]
+    items = _ordered_items(work, node, exp.Order(this=pair, expressions=keys), keep_nulls=True)
+    name = "ordered pairs" if order else "pairs"
+    return call_function(work, f"jsonb_object_agg of {name}", [items], node)
+
+
+def _bits(word: str) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        _, value = _argument(work, node)
+        if value.type.name not in INTEGERS:
+            work.refuse(node, f"needs whole numbers, not {value.type.postgres}")
+        return Typed(f"{word}({_fed(work, value.sql)}){work.over}", value.type)
+
+    return handle
+
+
+def _ordered_items(work: Work, node: exp.Expr, order: exp.Expr, keep_nulls: bool, json: str = "") -> Typed:
     """The values in their order as an array; NULL when there are none."""
-    order = node.this
+    if not isinstance(order, exp.Order) and work.over and work.over_order is not None:
+        order = exp.Order(this=order, expressions=work.over_order.expressions)
     if not isinstance(order, exp.Order):
-        work.refuse(node, "has no order, so neither has its result; add ORDER BY inside the parentheses")
+        work.refuse(node, "has no order, so its result has none; add ORDER BY inside the parentheses")
     distinct = isinstance(order.this, exp.Distinct)
-    inner = order.this.expressions[0] if distinct else order.this
-    value = work.expression(inner)
+    value = work.aggregate_argument(order.this.expressions[0] if distinct else order.this)
     value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
-    keys = [
-        (told_apart(work, work.expression(each.this), node, sorting=True), each) for each in order.expressions
-    ]
-    if distinct and [key.sql for key, _ in keys] != [value.sql]:
+    if value.type.element is not None:
+        work.refuse(node, "makes an array of arrays, which no dataset has")
+    keys = [(sort_key(work, work.aggregate_argument(each.this), node), each) for each in order.expressions]
+    if distinct and [key for key, _ in keys] != [sort_key(work, value, node)]:
         work.refuse(node, "is DISTINCT and ordered by something else")
-    fields = "".join(f"'k{number}', {key.sql}, " for number, (key, _) in enumerate(keys))
-    collected = (
-        f"COLLECT_{'SET' if distinct else 'LIST'}(NAMED_STRUCT({fields}'v', {value.sql})){work.suffix}"
-    )
+    if json:
+        value = to_document(work, value, json, node)
+    fields = "".join(f"'k{number}', {key}, " for number, (key, _) in enumerate(keys))
+    item = f"NAMED_STRUCT({fields}'v', {value.sql})"
+    collected = f"COLLECT_{'SET' if distinct else 'LIST'}({_fed(work, item)}){work.over}"
     kept = collected if keep_nulls else f"FILTER({collected}, i -> i.v IS NOT NULL)"
     comparison = "0"
     for number, (_, ordered) in reversed(list(enumerate(keys))):
@@ -149,7 +226,8 @@ def _ordered_items(work: Work, node: exp.AggFunc, keep_nulls: bool) -> tuple[str
             f"k{number}", bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")), comparison
         )
     items = f"TRANSFORM(ARRAY_SORT({kept}, (l, r) -> {comparison}), i -> i.v)"
-    return f"NULLIF({items}, CAST(ARRAY() AS ARRAY<{value.type.spark}>))", value.type
+    kind = without_length(value.type)
+    return Typed(f"NULLIF({items}, CAST(ARRAY() AS ARRAY<{kind.spark}>))", SqlType("array", element=kind))
 
 
 def _compare(key: str, descending: bool, nulls_first: bool, otherwise: str) -> str:
@@ -162,111 +240,136 @@ def _compare(key: str, descending: bool, nulls_first: bool, otherwise: str) -> s
     )
 
 
+def _grouping(work: Work, node: exp.Anonymous) -> Typed:
+    keys = [work.aggregate_argument(each).sql for each in node.expressions]
+    if work.scope.is_total:
+        return Typed(str(2 ** len(keys) - 1), INTEGER)
+    word = "GROUPING" if len(keys) == 1 else "GROUPING_ID"
+    return Typed(f"CAST({word}({', '.join(keys)}) AS INT)", INTEGER)
+
+
 def _filter(work: Work, node: exp.Filter) -> Typed:
-    return _with_suffix(work, node.this, f" FILTER (WHERE {condition(work, node.expression.this)})")
-
-
-def _with_suffix(work: Work, inner: exp.Expr, suffix: str) -> Typed:
-    before = work.suffix, work.suffixed
-    work.suffix, work.suffixed = suffix + work.suffix, inner
+    inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
+    if not is_aggregate(inner):
+        work.refuse(node, "has a FILTER, and is not an aggregate that is supported on Spark")
+    before = work.guards, work.inside_aggregate, work.filter, work.surrounded
+    work.guards, work.inside_aggregate = [], True
+    test = condition(work, node.expression.this)
+    work.guards, work.inside_aggregate = before[:2]
+    work.filter, work.surrounded = test, node.this
     try:
-        found = work.expression(inner)
+        return work.expression(node.this)
     finally:
-        work.suffix, work.suffixed = before
-    if suffix not in found.sql:
-        work.refuse(inner, "is not an aggregate or window function that is translated")
+        work.filter, work.surrounded = before[2:]
+
+
+def _collected(work: Work, value: Typed) -> Typed:
+    """All values of an aggregate, without NULLs, as an array for one of our functions."""
+    collected = f"COLLECT_LIST({_fed(work, value.sql)}){work.over}"
+    return Typed(collected, SqlType("array", element=value.type))
+
+
+def _statistic(work: Work, node: exp.Anonymous) -> Typed:
+    """Variance and its like: of numerics from sums, exactly; of floating numbers from all values."""
+    name, (_, value) = node.name.lower(), _argument(work, node)
+    if value.type.name in FLOATS:
+        values = _collected(work, cast(work, value, DOUBLE, node))
+        return call_function(work, f"{name} of list", [values], node)
+    if value.type.name not in (*INTEGERS, "numeric"):
+        work.refuse(node, f"needs numbers, not {value.type.postgres}")
+    number = exact_text(value)
+    square = call_function(work, "*", [number, number], node)
+    count = Typed(f"COUNT({_fed(work, value.sql)}){work.over}", BIGINT)
+    sums = [exact_text(_total(work, "", each, node)) for each in (number, square)]
+    return call_function(work, f"{name} of sums", [count, *sums], node)
+
+
+def _pairs(work: Work, node: exp.Anonymous) -> Typed:
+    """corr, covar_pop, regr_…: of all pairs in which neither is NULL."""
+    if len(node.expressions) != 2:
+        work.refuse(node, "needs two arguments")
+    one, other = (cast(work, work.aggregate_argument(each), DOUBLE, node) for each in node.expressions)
+    both = f"CASE WHEN {one.sql} IS NOT NULL AND {other.sql} IS NOT NULL THEN {{}} END"
+    lists = [_collected(work, Typed(both.format(each.sql), DOUBLE)) for each in (one, other)]
+    return call_function(work, f"{node.name.lower()} of lists", lists, node)
+
+
+def _within_group(work: Work, node: exp.WithinGroup) -> Typed:
+    """percentile_cont, percentile_disc and mode: of all values, sorted."""
+    inner, order = node.this, node.expression
+    name = inner.name.lower()
+    if name not in ("percentile_cont", "percentile_disc", "mode") or len(order.expressions) != 1:
+        work.refuse(node, "is not an aggregate that is supported on Spark")
+    ordered = order.expressions[0]
+    value = work.aggregate_argument(ordered.this)
+    if name == "percentile_cont" and value.type.name in (*INTEGERS, "numeric", "real"):
+        value = cast(work, value, DOUBLE, node)
+    aggregate = exp.Order(this=ordered.this.copy(), expressions=[ordered.copy()])
+    if work.surrounded is node:
+        work.surrounded = inner
+    items = _ordered_items(work, node, aggregate, keep_nulls=False)
+    if value.type != (items.type.element or value.type):
+        items = cast(work, items, SqlType("array", element=value.type), node)
+    if items.type.element and items.type.element.name == "bpchar":
+        items = Typed(items.sql, SqlType("array", element=TEXT))  # with its blanks
+    fractions = [work.expression(each) for each in inner.expressions]
+    found = call_function(work, f"{name} of list", [*fractions, items], node)
+    if TEXT in (found.type, found.type.element):
+        kind = without_length(value.type)
+        return Typed(found.sql, SqlType("array", element=kind) if found.type.element else kind)
     return found
 
 
-def order_by(work: Work, order: exp.Expr) -> str:
-    """A sort order with PostgreSQL's place for NULLs: last, or first when descending."""
-    keys = [told_apart(work, work.expression(each.this), each, sorting=True) for each in order.expressions]
-    return ", ".join(f"{key.sql}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True))
+AGGREGATES: dict[str, Handler] = {
+    "count": _count,
+    "sum": _sum,
+    "avg": _average,
+    "min": _extreme("MIN"),
+    "max": _extreme("MAX"),
+    "bool_and": _logical("BOOL_AND"),
+    "bool_or": _logical("BOOL_OR"),
+    "every": _logical("BOOL_AND"),
+    "array_agg": _array,
+    "jsonb_agg": _json_list("jsonb_agg"),
+    "json_agg": _json_list("json_agg"),
+    "jsonb_object_agg": _json_object,
+    "bit_and": _bits("BIT_AND"),
+    "bit_or": _bits("BIT_OR"),
+    **dict.fromkeys(("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), _statistic),
+    **dict.fromkeys(
+        [
+            "corr",
+            "covar_pop",
+            "covar_samp",
+            "regr_avgx",
+            "regr_avgy",
+            "regr_count",
+            "regr_intercept",
+            "regr_r2",
+            "regr_slope",
+            "regr_sxx",
+            "regr_sxy",
+            "regr_syy",
+        ],
+        _pairs,
+    ),
+}
 
 
-def direction(ordered: exp.Expr) -> str:
-    """Ascending or descending, and where NULLs go, written out."""
-    nulls = "FIRST" if ordered.args.get("nulls_first") else "LAST"
-    return f" {'DESC' if ordered.args.get('desc') else 'ASC'} NULLS {nulls}"
-
-
-def _window(work: Work, node: exp.Window) -> Typed:
-    if node.args.get("alias") is not None or node.args.get("first") is not None:
-        work.refuse(node, "uses a named window; write it out")
-    parts = []
-    if partition := node.args.get("partition_by"):
-        keys = [told_apart(work, work.expression(each), node).sql for each in partition]
-        parts.append(f"PARTITION BY {', '.join(keys)}")
-    if order := node.args.get("order"):
-        parts.append(f"ORDER BY {order_by(work, order)}")
-    if spec := node.args.get("spec"):
-        parts.append(_frame(work, spec))
-    return _with_suffix(work, node.this, f" OVER ({' '.join(parts)})")
-
-
-def _frame(work: Work, spec: exp.WindowSpec) -> str:
-    kind = str(spec.args.get("kind") or "").upper()
-    bounds = [
-        (spec.args.get("start"), spec.args.get("start_side")),
-        (spec.args.get("end"), spec.args.get("end_side")),
-    ]
-    offsets = [bound for bound, _ in bounds if isinstance(bound, exp.Expr)]
-    if kind not in ("ROWS", "RANGE") or spec.args.get("exclude") or (kind == "RANGE" and offsets):
-        work.refuse(spec, "is a window frame that is not translated")
-    if any(not each.is_int for each in offsets):
-        work.refuse(spec, "is a window frame that is not written out")
-    words = [f"{bound or 'CURRENT ROW'} {side or ''}".upper().strip() for bound, side in bounds]
-    return f"{kind} BETWEEN {words[0]} AND {words[1]}"
-
-
-def _ranking(word: str) -> Handler:
-    def handle(work: Work, node: exp.Func) -> Typed:
-        arguments = integer_of(work, node.this, node).sql if node.args.get("this") is not None else ""
-        kind = INTEGER if word == "NTILE" else BIGINT
-        return Typed(f"CAST({word}({arguments}){_over(work, node)} AS {kind.spark})", kind)
-
-    return handle
-
-
-def _neighbour(word: str) -> Handler:
-    def handle(work: Work, node: exp.Func) -> Typed:
-        value, *default = unify(
-            work, [work.expression(each) for each in (node.this, node.args.get("default")) if each], node
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether it is a call of an aggregate."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in AGGREGATES or node.name.lower() in (
+            "percentile_cont",
+            "percentile_disc",
+            "mode",
         )
-        parts = [value.sql]
-        if node.args.get("offset") is not None:
-            parts.append(integer_of(work, node.args["offset"], node).sql)
-        parts += [each.sql for each in default]
-        return Typed(f"{word}({', '.join(parts)}){_over(work, node)}", value.type)
-
-    return handle
-
-
-def _over(work: Work, node: exp.Expr) -> str:
-    if "OVER" not in work.suffix:
-        work.refuse(node, "needs OVER (…)")
-    return work.suffix
+    return isinstance(node, exp.GroupConcat)
 
 
 HANDLERS: dict[type, Handler] = {
-    exp.Count: _count,
-    exp.Sum: _sum,
-    exp.Avg: _average,
-    exp.Min: _extreme("MIN"),
-    exp.Max: _extreme("MAX"),
-    exp.LogicalAnd: _logical("BOOL_AND"),
-    exp.LogicalOr: _logical("BOOL_OR"),
     exp.GroupConcat: _text_list,
-    exp.ArrayAgg: _array,
     exp.Filter: _filter,
-    exp.Window: _window,
-    exp.RowNumber: _ranking("ROW_NUMBER"),
-    exp.Rank: _ranking("RANK"),
-    exp.DenseRank: _ranking("DENSE_RANK"),
-    exp.Ntile: _ranking("NTILE"),
-    exp.Lag: _neighbour("LAG"),
-    exp.Lead: _neighbour("LEAD"),
-    exp.FirstValue: _neighbour("FIRST_VALUE"),
-    exp.LastValue: _neighbour("LAST_VALUE"),
+    exp.WithinGroup: _within_group,
 }
-FUNCTIONS: dict[str, Handler] = {"every": _logical("BOOL_AND")}
+FUNCTIONS: dict[str, Handler] = {**AGGREGATES, "grouping": _grouping}

@@ -1,236 +1,288 @@
-"""Casts, explicit and implied, as PostgreSQL does them; constants are read here, not by Spark."""
+"""Casts and calls of PostgreSQL's functions; constants are computed here, not by Spark."""
 
 from __future__ import annotations
 
-import re
-import sys
-import uuid
-from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.sql import functions
+from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.sql.advice import instead_of
+from dataflow.pipelines.sql.calls import function_of, receive, send
+from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function
+from dataflow.pipelines.sql.constants import (
+    fold_call,
+    is_null,
+    number_constant,
+    try_constants,
+    type_of,
+)
 from dataflow.pipelines.sql.types import (
-    BIGINT,
-    INTEGER,
+    DOUBLE,
+    FLOATS,
     INTEGERS,
     NUMERIC,
+    TEXT,
+    TEXTS,
     TIMES,
     SqlType,
     as_numeric,
+    exact_numeric,
     find_common,
-    numeric,
     read_type,
+    without_length,
 )
 from dataflow.pipelines.sql.work import Typed, Work, text_literal
 
-_DATE = r"\d{4}-\d{2}-\d{2}"
-_CLOCK = r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
-_OFFSET = r"(Z|[+-]\d{2}(:?\d{2})?)?"
-_TIME_PATTERNS = {
-    "date": _DATE,
-    "timestamp": f"{_DATE}({_CLOCK})?",
-    "timestamptz": f"{_DATE}({_CLOCK}{_OFFSET})?",
+_PLAIN = {(source, target) for source in INTEGERS for target in (*INTEGERS, *FLOATS)}
+_PLAIN |= {("real", "double"), ("integer", "boolean"), ("boolean", "integer")}
+_PLAIN |= {(source, target) for source in TIMES for target in TIMES}
+_HINTS = {
+    "timestamp(": "; write date_trunc('second', …)",
+    "timestamptz(": "; write date_trunc('second', …)",
+    "time": "; write to_char(…, 'HH24:MI:SS'), or interval '10:00' to add one",
+    "money": "; write numeric(12,2)",
 }
-_BOOLEANS = {
-    text: text[0] in "ty1" or text == "on"
-    for text in (["true", "t", "yes", "y", "on", "1", "false", "f", "no", "n", "off", "0"])
-}
+# Functions that refuse no value in itself, and values of which one is tried with what is written out.
+_IN_REAL = "CASE WHEN {lost} THEN RAISE_ERROR('value out of range: overflow or underflow') ELSE {real} END"
 
 
 def cast_node(work: Work, node: exp.Cast) -> Typed:
     """`x::type` and `cast(x as type)`."""
     target = node.args["to"]
     written = target.sql(dialect="postgres")
-    length = re.fullmatch(r"(?:VARCHAR|CHARACTER VARYING)\((\d+)\)", written, re.IGNORECASE)
     try:
         kind = read_type(written)
-    except BadInput:
-        work.refuse(node, "casts to a type that has no equal in Spark")
-    if (kind.element and not isinstance(node.this, exp.Literal)) or (kind.name in TIMES and "(" in written):
-        work.refuse(node, "casts to a type that has no equal in Spark")
-    value = work.expression(node.this)
-    found = cast(work, value, kind, node)
-    return Typed(f"SUBSTRING({found.sql}, 1, {length[1]})", found.type) if length else found
+    except BadInput as error:
+        hint = next((hint for name, hint in _HINTS.items() if written.lower().startswith(name)), "")
+        work.refuse(node, f"casts to a type that Spark does not have ({error}){hint}")
+    if written.upper().startswith("INTERVAL ") or (kind.name == "interval" and target.expressions):
+        work.refuse(node, "casts to an interval with limited fields; write interval without them")
+    if kind.element and isinstance(node.this, exp.Array) and not node.this.expressions:
+        return Typed(f"CAST(ARRAY() AS {kind.spark})", kind)
+    return cast(work, work.expression(node.this), kind, node)
 
 
 def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
-    """The value in another type, by PostgreSQL's rules; BadInput where Spark has no equal."""
+    """The value in another type, by PostgreSQL's rules; BadInput where it has no such cast."""
     if value.type == target:
         return value
-    if value.type.name == "unknown":
-        return _read_constant(work, value, target, node)
+    if value.type.name == "unknown" and value.constant is None:
+        return Typed(f"CAST(NULL AS {target.spark})", target)
+    if value.type.name == target.name == "bpchar" and not target.length:
+        return Typed(value.sql, target)  # with its blanks
+    if target.name in TEXTS:
+        return _fit_length(to_text(work, value, node), target)
     if target.name == "numeric":
         return _to_numeric(work, value, target, node)
-    if target.name == "text":
-        return to_text(work, value, node)
-    plain = f"CAST({value.sql} AS {target.spark})" if target.name != "interval" else ""
-    source = value.type.name
-    if source == "text" and target.name in TIMES:
-        return Typed(_guarded(value.sql, _TIME_PATTERNS[target.name], plain, target), target)
-    if target.name in INTEGERS and source in ("numeric", "real", "double"):
-        rounded = f"ROUND({value.sql}, 0)" if source == "numeric" else f"RINT({value.sql})"
-        return Typed(f"CAST({rounded} AS {target.spark})", target)
-    if source == "double" and target.name == "real":
-        return Typed(_in_range_of_real(value.sql, plain), target)
-    if (source, target.name) in _PLAIN or (source in TIMES and target.name in TIMES):
-        return Typed(plain, target)
-    work.refuse(node, f"casts {value.type.postgres} to {target.postgres}, which has no equal in Spark")
+    if value.type.element and target.element:
+        return _recast_items(work, value, target, node)
+    if value.type.family == target.family:
+        return Typed(value.sql, target)
+    if native := _natively(value, target):
+        return Typed(native, target, value.constant if target.name in INTEGERS else None)
+    return _by_catalogue(work, value, target, node)
 
 
-def _in_range_of_real(double: str, real: str) -> str:
-    """PostgreSQL refuses what only became infinite or zero; Spark gives it out."""
-    infinite = "ABS({}) = DOUBLE('Infinity')"
-    lost = f"({infinite.format(real)} AND NOT {infinite.format(double)}) OR ({real} = 0 AND {double} <> 0)"
-    return f"CASE WHEN {lost} THEN RAISE_ERROR('value out of range of real') ELSE {real} END"
+def _natively(value: Typed, target: SqlType) -> str:
+    """A cast that Spark does as PostgreSQL does; empty if it has none."""
+    sql, plain = value.sql, f"CAST({value.sql} AS {target.spark})"
+    if (value.type.name, target.name) in _PLAIN or (value.type.is_decimal and target == DOUBLE):
+        return plain
+    if value.type.is_decimal and target.name in INTEGERS:
+        return f"CAST(ROUND({sql}, 0) AS {target.spark})"
+    if value.type.name in FLOATS and target.name in INTEGERS:
+        return f"CAST(RINT({sql}) AS {target.spark})"
+    if value.type == DOUBLE and target.name == "real":
+        # PostgreSQL refuses what only became infinite or zero; Spark gives it out.
+        infinite = "ABS({}) = DOUBLE('Infinity')"
+        lost = f"({infinite.format(plain)} AND NOT {infinite.format(sql)}) OR ({plain} = 0 AND {sql} <> 0)"
+        return _IN_REAL.format(lost=lost, real=plain)
+    return ""
 
 
-_INTEGER_PAIRS = {(source, target) for source in INTEGERS for target in (*INTEGERS, "real", "double")}
-_PLAIN = _INTEGER_PAIRS | {
-    (source, target) for source in ("real", "double", "numeric") for target in ("real", "double")
-}
-_PLAIN |= {("text", target) for target in (*INTEGERS, "boolean")}
-_PLAIN |= {("integer", "boolean"), ("boolean", "integer"), ("text", "json"), ("uuid", "json")}
+def _by_catalogue(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+    source = "text" if value.type.name == "unknown" else value.type.family
+    signature = find_cast(source, target.family)
+    if source == "text" and target.element is not None and value.constant is not None:
+        return _read_array(work, value.constant, target.element, node)
+    if signature is None:
+        work.refuse(
+            node, f"casts {value.type.postgres} to {target.postgres}, which is not supported on Spark"
+        )
+    found = call(work, Match(signature, (source,), target.family), [value], node)
+    constant = value.constant if found.constant is None and source == "text" else found.constant
+    return Typed(found.sql, target, constant)
+
+
+def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Typed:
+    """An array written out as text, item by item."""
+    signature = find_cast("text", "text[]")
+    assert signature is not None
+    try:
+        texts = signature.call(text)
+    except ValueError as error:
+        work.refuse(node, f"is an error in PostgreSQL: {error}")
+    element = NUMERIC if element.name == "numeric" and not element.declared else element
+    unknown = SqlType("unknown")
+    items = [cast(work, Typed(text_literal(item or ""), unknown, item), element, node) for item in texts]
+    if element.is_exact_text:
+        items = [exact_text(item) for item in items]
+    kind = SqlType("array", element=element)
+    return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind)
+
+
+def _recast_items(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+    """An array whose items become another type, as far as Spark itself can do that."""
+    source, wanted = value.type.element, target.element
+    if source is None or wanted is None:
+        work.refuse(node, f"casts {value.type.postgres} to {target.postgres}")
+    used = dict(work.used)
+    item = cast(work, Typed("e", source), wanted, node)
+    if item.calls_python:
+        work.used = used
+        return _recast_by_python(work, value, target, node)
+    return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
+
+
+def _recast_by_python(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+    """The same where Spark cannot: Python, which it does not call for single items, gets the whole array."""
+    source, wanted = value.type.element, target.element
+    assert source is not None
+    assert wanted is not None
+    if source.is_decimal:
+        value = Typed(f"TRANSFORM({value.sql}, e -> CAST(e AS STRING))", SqlType("array", element=NUMERIC))
+    signature = find_cast(source.family, wanted.family)
+    if signature is None or wanted.declared:
+        work.refuse(node, f"casts items of {value.type.postgres} to {wanted.postgres}; cast each before")
+    takes, gives = f"{source.family}[]", f"{wanted.family}[]"
+    every = Signature("cast items", (takes,), gives, partial(_cast_items, signature.call))
+    return Typed(call(work, Match(every, (takes,), gives), [value], node).sql, target)
+
+
+def _cast_items(one: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    return [None if item is None else one(item) for item in items]
 
 
 def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
     """The value as PostgreSQL writes it."""
-    name, text = value.type.name, read_type("text")
-    if name in ("text", "unknown"):
-        return Typed(value.sql, text, value.constant)
-    if name in ("uuid", *INTEGERS, "boolean") or (name == "numeric" and value.type.fixed):
-        return Typed(f"CAST({value.sql} AS STRING)", text)
-    if name in TIMES:
-        # Spark puts a sign before the year 10000.
-        written = f"TRIM(LEADING '+' FROM CAST({value.sql} AS STRING))"
-        written = f"CONCAT({written}, '+00')" if name == "timestamptz" else written
-        error = "RAISE_ERROR('a year before 1 is not turned into text')"
-        return Typed(f"CASE WHEN YEAR({value.sql}) < 1 THEN {error} ELSE {written} END", text)
-    work.refuse(node, f"turns {value.type.postgres} into text, which Spark writes differently")
+    name = value.type.name
+    if name == "bpchar":
+        return Typed(f"TRIM(TRAILING ' ' FROM {value.sql})", TEXT)
+    if name in ("text", "varchar", "unknown", "uuid", "json", "jsonb") or value.type.is_exact_text:
+        return Typed(value.sql, TEXT, value.constant if name in ("text", "unknown") else None)
+    if name in INTEGERS or name == "boolean" or value.type.is_decimal:
+        return Typed(f"CAST({value.sql} AS STRING)", TEXT)
+    if value.type.element is not None and find_cast(value.type.family, "text") is None:
+        value = cast(work, value, SqlType("array", element=TEXT), node)
+    return _by_catalogue(work, value, TEXT, node)
+
+
+def _fit_length(value: Typed, target: SqlType) -> Typed:
+    if not target.length:
+        return Typed(value.sql, target, value.constant)
+    cut = f"SUBSTRING({value.sql}, 1, {target.length})"
+    return Typed(f"RPAD({cut}, {target.length}, ' ')" if target.name == "bpchar" else cut, target)
+
+
+def exact_text(value: Typed) -> Typed:
+    """A numeric or integer as PostgreSQL's text of the number."""
+    if value.type.is_exact_text:
+        return value
+    return Typed(f"CAST({value.sql} AS STRING)", exact_numeric(value.type.digits_after), value.constant)
+
+
+def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+    found = value
+    if value.type.name not in (*INTEGERS, "numeric"):
+        if value.constant is not None and value.type.name == "unknown":
+            found = _numeric_literal(work, value.constant, node)
+        else:
+            found = _by_catalogue(work, value, NUMERIC, node)
+    elif value.type.name in INTEGERS:
+        kind = as_numeric(value.type)
+        found = Typed(f"CAST({value.sql} AS {kind.spark})", kind, value.constant)
+    if target.is_exact_text:
+        # Without precision the cast changes nothing in PostgreSQL: the digits stay those of the source.
+        return Typed(found.sql, without_length(found.type), found.constant)
+    return Typed(f"CAST({found.sql} AS {target.spark})", target)
+
+
+def _numeric_literal(work: Work, text: str, node: exp.Expr) -> Typed:
+    signature = find_cast("text", "numeric")
+    try:
+        number = signature.call(text) if signature else Decimal(text)
+    except (ValueError, ArithmeticError) as error:
+        work.refuse(node, f"contains {text!r}: {error}")
+    return number_constant(number)
 
 
 def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:
     """All values in the one type PostgreSQL would give them together."""
-    common = find_common([value.type for value in values])
-    if common is not None and common.name == "numeric":
+    known = find_common([value.type for value in values])
+    if known is not None:
         # A text written out becomes a numeric with all of its digits, whatever the column beside it keeps.
-        values = [read_beside(work, value, common, node) for value in values]
-        common = find_common([value.type for value in values])
+        values = [read_beside(work, value, known, node) for value in values]
+    common = find_common([value.type for value in values])
     if common is None:
         kinds = ", ".join(dict.fromkeys(value.type.postgres for value in values))
-        work.refuse(node, f"mixes types that do not go together ({kinds}); add a cast")
-    return [cast(work, value, common, node) for value in values]
+        work.refuse(node, f"mixes types that PostgreSQL does not combine ({kinds}); add a cast")
+    return [to_common(work, value, common, node) for value in values]
+
+
+def to_common(work: Work, value: Typed, common: SqlType, node: exp.Expr) -> Typed:
+    """The value in a type that `find_common` found, in the form it has in Spark."""
+    if common.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
+        return Typed(exact_text(value).sql, common, value.constant)
+    return cast(work, value, common, node)
 
 
 def read_beside(work: Work, value: Typed, other: SqlType, node: exp.Expr) -> Typed:
     """A text written out beside a value of another type, read as that type; anything else as it is."""
-    if value.type.name != "unknown" or value.constant is None or other.name == "unknown":
+    if value.type.name != "unknown" or other.name == "unknown":
         return value
-    return cast(work, value, NUMERIC if other.name == "numeric" else other, node)
-
-
-def number_literal(text: str) -> Typed:
-    """A number written in SQL: integer, bigint or numeric, never floating."""
-    value = Decimal(text)
-    if re.fullmatch(r"\d+", text) and value < 2**63:
-        small = value < 2**31
-        return Typed(text if small else f"{text}L", INTEGER if small else BIGINT, text)
-    return Typed(*_numeric_literal(value), text)
-
-
-def _numeric_literal(value: Decimal, target: SqlType | None = None) -> tuple[str, SqlType]:
-    scale = max(-int(value.as_tuple().exponent), 0)
-    kind = target or numeric(max(value.adjusted() + 1 + scale, scale, 1), scale)
-    return f"CAST('{value:f}' AS {kind.spark})", kind
-
-
-def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
-    source, bare = value.type.name, target == NUMERIC
-    if source in (*INTEGERS, "numeric"):
-        # Without precision the cast changes nothing in PostgreSQL: the digits stay those of the source.
-        kind = as_numeric(value.type) if bare else target
-        return Typed(
-            f"CAST({value.sql} AS {kind.spark})", kind, value.constant if bare or source in INTEGERS else None
-        )
-    if source in ("real", "double"):
-        function = functions.number_from_double(NUMERIC.scale, 15 if source == "double" else 6)
-        exact = work.call(function, f"CAST({value.sql} AS DOUBLE)")
-        return Typed(exact if bare else f"CAST({exact} AS {target.spark})", target)
-    if source == "text":
-        exact = work.call(functions.number_from_text(NUMERIC.scale), value.sql)
-        return Typed(exact if bare else f"CAST({exact} AS {target.spark})", target)
-    work.refuse(node, f"casts {value.type.postgres} to numeric, which PostgreSQL does not do")
-
-
-def _read_constant(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if value.constant is None:
-        return Typed(f"CAST(NULL AS {target.spark})", target)
-    text = value.constant
-    try:
-        sql, kind = _write_constant(text, target)
-    except (ValueError, InvalidOperation, KeyError):
-        work.refuse(node, f"holds {text!r}, which cannot be read as {target.postgres}")
-    return Typed(sql, kind, text)
+        return cast(work, value, other, node)
+    return cast(work, value, NUMERIC if other.name == "numeric" else without_length(other), node)
 
 
-def _write_constant(text: str, target: SqlType) -> tuple[str, SqlType]:
-    name, stripped = target.name, text.strip()
-    if name in ("text", "json"):
-        return text_literal(text), target
-    if name == "uuid":
-        return f"'{uuid.UUID(stripped)}'", target
-    if name == "boolean":
-        return str(_BOOLEANS[stripped.lower()]).upper(), target
-    if name in INTEGERS:
-        return f"CAST({int(stripped)} AS {target.spark})", target
-    if name in ("real", "double"):
-        return f"CAST('{_read_float(stripped, name)!r}' AS {target.spark})", target
-    if name == "numeric":
-        number = Decimal(stripped)
-        return _numeric_literal(number, None if target == NUMERIC else target)
-    if name in TIMES:
-        return _write_time(stripped, name), target
-    if target.element and re.fullmatch(r'\{[^"\\{}]*\}', stripped):
-        return _write_array(stripped[1:-1].strip(), target, target.element)
-    raise ValueError(text)
+def call_function(work: Work, name: str, values: list[Typed], node: exp.Expr) -> Typed:
+    """The function or operator of that name that PostgreSQL would take; BadInput if we have none."""
+    match = find_function(name, tuple(value.type.family for value in values))
+    if match is None:
+        kinds = ", ".join(value.type.postgres for value in values)
+        work.refuse(node, f"is not supported on Spark for these types ({kinds}){instead_of(name)}")
+    return call(work, match, values, node)
 
 
-def _read_float(text: str, name: str) -> float:
-    value = float(text)
-    largest, smallest = (3.4028235e38, 1.4e-45) if name == "real" else (sys.float_info.max, 5e-324)
-    # PostgreSQL refuses what its type cannot hold, also what is too near to zero.
-    if Decimal(text).is_finite() and Decimal(text) and not smallest <= abs(value) <= largest:
-        raise ValueError(text)
-    return value
+def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
+    """A call of one of our functions; computed now if everything in it is written out."""
+    values = [_argument(work, value, take, node) for value, take in zip(values, match.takes, strict=True)]
+    if match.signature.strict and not match.signature.is_set and any(map(is_null, values)):
+        return Typed(f"CAST(NULL AS {type_of(match.gives).spark})", type_of(match.gives))
+    if not match.signature.is_set and all(value.constant is not None for value in values):
+        return fold_call(work, match, values, node)
+    try_constants(work, match, values, node)
+    function = function_of(match.signature, match.takes, match.gives)
+    work.used[function.name] = function
+    arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
+    if work.guards and match.signature.strict and arguments:
+        # Spark calls Python for rows that a CASE excludes, too: there it gets a NULL.
+        arguments[0] = f"CASE WHEN {' AND '.join(work.guards)} THEN {arguments[0]} END"
+    sql = f"{function.name}({', '.join(arguments)})"
+    gives = f"{match.gives}[]" if match.signature.is_set else match.gives
+    return Typed(receive(sql, gives), type_of(gives))
 
 
-def _write_array(text: str, target: SqlType, element: SqlType) -> tuple[str, SqlType]:
-    parts = [part.strip() for part in text.split(",")] if text else []
-    if any(part.lower() in ("", "null") for part in parts):
-        raise ValueError(text)
-    items = [_write_constant(part, element) for part in parts]
-    common = find_common([kind for _, kind in items]) if items else element
-    kind = SqlType("array", element=common)
-    return f"CAST(ARRAY({', '.join(sql for sql, _ in items)}) AS {kind.spark})", kind
-
-
-def _write_time(text: str, name: str) -> str:
-    if not re.fullmatch(_TIME_PATTERNS["timestamptz"], text, re.ASCII):
-        raise ValueError(text)
-    if name == "date":
-        return f"DATE '{date.fromisoformat(text[:10])}'"
-    time = datetime.fromisoformat(text)
-    if name == "timestamp":
-        # PostgreSQL does not heed an offset here.
-        return f"TIMESTAMP_NTZ '{time.replace(tzinfo=None)}'"
-    return f"TIMESTAMP '{(time.replace(tzinfo=time.tzinfo or UTC)).astimezone(UTC)}'"
-
-
-def _guarded(sql: str, pattern: str, converted: str, target: SqlType) -> str:
-    message = text_literal(f"text that is not a {target.postgres} written like 2020-12-31 12:30:00: ")
-    test = f"{sql} RLIKE {text_literal(f'^{pattern}' + chr(92) + 'z')}"
-    return (
-        f"CASE WHEN {sql} IS NULL OR {test} THEN {converted} ELSE RAISE_ERROR(CONCAT({message}, {sql})) END"
-    )
+def _argument(work: Work, value: Typed, family: str, node: exp.Expr) -> Typed:
+    kind = type_of(family)
+    if kind.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
+        return exact_text(value)
+    if value.type.family == family and not (value.type.name == "bpchar" or kind.element):
+        return value
+    found = cast(work, value, kind, node)
+    return exact_text(found) if kind.is_exact_text else found

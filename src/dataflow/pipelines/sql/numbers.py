@@ -1,4 +1,4 @@
-"""Arithmetic with PostgreSQL's results: integer division, numerics without lost digits, rounding."""
+"""Arithmetic: Spark's own where its result is PostgreSQL's digit by digit, our functions elsewhere."""
 
 from __future__ import annotations
 
@@ -6,252 +6,233 @@ from decimal import Context, Decimal
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql import functions
-from dataflow.pipelines.sql.casting import cast, read_beside, unify
-from dataflow.pipelines.sql.times import add_times, scale_interval
+from dataflow.pipelines.sql.casting import call_function, cast, exact_text, read_beside, unify
+from dataflow.pipelines.sql.parsing import Positive
+from dataflow.pipelines.sql.times import add_times
 from dataflow.pipelines.sql.types import (
+    BIGINT,
     DOUBLE,
+    FLOATS,
+    INTEGER,
     INTEGERS,
     MAX_DIGITS,
     NUMBERS,
+    NUMERIC,
     SqlType,
     as_numeric,
+    exact_numeric,
     numeric,
+    without_length,
 )
 from dataflow.pipelines.sql.work import Handler, Typed, Work
 
-_WORDS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-_EXACTLY = {exp.Add: "add", exp.Sub: "subtract", exp.Mod: "remainder"}
-_LEAST_SCALE, _SOME_SCALE, _MOST_SCALE = 20, 24, 28  # PostgreSQL shows 20 digits of 1/3, 28 of 1e-8/3
-_LARGE_DOUBLE = "4503599627370496D"  # from here on every double is a whole number
+WORDS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.Pow: "^"}
+_EXACT = Context(prec=100)
+# Literals that are of a smaller type with a minus before them.
+_SMALLEST = {"2147483648": INTEGER, "9223372036854775808": BIGINT}
+_FEW_DIGITS = 10  # after the point, which leave 28 before it
+_SHORT = 600  # characters of operands that may be repeated to look at them several times
 
 
 def _arithmetic(work: Work, node: exp.Binary) -> Typed:
-    left, right = work.expression(node.this), work.expression(node.expression)
-    if found := _with_times(work, node, left, right):
+    return calculate(
+        work, WORDS[type(node)], work.expression(node.this), work.expression(node.expression), node
+    )
+
+
+def calculate(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """The result of an operator on two values, whatever they are."""
+    if word in "+-" and (found := add_times(work, word, left, right, node)):
         return found
-    left, right = _both_numbers(work, node, left, right)
-    if "numeric" in (left.type.name, right.type.name):
-        return _numeric(work, node, left, right)
+    if {left.type.name, right.type.name} <= {*NUMBERS, "unknown"}:
+        left, right = read_beside(work, left, right.type, node), read_beside(work, right, left.type, node)
+    names = {left.type.name, right.type.name}
+    if not names <= set(NUMBERS):
+        return call_function(work, word, [left, right], node)
+    if word == "^":
+        kind = NUMERIC if "numeric" in names and not names & set(FLOATS) else DOUBLE
+        return call_function(work, "^", [_as(work, each, kind, node) for each in (left, right)], node)
+    if names & set(FLOATS):
+        return _floating(work, word, left, right, node)
+    return (
+        _numeric(work, word, left, right, node)
+        if "numeric" in names
+        else _whole_numbers(work, word, left, right, node)
+    )
+
+
+def _as(work: Work, value: Typed, kind: SqlType, node: exp.Expr) -> Typed:
+    return exact_text(value) if kind is NUMERIC else cast(work, value, kind, node)
+
+
+def _floating(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """PostgreSQL refuses a result that only became infinite or zero, which Spark gives out."""
+    same = left.type == right.type
+    kind = left.type if same else DOUBLE
+    values = [cast(work, each, kind, node) for each in (left, right)]
+    if word == "%":
+        work.refuse(node, "takes the remainder of floating point numbers, which PostgreSQL does not do")
+    one, other = (each.sql for each in values)
+    if len(one) + len(other) > _SHORT:
+        return call_function(work, word, values, node)
+    result, infinite = f"({one} {word} {other})", "DOUBLE('Infinity')"
+    lost = [f"ABS({result}) = {infinite} AND ABS({one}) <> {infinite} AND ABS({other}) <> {infinite}"]
+    if word in "*/":
+        zero = f"{other} <> 0" if word == "*" else f"ABS({other}) <> {infinite}"
+        lost.append(f"{result} = 0 AND {one} <> 0 AND {zero}")
+    error = "RAISE_ERROR('value out of range: overflow or underflow')"
+    return Typed(f"CASE WHEN {' OR '.join(lost)} THEN {error} ELSE {result} END", kind)
+
+
+def _whole_numbers(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
     left, right = unify(work, [left, right], node)
     kind = left.type
-    if isinstance(node, exp.Div) and kind.name in INTEGERS:
+    if word == "/":
         return Typed(f"CAST(({left.sql} DIV {right.sql}) AS {kind.spark})", kind)
-    if isinstance(node, exp.Mod) and kind.name not in INTEGERS:
-        work.refuse(node, "takes the remainder of floating point numbers")
-    return Typed(f"({left.sql} {_WORDS[type(node)]} {right.sql})", kind)
+    return Typed(f"({left.sql} {word} {right.sql})", kind)
 
 
-def _with_times(work: Work, node: exp.Binary, left: Typed, right: Typed) -> Typed | None:
-    if isinstance(node, exp.Add | exp.Sub):
-        return add_times(work, node, left, right)
-    return scale_interval(work, node, left, right) if isinstance(node, exp.Mul) else None
+def _numeric(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    kinds = [as_numeric(each.type) for each in (left, right)]
+    if all(kind.is_decimal for kind in kinds):
+        operands = [cast(work, each, kind, node) for each, kind in zip((left, right), kinds, strict=True)]
+        if found := _decimal(word, *operands):
+            return found
+    found = call_function(work, word, [exact_text(left), exact_text(right)], node)
+    return Typed(found.sql, _digits_of(word, left, right) or found.type, found.constant)
 
 
-def _both_numbers(work: Work, node: exp.Binary, left: Typed, right: Typed) -> tuple[Typed, Typed]:
-    left, right = (
-        read_beside(work, left, right.type, node),
-        read_beside(work, right, left.type, node),
-    )
-    if "unknown" in (left.type.name, right.type.name):
-        left, right = unify(work, [left, right], node)
-    if left.type.name not in NUMBERS or right.type.name not in NUMBERS:
-        work.refuse(node, f"calculates with {left.type.postgres} and {right.type.postgres}")
-    if {left.type.name, right.type.name} & {"real", "double"}:
-        left, right = unify(work, [left, right], node)
-    return left, right
-
-
-def _numeric(work: Work, node: exp.Binary, left: Typed, right: Typed) -> Typed:
-    left, right = (cast(work, each, as_numeric(each.type), node) for each in (left, right))
-    if isinstance(node, exp.Div):
-        return divide(work, node, left, right)
-    if isinstance(node, exp.Mul):
-        return _multiply(work, left, right)
-    return _add(work, node, left, right)
-
-
-def _add(work: Work, node: exp.Binary, left: Typed, right: Typed) -> Typed:
-    """Sum, difference or remainder, exactly."""
-    scale = max(left.type.scale, right.type.scale)
-    whole = max(each.type.precision - each.type.scale for each in (left, right)) + 1
-    fixed = left.type.fixed and right.type.fixed
-    if whole + scale > MAX_DIGITS:
-        # Spark would cut digits after the point.
-        kind = SqlType("numeric", MAX_DIGITS, scale, fixed)
-        return Typed(work.call(functions.exact(_EXACTLY[type(node)], scale), left.sql, right.sql), kind)
-    kind = SqlType("numeric", whole + scale, scale, fixed)
-    return Typed(f"CAST(({left.sql} {_WORDS[type(node)]} {right.sql}) AS {kind.spark})", kind)
-
-
-def _multiply(work: Work, left: Typed, right: Typed) -> Typed:
-    digits = left.type.precision + right.type.precision + 1
-    full = left.type.scale + right.type.scale
-    fixed = left.type.fixed and right.type.fixed
-    if digits <= MAX_DIGITS:
-        return Typed(f"({left.sql} * {right.sql})", SqlType("numeric", digits, full, fixed))
-    scale = min(full, _SOME_SCALE)
-    kind = SqlType("numeric", MAX_DIGITS, scale, fixed and scale == full)
-    return Typed(work.call(functions.exact("multiply", scale), left.sql, right.sql), kind)
-
-
-def divide(work: Work, node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """PostgreSQL's numeric division, which rounds to a number of digits that depends on the values."""
-    for each in (left, right):
-        if not each.type.fixed and not each.type.own:
-            # How many digits PostgreSQL shows of it, and so how far it divides, is known to PostgreSQL alone.
-            work.refuse(
-                node, "divides a result that has no fixed scale; round it or cast it to numeric(p,s) first"
-            )
-    if found := _multiply_by_inverse(left, right):
-        return found
-    scale = quotient_scale(left, right)
-    function = functions.division(scale, left.type.fixed, right.type.fixed)
-    kind = SqlType("numeric", MAX_DIGITS, scale, fixed=False)
-    return Typed(work.call(function, left.sql, right.sql), kind)
-
-
-def quotient_scale(left: Typed, right: Typed) -> int:
-    """Digits after the point to keep, of 38: enough for quotients of usual size; an error for others."""
-    whole = left.type.precision - left.type.scale
-    if right.constant is not None and (divisor := Decimal(right.constant)):
-        whole -= divisor.adjusted()
-    elif whole > MAX_DIGITS - _MOST_SCALE:
-        return _SOME_SCALE
-    return max(min(MAX_DIGITS - whole, _MOST_SCALE), _LEAST_SCALE)
-
-
-def _multiply_by_inverse(left: Typed, right: Typed) -> Typed | None:
-    """Division by a number written out, such as 100, where no value is so large that rounding sets in."""
+def _digits_of(word: str, left: Typed, right: Typed) -> SqlType | None:
+    """The type of a result that can have only so many digits after the point; None if that is not known."""
+    digits = [each.type.digits_after for each in (left, right)]
+    if word != "/":
+        return exact_numeric(*digits, product=word == "*")
     divisor = Decimal(right.constant) if right.constant is not None else Decimal(0)
-    if not divisor or not _ends(divisor):
+    inverse = Decimal(0)
+    if divisor:
+        inverse = _EXACT.divide(Decimal(1), divisor).normalize(_EXACT)
+    if not divisor or digits[0] < 0 or _EXACT.multiply(inverse, divisor) != 1:
         return None
-    inverse = Context(prec=100).divide(Decimal(1), divisor).normalize(Context(prec=100))
-    digits = max(-int(inverse.as_tuple().exponent), 0)
-    scale, whole = left.type.scale + digits, left.type.precision - left.type.scale
-    fewest = 16 - 4 * ((whole + 3) // 4 - 1 - divisor.adjusted() // 4)
-    size = max(inverse.adjusted() + 1, 0) + digits
-    if scale > max(fewest, left.type.scale, right.type.scale) or left.type.precision + size + 1 > MAX_DIGITS:
-        return None
-    kind = SqlType("numeric", left.type.precision + size + 1, scale, fixed=False)
-    return Typed(f"({left.sql} * CAST('{inverse:f}' AS DECIMAL({size}, {digits})))", kind)
+    # However far PostgreSQL divides, what has an end ends there.
+    return exact_numeric(digits[0] + max(-int(inverse.as_tuple().exponent), 0))
 
 
-def _ends(divisor: Decimal) -> bool:
-    """Whether 1/divisor has an end: no prime factors other than 2 and 5."""
-    rest = abs(divisor.as_integer_ratio()[0])
-    for factor in (2, 5):
-        while rest % factor == 0:
-            rest //= factor
-    return rest == 1
+def _decimal(word: str, left: Typed, right: Typed) -> Typed | None:
+    """The result of Spark's own decimals; None where they could lose a digit or show others."""
+    first, second = left.type, right.type
+    scale = max(first.scale, second.scale)
+    whole = max(kind.precision - kind.scale for kind in (first, second)) + 1
+    if word == "/":
+        return None  # how many digits PostgreSQL shows of a quotient depends on the values
+    if word == "*":
+        digits = first.precision + second.precision + 1
+        kind = SqlType("numeric", digits, first.scale + second.scale)
+        return Typed(f"({left.sql} * {right.sql})", kind) if digits <= MAX_DIGITS else None
+    if whole + scale > MAX_DIGITS:
+        return None
+    kind = SqlType("numeric", whole + scale, scale)
+    return Typed(f"CAST(({left.sql} {word} {right.sql}) AS {kind.spark})", kind)
 
 
 def _negate(work: Work, node: exp.Neg) -> Typed:
-    value = _one_number(work, node)
+    if isinstance(node.this, exp.Literal) and node.this.name in _SMALLEST and not node.this.is_string:
+        kind = _SMALLEST[node.this.name]
+        return Typed(f"CAST('-{node.this.name}' AS {kind.spark})", kind, f"-{node.this.name}")
+    value = one_number(work, node.this, node)
     constant = f"-{value.constant}" if value.constant and not value.constant.startswith("-") else None
-    if _is_long(value.type):
-        return Typed(work.call(functions.exact("minus", value.type.scale), value.sql), value.type)
-    return Typed(f"(- {value.sql})", value.type, constant)
+    if value.type.name == "interval" or _is_long(value.type):
+        found = call_function(work, "-", [value], node)
+        return Typed(found.sql, value.type if found.type.is_exact_text else found.type, found.constant)
+    return Typed(
+        f"(- {value.sql})",
+        SqlType("numeric", value.type.precision, value.type.scale) if value.type.is_decimal else value.type,
+        constant,
+    )
+
+
+def _positive(work: Work, node: Positive) -> Typed:
+    value = one_number(work, node.this, node)
+    return Typed(value.sql, without_length(value.type), value.constant)
+
+
+def _invert(work: Work, node: exp.BitwiseNot) -> Typed:
+    return call_function(work, "~", [work.expression(node.this)], node)
 
 
 def _is_long(kind: SqlType) -> bool:
-    """Spark's minus and ABS round decimals to 34 digits."""
-    return kind.name == "numeric" and kind.precision > 34
+    """Spark's minus and ABS round decimals to 34 digits; those that are text are ours."""
+    return kind.name == "numeric" and (kind.precision > 34 or not kind.precision)
 
 
-def _one_number(work: Work, node: exp.Expr) -> Typed:
-    value = work.expression(node.this)
+def one_number(work: Work, argument: exp.Expr, node: exp.Expr) -> Typed:
+    """An argument that is a number or an interval; a text written out is read as double precision."""
+    value = work.expression(argument)
     if value.type.name == "unknown":
         value = cast(work, value, DOUBLE, node)
-    if value.type.name not in NUMBERS:
+    if value.type.name not in (*NUMBERS, "interval"):
         work.refuse(node, f"calculates with {value.type.postgres}")
     return value
 
 
-def _absolute(work: Work, node: exp.Abs) -> Typed:
-    value = _one_number(work, node)
+def _absolute(work: Work, node: exp.Anonymous) -> Typed:
+    value = one_number(work, node.expressions[0], node)
     if _is_long(value.type):
-        return Typed(work.call(functions.exact("abs", value.type.scale), value.sql), value.type)
-    return Typed(f"ABS({value.sql})", value.type)
+        found = call_function(work, "abs", [value], node)
+        return Typed(found.sql, exact_numeric(value.type.digits_after), found.constant)
+    kind = SqlType("numeric", value.type.precision, value.type.scale) if value.type.is_decimal else value.type
+    return Typed(f"ABS({value.sql})", kind)
 
 
 def _whole(word: str) -> Handler:
     """ceil and floor: numeric for numerics, double for all else, as in PostgreSQL."""
 
-    def handle(work: Work, node: exp.Func) -> Typed:
-        if node.args.get("decimals") is not None or node.args.get("to") is not None:
-            work.refuse(node, "has no translation to Spark SQL")
-        value = _one_number(work, node)
-        if value.type.name == "numeric":
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        value = one_number(work, node.expressions[0], node)
+        if value.type.is_exact_text:
+            return call_function(work, word.lower(), [value], node)
+        if value.type.is_decimal:
             kind = numeric(min(value.type.precision - value.type.scale + 1, MAX_DIGITS), 0)
             return Typed(f"CAST({word}({value.sql}) AS {kind.spark})", kind)
-        value = cast(work, value, DOUBLE, node)
-        whole = f"CAST({word}({value.sql}) AS DOUBLE)"
-        return Typed(
-            f"CASE WHEN ABS({value.sql}) >= {_LARGE_DOUBLE} THEN {value.sql} ELSE {whole} END", DOUBLE
-        )
+        return call_function(work, word.lower(), [cast(work, value, DOUBLE, node)], node)
 
     return handle
 
 
-def _round(work: Work, node: exp.Round) -> Typed:
-    value, digits = _rounding(work, node)
-    if value.type.name != "numeric":
-        return Typed(f"RINT({value.sql})", DOUBLE)
-    return _with_scale(f"ROUND({value.sql}, {digits})", value.type, digits)
+def _round(work: Work, node: exp.Anonymous) -> Typed:
+    return _to_digits(work, node, "round", "ROUND({0}, {1})")
 
 
-def _truncate(work: Work, node: exp.Trunc) -> Typed:
-    value, digits = _rounding(work, node)
-    if value.type.name != "numeric":
-        work.refuse(node, "cuts a floating point number; cast it to numeric")
-    cut = f"CASE WHEN {value.sql} < 0 THEN CEIL({value.sql}, {digits}) ELSE FLOOR({value.sql}, {digits}) END"
-    return _with_scale(cut, value.type, digits)
+def _truncate(work: Work, node: exp.Anonymous) -> Typed:
+    cut = "CASE WHEN {0} < 0 THEN CEIL({0}, {1}) ELSE FLOOR({0}, {1}) END"
+    return _to_digits(work, node, "trunc", cut)
 
 
-def _rounding(work: Work, node: exp.Func) -> tuple[Typed, int]:
-    value, decimals = _one_number(work, node), node.args.get("decimals")
-    if decimals is None:
-        number = cast(work, value, DOUBLE, node) if value.type.name in (*INTEGERS, "real") else value
-        return number, 0
-    digits = work.expression(decimals).constant
-    if digits is None:
-        work.refuse(node, "rounds to a number of digits that is not written out")
-    if value.type.name in ("real", "double"):
-        work.refuse(node, "rounds a floating point number to digits; cast it to numeric")
-    return cast(work, value, as_numeric(value.type), node), int(digits)
+def _to_digits(work: Work, node: exp.Anonymous, name: str, form: str) -> Typed:
+    value, digits = one_number(work, node.expressions[0], node), "0"
+    if len(node.expressions) > 1:
+        digits = work.expression(node.expressions[1]).constant or ""
+        value = exact_text(value) if value.type.name in INTEGERS else value
+    kind = value.type
+    if kind.is_decimal and digits.lstrip("-").isdigit() and 0 <= int(digits) <= kind.scale:
+        result = numeric(min(kind.precision - kind.scale + 1 + int(digits), MAX_DIGITS), int(digits))
+        return Typed(f"CAST({form.format(value.sql, digits)} AS {result.spark})", result)
+    if kind.name in INTEGERS:
+        value = cast(work, value, DOUBLE, node)
+    found = call_function(work, name, [value, *map(work.expression, node.expressions[1:])], node)
+    if found.type.is_exact_text and digits.isdigit() and int(digits) <= _FEW_DIGITS:
+        # All values show these digits now, which files can keep as decimals.
+        result = numeric(MAX_DIGITS, int(digits))
+        return Typed(f"CAST({found.sql} AS {result.spark})", result)
+    return found
 
 
-def _with_scale(sql: str, kind: SqlType, digits: int) -> Typed:
-    scale = max(digits, 0)
-    result = numeric(min(kind.precision - kind.scale + 1 + scale, MAX_DIGITS), min(scale, MAX_DIGITS))
-    return Typed(f"CAST({sql} AS {result.spark})", result)
-
-
-def _square_root(work: Work, node: exp.Sqrt) -> Typed:
-    value = _one_number(work, node)
-    if value.type.name == "numeric":
-        work.refuse(node, "takes the root of a numeric; cast it to double precision")
-    root = cast(work, value, DOUBLE, node).sql
-    error = "RAISE_ERROR('cannot take square root of a negative number')"
-    return Typed(f"CASE WHEN {root} < 0 THEN {error} ELSE SQRT({root}) END", DOUBLE)
-
-
-def _sign(work: Work, node: exp.Sign) -> Typed:
-    value = _one_number(work, node)
-    if value.type.name == "numeric":
-        return Typed(f"CAST(SIGN({value.sql}) AS DECIMAL(1, 0))", numeric(1, 0))
-    return Typed(f"SIGN({cast(work, value, DOUBLE, node).sql})", DOUBLE)
-
-
-HANDLERS: dict[type, Handler] = {
-    **dict.fromkeys(_WORDS, _arithmetic),
-    exp.Neg: _negate,
-    exp.Abs: _absolute,
-    exp.Ceil: _whole("CEIL"),
-    exp.Floor: _whole("FLOOR"),
-    exp.Round: _round,
-    exp.Trunc: _truncate,
-    exp.Sqrt: _square_root,
-    exp.Sign: _sign,
+HANDLERS: dict[type, Handler] = {**dict.fromkeys(WORDS, _arithmetic), exp.Neg: _negate}
+HANDLERS |= {Positive: _positive, exp.BitwiseNot: _invert}
+FUNCTIONS: dict[str, Handler] = {
+    "abs": _absolute,
+    "ceil": _whole("CEIL"),
+    "ceiling": _whole("CEIL"),
+    "floor": _whole("FLOOR"),
+    "round": _round,
+    "trunc": _truncate,
 }

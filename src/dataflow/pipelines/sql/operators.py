@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
-from dataflow.pipelines.sql.casting import cast, cast_node, number_literal, to_text, unify
-from dataflow.pipelines.sql.times import cast_interval
-from dataflow.pipelines.sql.types import BOOLEAN, MONTHS, NUMERIC, TEXT, UNKNOWN, SqlType
+from dataflow.pipelines.sql.casting import (
+    cast,
+    cast_node,
+    read_beside,
+    to_common,
+    to_text,
+    unify,
+)
+from dataflow.pipelines.sql.comparison import COMPARISONS, compare, compare_rows, sort_key
+from dataflow.pipelines.sql.constants import number_literal
+from dataflow.pipelines.sql.subqueries import compare_with_query, in_query, is_row
+from dataflow.pipelines.sql.types import (
+    BOOLEAN,
+    FLOATS,
+    INTEGER,
+    INTEGERS,
+    NUMBERS,
+    NUMERIC,
+    TEXT,
+    UNKNOWN,
+    SqlType,
+    without_length,
+)
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
-
-_COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-_COMPARISONS |= {exp.NullSafeEQ: "<=>"}
-_INCOMPARABLE = ("array", "json", "bytea", MONTHS.name)
-
-
-def told_apart(work: Work, value: Typed, node: exp.Expr, sorting: bool = False) -> Typed:
-    """A value by which rows are grouped or sorted, if Spark tells its values apart as PostgreSQL does."""
-    kind = value.type
-    while kind.element is not None and not sorting:
-        kind = kind.element
-    if kind.name == "json" or kind.element is not None:
-        work.refuse(node, f"{'sorts' if sorting else 'compares'} values of type {value.type.postgres}")
-    return value
 
 
 def _literal(work: Work, node: exp.Literal) -> Typed:
@@ -37,14 +38,21 @@ def _literal(work: Work, node: exp.Literal) -> Typed:
     return number_literal(node.this)
 
 
-def _raw_text(work: Work, node: exp.RawString) -> Typed:
+def _raw_text(work: Work, node: exp.RawString | exp.ByteString) -> Typed:
     return Typed(text_literal(node.this), UNKNOWN, node.this)
 
 
-def _escaped_text(work: Work, node: exp.ByteString) -> Typed:
-    if "\\" in node.this or node.this.startswith("0x"):
-        work.refuse(node, "uses escapes that are not translated")
-    return Typed(text_literal(node.this), UNKNOWN, node.this)
+def _unicode_text(work: Work, node: exp.UnicodeString) -> Typed:
+    """U&'…': code points after a backslash, or after what UESCAPE says."""
+    given = node.args.get("escape")
+    mark = re.escape(given.name if given else "\\")
+    code = rf"{mark}(?:({mark})|([0-9a-fA-F]{{4}})|\+([0-9a-fA-F]{{6}}))"
+    if re.search(mark, re.sub(code, "", node.this)):
+        work.refuse(node, "has an escape that is not followed by 4 digits, or by + and 6 digits")
+    text = re.sub(code, lambda found: found[1] or chr(int(found[2] or found[3], 16)), node.this)
+    if re.search(r"[\ud800-\udfff\0]", text):
+        work.refuse(node, "has halves of a character; write the character itself")
+    return Typed(text_literal(text), UNKNOWN, text)
 
 
 def _boolean(work: Work, node: exp.Boolean) -> Typed:
@@ -55,37 +63,56 @@ def _null(work: Work, node: exp.Null) -> Typed:
     return Typed("NULL", UNKNOWN)
 
 
-def _cast(work: Work, node: exp.Cast) -> Typed:
-    if node.args["to"].is_type(exp.DataType.Type.INTERVAL):
-        return cast_interval(work, node)
-    return cast_node(work, node)
-
-
 def _paren(work: Work, node: exp.Paren) -> Typed:
     inner = work.expression(node.this)
-    return Typed(f"({inner.sql})", inner.type, inner.constant)
+    return inner if inner.sql.startswith("(") else Typed(f"({inner.sql})", inner.type, inner.constant)
+
+
+def _collate(work: Work, node: exp.Collate) -> Typed:
+    if node.expression.name not in ("C", "C.UTF-8", "ucs_basic", "pg_c_utf8"):
+        work.refuse(node, 'sorts by a collation that Spark does not have; only "C" is supported')
+    return work.expression(node.this)
 
 
 def condition(work: Work, node: exp.Expr) -> str:
     """An expression that must be a condition."""
     value = work.expression(node)
-    return (
-        cast(work, value, BOOLEAN, node).sql
-        if value.type.name == "unknown"
-        else _only_boolean(work, value, node)
-    )
+    if value.type.name == "unknown":
+        value = cast(work, value, BOOLEAN, node)
+    return _only_boolean(work, value, node)
 
 
 def _only_boolean(work: Work, value: Typed, node: exp.Expr) -> str:
     if value.type != BOOLEAN:
-        work.refuse(node, f"is {value.type.postgres} where a condition is wanted")
+        work.refuse(node, f"is {value.type.postgres} where a condition is expected")
     return value.sql
 
 
-def _connect(work: Work, node: exp.And | exp.Or) -> Typed:
-    word = "AND" if isinstance(node, exp.And) else "OR"
+def _and(work: Work, node: exp.And) -> Typed:
+    """Conditions from left to right.
+
+    Spark looks at a condition that calls Python last, whatever its place; a CASE keeps them in order, so that
+    `x ~ '^[0-9]+$' and x::int > 5` reads only numbers.
+    """
+    parts: list[str] = []
+    before = work.guards
+    for part in node.flatten(unnest=False):
+        parts.append(condition(work, part))
+        work.guards = [*work.guards, f"({parts[-1]})"]
+    work.guards = before
+    first = next((n for n, part in enumerate(parts) if Typed(part, BOOLEAN).calls_python), len(parts))
+    rest = parts[-1]
+    for number in range(len(parts) - 1, first, -1):
+        before_it = f"({parts[number - 1]})"
+        rest = f"CASE WHEN {before_it} IS FALSE THEN FALSE ELSE {before_it} AND {rest} END"
+    # Those before the first of them Spark may well use to read less.
+    plain = parts[:first] if first < len(parts) else parts[:-1]
+    return Typed(f"({' AND '.join([*plain, rest])})", BOOLEAN)
+
+
+def _or(work: Work, node: exp.Or) -> Typed:
     parts = [condition(work, part) for part in node.flatten(unnest=False)]
-    return Typed(f"({f' {word} '.join(parts)})", BOOLEAN)
+    return Typed(f"({' OR '.join(parts)})", BOOLEAN)
 
 
 def _not(work: Work, node: exp.Not) -> Typed:
@@ -94,102 +121,120 @@ def _not(work: Work, node: exp.Not) -> Typed:
 
 def _compare(work: Work, node: exp.Binary) -> Typed:
     right = node.expression
-    if isinstance(right, exp.Any) or (
-        isinstance(right, exp.Anonymous) and right.name.lower() in ("all", "some")
-    ):
+    if is_quantified(right):
         return _compare_items(work, node)
-    left, other = unify(work, [work.expression(node.this), work.expression(right)], node)
-    return Typed(f"({left.sql} {_operator(work, node, left.type)} {other.sql})", BOOLEAN)
+    if is_row(node.this) or is_row(right):
+        rows = [_row(work, each, node) for each in (node.this, right)]
+        return compare_rows(work, COMPARISONS[type(node)], rows, node)
+    values = [work.expression(node.this), work.expression(right)]
+    return compare(work, COMPARISONS[type(node)], values, node)
 
 
-def _operator(work: Work, node: exp.Expr, kind: SqlType) -> str:
-    if kind.name in _INCOMPARABLE:
-        work.refuse(node, f"compares values of type {kind.postgres}")
-    return _COMPARISONS[type(node)]
+def is_quantified(node: exp.Expr) -> bool:
+    """Whether it is ANY (…), SOME (…) or ALL (…)."""
+    named = isinstance(node, exp.Anonymous) and node.name.lower() in ("all", "some", "any")
+    return named or isinstance(node, exp.Any | exp.All)
+
+
+def quantified(node: exp.Expr) -> tuple[bool, exp.Expr]:
+    """Whether all are meant, and what is in the parentheses."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() == "all", node.expressions[0].unnest()
+    return isinstance(node, exp.All), node.this.unnest()
+
+
+def _row(work: Work, side: exp.Expr, node: exp.Expr) -> list[Typed]:
+    if not is_row(side):
+        work.refuse(node, "compares a row with something else")
+    return [work.expression(each) for each in side.expressions]
 
 
 def _compare_items(work: Work, node: exp.Binary) -> Typed:
-    right = node.expression
-    every = isinstance(right, exp.Anonymous) and right.name.lower() == "all"
-    operand = (right.this if isinstance(right, exp.Any) else right.expressions[0]).unnest()
+    every, operand = quantified(node.expression)
     if isinstance(operand, exp.Query | exp.Subquery):
-        work.refuse(node, "compares with a subquery; write IN or EXISTS")
+        return compare_with_query(work, node, operand, every)
     left, items = work.expression(node.this), work.expression(operand)
     if items.type.name == "unknown":
-        kind = {"unknown": TEXT, "numeric": NUMERIC}.get(left.type.name, left.type)
+        kind = TEXT if left.type.name == "unknown" else without_length(left.type)
+        kind = NUMERIC if kind.name == "numeric" else kind  # with all the digits that are written
         items = cast(work, items, SqlType("array", element=kind), node)
     if items.type.element is None:
         work.refuse(node, "needs an array")
-    left, item = unify(work, [left, Typed("item", items.type.element)], node)
-    word = "FORALL" if every else "EXISTS"
-    test = f"{left.sql} {_operator(work, node, left.type)} {item.sql}"
-    return Typed(f"{word}({items.sql}, item -> {test})", BOOLEAN)
+    word, operator = "FORALL" if every else "EXISTS", COMPARISONS[type(node)]
+    item = Typed("item", items.type.element)
+    test = compare(work, operator, [left, item], node)
+    if not test.calls_python:
+        return Typed(f"{word}({items.sql}, item -> {test.sql})", BOOLEAN)
+    # Spark calls no Python inside a function of functions: both sides are computed before.
+    left = read_beside(work, left, items.type.element, node)
+    inner = compare(work, operator, [Typed("s.l", left.type), item], node)
+    if inner.calls_python:
+        work.refuse(node, f"compares with items of {items.type.postgres}")
+    sides = f"NAMED_STRUCT('l', {left.sql}, 'a', {items.sql})"
+    return Typed(f"TRANSFORM(ARRAY({sides}), s -> {word}(s.a, item -> {inner.sql}))[0]", BOOLEAN)
 
 
 def _distinct_from(work: Work, node: exp.NullSafeNEQ) -> Typed:
-    left, right = unify(work, [work.expression(node.this), work.expression(node.expression)], node)
-    return Typed(f"(NOT ({left.sql} <=> {right.sql}))", BOOLEAN)
+    if is_row(node.this) and is_row(node.expression):
+        rows = [_row(work, each, node) for each in (node.this, node.expression)]
+        return Typed(f"(NOT {compare_rows(work, '<=>', rows, node).sql})", BOOLEAN)
+    same = compare(work, "<=>", [work.expression(node.this), work.expression(node.expression)], node)
+    return Typed(f"(NOT {same.sql})", BOOLEAN)
 
 
 def _is(work: Work, node: exp.Is) -> Typed:
+    if is_row(node.this) and isinstance(node.expression, exp.Null):
+        return _row_is_null(work, node)
     value, word = work.expression(node.this), "IS NOT" if node.args.get("negate") else "IS"
     if isinstance(node.expression, exp.Null):
         return Typed(f"({value.sql} {word} NULL)", BOOLEAN)
     if isinstance(node.expression, exp.Boolean):
         tested = _only_boolean(work, value, node)
         return Typed(f"({tested} {word} {'TRUE' if node.expression.this else 'FALSE'})", BOOLEAN)
-    work.refuse(node, "has no translation to Spark SQL")
+    work.refuse(node, "is not supported on Spark")
+
+
+def _row_is_null(work: Work, node: exp.Is) -> Typed:
+    """A row IS NULL where all of it is NULL, and IS NOT NULL where none of it is."""
+    word = "IS NOT" if node.args.get("negate") else "IS"
+    if isinstance(node.parent, exp.Not):
+        work.refuse(node, "tests a row for NOT NULL; test each of its columns")
+    tests = [f"{value.sql} {word} NULL" for value in _row(work, node.this, node)]
+    return Typed(f"({' AND '.join(tests)})", BOOLEAN)
 
 
 def _between(work: Work, node: exp.Between) -> Typed:
+    value, low, high = (work.expression(each) for each in (node.this, node.args["low"], node.args["high"]))
+
+    def within(first: Typed, last: Typed) -> str:
+        lower, upper = compare(work, ">=", [value, first], node), compare(work, "<=", [value, last], node)
+        return f"({lower.sql} AND {upper.sql})"
+
+    found = within(low, high)
     if node.args.get("symmetric"):
-        work.refuse(node, "uses SYMMETRIC")
-    value, low = unify(work, [work.expression(node.this), work.expression(node.args["low"])], node)
-    other, high = unify(work, [work.expression(node.this), work.expression(node.args["high"])], node)
-    word = "NOT " if node.args.get("negate") else ""
-    return Typed(f"({word}({value.sql} >= {low.sql} AND {other.sql} <= {high.sql}))", BOOLEAN)
+        found = f"({found} OR {within(high, low)})"
+    return Typed(f"(NOT {found})" if node.args.get("negate") else found, BOOLEAN)
 
 
 def _in(work: Work, node: exp.In) -> Typed:
-    word = "NOT IN" if node.args.get("negate") else "IN"
-    left = work.expression(node.this)
     if query := node.args.get("query"):
-        if not _is_plain_test(node):
-            work.refuse(node, "asks for IN with a subquery outside the conditions of WHERE; write EXISTS")
-        found = work.translate_query(work, query)
-        if len(found.columns) != 1:
-            work.refuse(node, "needs a subquery of one column")
-        left, wanted = unify(work, [left, Typed("", found.columns[0][1])], node)
-        return Typed(f"({left.sql} {word} ({found.recast([wanted.type])}))", BOOLEAN)
+        return in_query(work, node, query)
+    if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+        return in_query(work, node, node.expressions[0])
     if not node.expressions or node.args.get("field") or node.args.get("unnest"):
-        work.refuse(node, "has no translation to Spark SQL")
-    left, *items = unify(work, [left, *map(work.expression, node.expressions)], node)
-    if left.type.name in _INCOMPARABLE:
-        work.refuse(node, f"compares values of type {left.type.postgres}")
-    return Typed(f"({left.sql} {word} ({', '.join(item.sql for item in items)}))", BOOLEAN)
+        work.refuse(node, "is not supported on Spark")
+    if is_row(node.this):
+        left = _row(work, node.this, node)
+        tests = [compare_rows(work, "=", [left, _row(work, each, node)], node) for each in node.expressions]
+        return _negated(node, f"({' OR '.join(test.sql for test in tests)})")
+    value, *items = unify(work, [work.expression(node.this), *map(work.expression, node.expressions)], node)
+    key = sort_key(work, value, node, sorting=False)
+    listed = ", ".join(sort_key(work, item, node, sorting=False) for item in items)
+    return _negated(node, f"({key} IN ({listed}))")
 
 
-def _is_plain_test(node: exp.In) -> bool:
-    """Whether NULL and false come to the same: elsewhere Spark gives false where PostgreSQL gives NULL."""
-    around, alternatives = node.parent, False
-    negated = bool(node.args.get("negate"))
-    if isinstance(around, exp.Not):
-        negated, around = not negated, around.parent
-    while isinstance(around, exp.Paren | exp.And | exp.Or):
-        alternatives = alternatives or isinstance(around, exp.Or)
-        around = around.parent
-    return isinstance(around, exp.Where) and not (alternatives and negated)
-
-
-def _exists(work: Work, node: exp.Exists) -> Typed:
-    return Typed(f"EXISTS ({work.translate_query(work, node.this).sql})", BOOLEAN)
-
-
-def _subquery(work: Work, node: exp.Subquery) -> Typed:
-    found = work.translate_query(work, node)
-    if len(found.columns) != 1:
-        work.refuse(node, "needs a subquery of one column")
-    return Typed(f"({found.sql})", found.columns[0][1])
+def _negated(node: exp.Expr, test: str) -> Typed:
+    return Typed(f"(NOT {test})" if node.args.get("negate") else test, BOOLEAN)
 
 
 def _case(work: Work, node: exp.Case) -> Typed:
@@ -204,7 +249,8 @@ def _case(work: Work, node: exp.Case) -> Typed:
         values.append(work.guarded(branch.args["true"], [*earlier, tests[-1]]))
     otherwise = [f"NOT COALESCE({test}, FALSE)" for test in tests]
     values.append(work.guarded(node.args.get("default") or exp.Null(), otherwise))
-    *values, last = unify(work, values, node)
+    # PostgreSQL looks at ELSE first when it decides on the type.
+    last, *values = unify(work, [values[-1], *values[:-1]], node)
     branches = " ".join(f"WHEN {test} THEN {value.sql}" for test, value in zip(tests, values, strict=True))
     return Typed(f"CASE {branches} ELSE {last.sql} END", last.type)
 
@@ -215,53 +261,99 @@ def _case_test(work: Work, node: exp.Case, test: exp.Expr) -> str:
     return work.expression(exp.EQ(this=node.this.copy(), expression=test.copy())).sql
 
 
-def _first_of(word: str) -> Handler:
-    def handle(work: Work, node: exp.Func) -> Typed:
-        parts = [each for each in (node.this, *node.expressions) if each is not None]
-        found: list[Typed] = []
-        for part in parts:
-            tests = [f"{each.sql} IS NULL" for each in found] if word == "COALESCE" else []
-            found.append(work.guarded(part, tests))
-        values = unify(work, found, node)
-        if word != "COALESCE" and values[0].type.name in _INCOMPARABLE:
-            work.refuse(node, f"compares values of type {values[0].type.postgres}")
-        if len(values) == 1:
-            return values[0]
-        return Typed(f"{word}({', '.join(value.sql for value in values)})", values[0].type)
+def _coalesce(work: Work, node: exp.Anonymous) -> Typed:
+    found: list[Typed] = []
+    for part in node.expressions:
+        found.append(work.guarded(part, [f"{each.sql} IS NULL" for each in found]))
+    values = unify(work, found, node)
+    return (
+        values[0]
+        if len(values) == 1
+        else Typed(f"COALESCE({', '.join(value.sql for value in values)})", values[0].type)
+    )
+
+
+def _extreme(word: str) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        values = unify(work, [work.expression(part) for part in node.expressions], node)
+        kind = values[0].type
+        if kind.name in (
+            "boolean",
+            *NUMBERS,
+            "text",
+            "varchar",
+            "date",
+            "timestamp",
+            "timestamptz",
+            "uuid",
+        ) and (not kind.is_exact_text and kind.name not in FLOATS):
+            listed = ", ".join(value.sql for value in values)
+            return values[0] if len(values) == 1 else Typed(f"{word}({listed})", kind)
+        # Spark's own compares text of numbers byte by byte; PostgreSQL takes the first of equals.
+        places = [number if word == "LEAST" else -number for number, _ in enumerate(values)]
+        keyed = [
+            f"CASE WHEN {value.sql} IS NOT NULL THEN NAMED_STRUCT('k', {sort_key(work, value, node)}, "
+            f"'n', {place}, 'v', {value.sql}) END"
+            for place, value in zip(places, values, strict=True)
+        ]
+        return Typed(f"{word}({', '.join(keyed)}).v" if len(values) > 1 else values[0].sql, kind)
 
     return handle
 
 
-def _nullif(work: Work, node: exp.Nullif) -> Typed:
-    value = work.expression(node.this)
-    left, right = unify(work, [value, work.expression(node.expression)], node)
-    if value.type.name == "unknown":
-        value = to_text(work, value, node)
-    return Typed(f"CASE WHEN {left.sql} = {right.sql} THEN NULL ELSE {value.sql} END", value.type)
+def _nullif(work: Work, node: exp.Anonymous) -> Typed:
+    if len(node.expressions) != 2:
+        work.refuse(node, "needs two arguments")
+    value, other = (work.expression(each) for each in node.expressions)
+    value = read_beside(work, value, other.type, node)
+    test = compare(work, "=", [value, other], node)
+    if value.type.name in ("unknown", "varchar") or (
+        value.type.name == "bpchar" and other.type.name not in ("bpchar", "unknown")
+    ):
+        value = to_text(work, value, node)  # whose = it is
+    elif (value.type.name in INTEGERS and other.type.name == "numeric") or (
+        value.type.name in (*INTEGERS, "numeric") and other.type.name in FLOATS
+    ):
+        value = to_common(work, value, without_length(unify(work, [value, other], node)[0].type), node)
+    return Typed(f"CASE WHEN {test.sql} THEN NULL ELSE {value.sql} END", value.type)
+
+
+def _count_nulls(word: str) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        values = [work.expression(each).sql for each in node.expressions]
+        if not values:
+            work.refuse(node, "needs an argument")
+        return Typed(f"({' + '.join(f'INT({each} IS {word})' for each in values)})", INTEGER)
+
+    return handle
 
 
 HANDLERS: dict[type, Handler] = {
     exp.Literal: _literal,
     exp.RawString: _raw_text,
-    exp.ByteString: _escaped_text,
+    exp.ByteString: _raw_text,
+    exp.UnicodeString: _unicode_text,
     exp.Boolean: _boolean,
     exp.Null: _null,
     exp.Paren: _paren,
+    exp.Collate: _collate,
     exp.Column: Work.column,
-    exp.Cast: _cast,
-    exp.And: _connect,
-    exp.Or: _connect,
+    exp.Cast: cast_node,
+    exp.And: _and,
+    exp.Or: _or,
     exp.Not: _not,
     exp.NullSafeNEQ: _distinct_from,
     exp.Is: _is,
     exp.Between: _between,
     exp.In: _in,
-    exp.Exists: _exists,
-    exp.Subquery: _subquery,
     exp.Case: _case,
-    exp.Coalesce: _first_of("COALESCE"),
-    exp.Greatest: _first_of("GREATEST"),
-    exp.Least: _first_of("LEAST"),
-    exp.Nullif: _nullif,
-    **dict.fromkeys(_COMPARISONS, _compare),
+    **dict.fromkeys(COMPARISONS, _compare),
+}
+FUNCTIONS: dict[str, Handler] = {
+    "coalesce": _coalesce,
+    "greatest": _extreme("GREATEST"),
+    "least": _extreme("LEAST"),
+    "nullif": _nullif,
+    "num_nulls": _count_nulls("NULL"),
+    "num_nonnulls": _count_nulls("NOT NULL"),
 }

@@ -16,28 +16,71 @@ from sqlglot.tokenizer_core import TokenType
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
+from dataflow.pipelines.sql.precedence import refuse_ambiguous
+from dataflow.pipelines.sql.spark_text import SparkAsWritten, check_text, check_tree
 from dataflow.pipelines.sql.work import fold
 
 # It warns on stderr of statements it does not know, which are refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
-# Kept as written: the tree of these would hold a format in another notation, or forget which one it was.
-_AS_WRITTEN = ("TO_CHAR", "TO_DATE", "TO_TIMESTAMP", "DATE_PART", "LOG", "DIV")
-
-
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_ESCAPE = re.compile(
+    r"\\([\\'\"bfnrt]|[01][0-7]{2}|[0-7]{1,2}(?![0-7])|x[0-7][0-9a-fA-F]|x[0-9a-fA-F](?![0-9a-fA-F])"
+    r"|u[0-9a-fA-F]{4}|U00[01][0-9a-fA-F]{5})"
+)
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _INTERVAL_FIELDS = ("year", "month", "day", "hour", "minute", "second")
+_SYNTAX = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "OVERLAY", "STRING_AGG")
+_JSON_OPERATORS = {
+    TokenType.ARROW: "->",
+    TokenType.DARROW: "->>",
+    TokenType.HASH_ARROW: "#>",
+    TokenType.DHASH_ARROW: "#>>",
+    TokenType.PLACEHOLDER: "?",
+}
+_OPERATORS: dict[type, str] = {
+    exp.StartsWith: "^@",
+    exp.ArrayContainsAll: "@>",
+    exp.ArrayContainedBy: "<@",
+    exp.ArrayOverlaps: "&&",
+    exp.JSONBContainsAnyTopKeys: "?|",
+    exp.JSONBContainsAllTopKeys: "?&",
+    exp.JSONBDeleteAtPath: "#-",
+}
+
+
+class Positive(exp.Unary):
+    """`+ x`, which is no longer a column."""
+
+
+def _operator(text: str) -> Callable[..., exp.Expr]:
+    def build(parser: Any, this: exp.Expr, other: exp.Expr) -> exp.Expr:
+        return exp.Operator(this=this, operator=text, expression=other)
+
+    return build
+
+
+def _write_operator(generator: Any, node: exp.Expr) -> str:
+    return f"{generator.sql(node, 'this')} {node.args['operator']} {generator.sql(node, 'expression')}"
 
 
 class PostgresAsWritten(Postgres):
-    """PostgreSQL's dialect, with the functions whose formats must not be rewritten left alone."""
+    """PostgreSQL's dialect with every function, operator and subscript kept as it is written."""
+
+    INDEX_OFFSET = 0
 
     class Parser(Postgres.Parser):  # type: ignore[valid-type, misc]
-        FUNCTIONS = {  # noqa: RUF012
-            name: build for name, build in Postgres.Parser.FUNCTIONS.items() if name not in _AS_WRITTEN
-        }
+        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012
         FUNCTION_PARSERS = {  # noqa: RUF012
-            name: read for name, read in Postgres.Parser.FUNCTION_PARSERS.items() if name not in _AS_WRITTEN
+            name: read for name, read in Postgres.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
+        }
+        UNARY_PARSERS = {  # noqa: RUF012
+            **Postgres.Parser.UNARY_PARSERS,
+            TokenType.PLUS: lambda parser: Positive(this=parser._parse_unary()),
+        }
+        COLUMN_OPERATORS = {  # noqa: RUF012
+            **Postgres.Parser.COLUMN_OPERATORS,
+            **{token: _operator(text) for token, text in _JSON_OPERATORS.items()},
         }
 
         def _parse_interval(self, require_interval: bool = True, **options: Any) -> Any:
@@ -53,8 +96,16 @@ class PostgresAsWritten(Postgres):
             self._retreat(index)
             return super()._parse_interval(require_interval, **options)
 
+    class Generator(Postgres.Generator):  # type: ignore[valid-type, misc]
+        TRANSFORMS = {  # noqa: RUF012
+            **Postgres.Generator.TRANSFORMS,
+            exp.Operator: _write_operator,
+            Positive: lambda generator, node: f"+{generator.sql(node, 'this')}",
+            exp.Pow: lambda generator, node: generator.binary(node, "^"),
+        }
 
-DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": "spark"}
+
+DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": SparkAsWritten}
 
 _STATEMENTS = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.QueryTransform, exp.Alter, exp.Drop)
 _MORE_STATEMENTS = (exp.Set, exp.Copy, exp.TruncateTable, exp.Grant, exp.Use, exp.Pragma, exp.Transaction)
@@ -127,6 +178,8 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     if dialect not in DIALECTS:
         raise BadInput(f"{place}: dialect {quoted(dialect)} is unknown. Write postgres or spark.")
     _refuse_characters(sql, dialect, place)
+    if dialect == "spark":
+        check_text(sql, place)
     statements = [each for each in _parse(sql, dialect, place, prefix) if each is not None]
     if len(statements) != 1:
         found = (
@@ -134,14 +187,38 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
         )
         raise BadInput(f"{place}: {found}; exactly one SELECT is wanted. Remove the rest.")
     statement = statements[0]
+    if isinstance(statement, exp.Values):
+        statement = _select_values(statement)
     if not isinstance(statement, exp.Query):
         raise BadInput(f"{place}: {_name(statement)} is not a SELECT. Only reading is allowed.")
+    if dialect == "spark":
+        check_tree(statement, place)
     _refuse_writing(statement, place)
     if dialect == "postgres":
+        _name_operators(statement)
+        refuse_ambiguous(statement, place)
         _refuse_numbers(sql, place)
         _refuse_neighbours(sql, place)
+        _refuse_escapes(sql, place)
         _refuse_intervals(statement, place)
     return statement
+
+
+def _select_values(values: exp.Values) -> exp.Select:
+    """VALUES that is a query of its own as a SELECT of it."""
+    select = exp.select("*")
+    for key in ("with_", "order", "limit", "offset"):
+        select.set(key, values.args.pop(key, None))
+    rows = exp.TableAlias(this=exp.to_identifier("rows"))
+    return select.from_(exp.Subquery(this=values, alias=rows))
+
+
+def _name_operators(statement: exp.Expr) -> None:
+    """Gives operators that the tree has classes of their own for the one class of all others."""
+    found: list[exp.Expr] = list(statement.find_all(*_OPERATORS))
+    for node in found:
+        text = _OPERATORS[type(node)]
+        node.replace(exp.Operator(this=node.this, operator=text, expression=node.expression))
 
 
 def list_tables(statement: exp.Expr, dialect: str) -> list[exp.Table]:
@@ -228,6 +305,29 @@ def _refuse_neighbours(sql: str, place: str) -> None:
                 f"{place}: {quoted(sql[one.start : other.end + 1])} are two texts on one line, which "
                 "PostgreSQL does not take for one. Write || between them."
             )
+
+
+def _refuse_escapes(sql: str, place: str) -> None:
+    """BadInput for an E'…' of which the tree holds another text than PostgreSQL reads."""
+    for token in sqlglot.tokenize(sql, read=PostgresAsWritten):
+        written = sql[token.start : token.end + 1]
+        if token.token_type == TokenType.BYTE_STRING and _unescape(written) != token.text:
+            raise BadInput(f"{place}: {quoted(written)} has an escape that is not supported. Write U&'…'.")
+
+
+def _unescape(written: str) -> str | None:
+    """The text of E'…'; None if an escape in it is not one of PostgreSQL's."""
+    inner = written[2:-1].replace("''", "'")
+    if _ESCAPE.sub("", inner).count("\\"):
+        return None
+    return _ESCAPE.sub(_read_escape, inner)
+
+
+def _read_escape(found: re.Match[str]) -> str:
+    code = found[1]
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    return chr(int(code[1:], 16)) if code[0] in "xuU" else _ESCAPED.get(code, code)
 
 
 def _refuse_intervals(tree: exp.Expr, place: str) -> None:

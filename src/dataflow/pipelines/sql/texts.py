@@ -1,51 +1,73 @@
-"""Functions and operators on text and arrays."""
+"""Functions and operators on text and arrays that Spark computes as PostgreSQL does; all others are ours."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.casting import cast, to_text, unify
-from dataflow.pipelines.sql.patterns import translate_pattern
-from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType
+from dataflow.pipelines.sql.advice import instead_of
+from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
+from dataflow.pipelines.sql.operators import is_quantified, quantified
+from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType, read_type
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
-
-def text_of(work: Work, node: exp.Expr | None, parent: exp.Expr) -> Typed:
-    """An operand that must be text."""
-    if node is None:
-        work.refuse(parent, "lacks an operand")
-    value = work.expression(node)
-    if value.type.name not in ("text", "unknown"):
-        work.refuse(parent, f"needs text, not {value.type.postgres}; add ::text")
-    return cast(work, value, TEXT, parent)
-
-
-def integer_of(work: Work, node: exp.Expr | None, parent: exp.Expr) -> Typed:
-    """An operand that must be an integer."""
-    value = work.expression(node) if node is not None else None
-    if value is None or value.type.name not in INTEGERS:
-        work.refuse(parent, "needs an integer")
-    return cast(work, value, INTEGER, parent)
+_OPERATORS: dict[type, str] = {
+    exp.RegexpLike: "~",
+    exp.RegexpILike: "~*",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "#",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+}
+# Types that may be called like functions.
+_CASTS = ("date", "int2", "int4", "int8", "float4", "float8", "bool", "text", "timestamptz")
+_PARAMETERS = {
+    "make_interval": ("years", "months", "weeks", "days", "hours", "mins", "secs"),
+    "make_date": ("year", "month", "day"),
+    "make_timestamp": ("year", "month", "mday", "hour", "min", "sec"),
+}
+_SPECIAL = "%_\\"
 
 
 def _join(work: Work, node: exp.DPipe) -> Typed:
     left, right = work.expression(node.this), work.expression(node.expression)
-    if not {left.type.name, right.type.name} & {"text", "unknown"} or "array" in (
-        left.type.name,
-        right.type.name,
-    ):
-        work.refuse(node, f"joins {left.type.postgres} and {right.type.postgres}; cast one to text")
+    families = {left.type.family, right.type.family}
+    if any(family.endswith("[]") for family in families):
+        return _join_arrays(work, left, right, node)
+    if "jsonb" in families and families <= {"jsonb", "unknown"}:
+        return call_function(work, "||", [left, right], node)
+    if not families & {"text", "unknown"}:
+        work.refuse(node, f"joins {left.type.postgres} and {right.type.postgres}; cast one of them to text")
     return Typed(f"CONCAT({to_text(work, left, node).sql}, {to_text(work, right, node).sql})", TEXT)
 
 
-def _concat(work: Work, node: exp.Concat) -> Typed:
+def _join_arrays(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """PostgreSQL leaves out a NULL array; an item is put before or after."""
+    element = left.type.element or right.type.element
+    sides = []
+    for each in (left, right):
+        if each.type.name == "unknown" and each.constant is not None and not each.constant.startswith("{"):
+            work.refuse(node, f"joins an array and {each.constant!r}, which is no array; cast it")
+        if each.type.name == "unknown":
+            sides.append(cast(work, each, SqlType("array", element=element), node))
+        elif each.type.element is None:
+            sides.append(Typed(f"ARRAY({each.sql})", SqlType("array", element=each.type)))
+        else:
+            sides.append(each)
+    sides = unify(work, sides, node)
+    one, other = (side.sql for side in sides)
+    return Typed(f"COALESCE(CONCAT({one}, {other}), {one}, {other})", sides[0].type)
+
+
+def _concat(work: Work, node: exp.Anonymous) -> Typed:
     parts = [_shown(work, part, node) for part in node.expressions]
     return Typed(f"CONCAT_WS('', {', '.join(parts)})", TEXT)
 
 
-def _concat_with(work: Work, node: exp.ConcatWs) -> Typed:
+def _concat_with(work: Work, node: exp.Anonymous) -> Typed:
     separator, *rest = node.expressions
-    parts = [text_of(work, separator, node).sql, *(_shown(work, part, node) for part in rest)]
+    parts = [to_text(work, work.expression(separator), node).sql]
+    parts += [_shown(work, part, node) for part in rest]
     return Typed(f"CONCAT_WS({', '.join(parts)})", TEXT)
 
 
@@ -53,228 +75,276 @@ def _shown(work: Work, part: exp.Expr, node: exp.Expr) -> str:
     value = work.expression(part)
     if value.type == BOOLEAN:
         return f"CASE WHEN {value.sql} THEN 't' WHEN NOT {value.sql} THEN 'f' END"
-    return to_text(work, value, node).sql
+    return value.sql if value.type.name == "bpchar" else to_text(work, value, node).sql
 
 
-def _like(word: str) -> Handler:
-    def handle(work: Work, node: exp.Like) -> Typed:
-        left, right = text_of(work, node.this, node), text_of(work, node.expression, node)
-        negation = "NOT " if node.args.get("negate") else ""
-        return Typed(f"({left.sql} {negation}{word} {right.sql})", BOOLEAN)
+def _like(work: Work, node: exp.Binary) -> Typed:
+    return _liked(work, node, "\\")
 
-    return handle
+
+def _liked(work: Work, node: exp.Binary, mark: str) -> Typed:
+    """LIKE by Spark where the pattern is written out, ILIKE by our functions: case mapping differs."""
+    if is_quantified(node.expression):
+        return _match_several(work, node, mark)
+    left, right = _padded(work.expression(node.this)), work.expression(node.expression)
+    if not isinstance(node, exp.ILike) and right.constant is not None and left.type.family == "text":
+        pattern = _for_spark(work, right.constant, mark, node)
+        found = Typed(f"({left.sql} LIKE {text_literal(pattern)})", BOOLEAN)
+    else:
+        if mark != "\\":
+            right = call_function(work, "like_escape", [right, Typed(text_literal(mark), TEXT, mark)], node)
+        found = call_function(work, "~~*" if isinstance(node, exp.ILike) else "~~", [left, right], node)
+    return Typed(f"(NOT {found.sql})", BOOLEAN) if node.args.get("negate") else found
+
+
+def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
+    """`x LIKE ANY (ARRAY[…])` and its like: a test of each pattern."""
+    every, operand = quantified(node.expression)
+    patterns = operand.this if isinstance(operand, exp.Cast) else operand
+    if not isinstance(patterns, exp.Array) or not patterns.expressions or isinstance(node.parent, exp.Not):
+        work.refuse(
+            node, "matches with several patterns; write them out, as in x LIKE ANY (ARRAY['a%', 'b%'])"
+        )
+    tests = []
+    for pattern in patterns.expressions:
+        one = node.copy()
+        one.set("expression", pattern.copy())
+        tests.append((_liked(work, one, mark) if mark else _binary(work, one)).sql)
+    return Typed(f"({(' AND ' if every else ' OR ').join(tests)})", BOOLEAN)
+
+
+def _padded(value: Typed) -> Typed:
+    """The text of a character(n) with its blanks, which count where patterns are matched."""
+    return Typed(value.sql, TEXT) if value.type.name == "bpchar" else value
+
+
+def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
+    """The same pattern with Spark's escapes: only before what would have a meaning."""
+    result, position = "", 0
+    while position < len(pattern):
+        sign = pattern[position]
+        if mark and sign == mark:
+            position += 1
+            if position == len(pattern):
+                work.refuse(node, "has a pattern that ends with its escape character")
+            sign = pattern[position]
+            result += f"\\{sign}" if sign in _SPECIAL else sign
+        else:
+            result += "\\\\" if sign == "\\" else sign
+        position += 1
+    return result
 
 
 def _escape(work: Work, node: exp.Escape) -> Typed:
     mark = work.expression(node.expression).constant
-    if mark is None or len(mark) != 1 or not isinstance(node.this, exp.Like | exp.ILike):
-        work.refuse(node, "needs LIKE and one character after ESCAPE")
-    if isinstance(node.this, exp.ILike) and mark.isalpha():
-        work.refuse(node, "escapes with a letter, which has no case here; take another character")
-    inner = work.expression(node.this)
-    return Typed(f"{inner.sql[:-1]} ESCAPE {text_literal(mark)})", BOOLEAN)
+    if mark is None or len(mark) > 1:
+        work.refuse(node, "needs one character, or none, after ESCAPE")
+    inner = node.this
+    if isinstance(inner, exp.SimilarTo):
+        values = [_padded(work.expression(inner.this)), work.expression(inner.expression)]
+        return call_function(work, "similar_to", [*values, Typed(text_literal(mark), TEXT, mark)], node)
+    if not isinstance(inner, exp.Like | exp.ILike):
+        work.refuse(node, "has ESCAPE without LIKE")
+    return _liked(work, inner, mark)
 
 
-def _matches(flags: str) -> Handler:
-    def handle(work: Work, node: exp.Binary) -> Typed:
-        pattern = text_of(work, node.expression, node).constant
-        if pattern is None or node.args.get("flag"):
-            work.refuse(node, "matches a pattern that is not written out")
-        translated = translate_pattern(pattern)
-        if translated is None:
-            work.refuse(node, "uses a pattern that means something else in Spark")
-        text = text_of(work, node.this, node)
-        return Typed(f"({text.sql} RLIKE {text_literal(flags + translated)})", BOOLEAN)
-
-    return handle
+def _binary(work: Work, node: exp.Binary) -> Typed:
+    if is_quantified(node.expression):
+        return _match_several(work, node)
+    values = [_padded(work.expression(node.this)), work.expression(node.expression)]
+    return call_function(work, _OPERATORS[type(node)], values, node)
 
 
-def _replace_pattern(work: Work, node: exp.RegexpReplace) -> Typed:
-    flags = node.args.get("modifiers")
-    if flags is None or flags.name != "g" or node.args.get("position") or node.args.get("occurrence"):
-        work.refuse(node, "replaces the first match only; add the flag 'g'")
-    pattern = text_of(work, node.expression, node).constant
-    replacement = text_of(work, node.args["replacement"], node).constant
-    translated = translate_pattern(pattern, only_boolean=False) if pattern else None
-    if translated is None or replacement is None or "\\" in replacement or "$" in replacement:
-        work.refuse(node, "uses a pattern or replacement that means something else in Spark")
-    text = text_of(work, node.this, node)
-    return Typed(
-        f"REGEXP_REPLACE({text.sql}, {text_literal('(?s)' + translated)}, {text_literal(replacement)})", TEXT
-    )
+def _format(work: Work, node: exp.Anonymous) -> Typed:
+    if any(isinstance(each, exp.Variadic) for each in node.expressions):
+        work.refuse(node, "is not supported on Spark with VARIADIC; write its arguments one by one")
+    template, *rest = node.expressions
+    values = [work.expression(template), *(Typed(_shown(work, each, node), TEXT) for each in rest)]
+    return call_function(work, "format", values, node)
 
 
-def _plain(word: str, result: SqlType = TEXT) -> Handler:
-    def handle(work: Work, node: exp.Func) -> Typed:
-        return Typed(f"{word}({text_of(work, node.this, node).sql})", result)
+def _convert(work: Work, node: exp.Anonymous) -> Typed:
+    """convert_to and convert_from, of the one encoding that databases here have."""
+    values = [work.expression(each) for each in node.expressions]
+    if len(values) != 2 or (values[1].constant or "").lower().replace("-", "") not in ("utf8", "unicode"):
+        work.refuse(node, "needs the encoding 'UTF8' written out")
+    return call_function(work, f"{node.name.lower()} utf8", values[:1], node)
 
-    return handle
+
+def _operator(work: Work, node: exp.Operator) -> Typed:
+    values = [work.expression(node.this), work.expression(node.expression)]
+    return call_function(work, str(node.args["operator"]), values, node)
 
 
-def _cased(word: str) -> Handler:
-    """upper and lower, character by character: Java makes SS of one ß, and looks at what is around a Σ."""
+def _similar(work: Work, node: exp.SimilarTo) -> Typed:
+    values = [_padded(work.expression(node.this)), work.expression(node.expression)]
+    return call_function(work, "similar_to", values, node)
 
-    def handle(work: Work, node: exp.Func) -> Typed:
-        text = text_of(work, node.this, node).sql
-        one = f"CASE WHEN LENGTH({word}(c)) = 1 THEN {word}(c) ELSE c END"
-        each = f"ARRAY_JOIN(TRANSFORM(SPLIT({text}, ''), c -> {one}), '')"
-        other = text_literal("[^\\x00-\\x7F]")
-        return Typed(f"CASE WHEN {text} RLIKE {other} THEN {each} ELSE {word}({text}) END", TEXT)
 
-    return handle
+def _length(work: Work, node: exp.Anonymous) -> Typed:
+    value = work.expression(node.expressions[0])
+    if len(node.expressions) != 1 or value.type.family not in ("text", "unknown"):
+        return call_function(work, "length", [value], node)
+    return Typed(f"LENGTH({to_text(work, value, node).sql})", INTEGER)
 
 
 def _substring(work: Work, node: exp.Substring) -> Typed:
-    text, start = text_of(work, node.this, node), integer_of(work, node.args.get("start"), node)
+    parts = [node.this, node.args.get("start"), node.args.get("length")]
+    values = [work.expression(part) for part in parts if part is not None]
+    return _cut(work, values, node)
+
+
+def _substr(work: Work, node: exp.Anonymous) -> Typed:
+    return _cut(work, [work.expression(each) for each in node.expressions], node)
+
+
+def _cut(work: Work, values: list[Typed], node: exp.Expr) -> Typed:
+    text, start, *length = values
+    if text.type.family not in ("text", "unknown") or any(
+        each.type.name not in INTEGERS for each in (start, *length)
+    ):
+        return call_function(work, "substring", values, node)
+    text, start = to_text(work, text, node), cast(work, start, INTEGER, node)
     # Not GREATEST, which passes over NULL.
     first = f"CASE WHEN {start.sql} < 1 THEN 1 ELSE {start.sql} END"
-    if node.args.get("length") is None:
+    if not length:
         return Typed(f"SUBSTRING({text.sql}, {first})", TEXT)
-    length = integer_of(work, node.args["length"], node)
+    size = cast(work, length[0], INTEGER, node)
     # Positions before the first count, with nothing there: substring('abc', 0, 2) is 'a'.
-    end = f"{start.sql} + {length.sql}"
-    kept = f"SUBSTRING({text.sql}, {first}, CASE WHEN {end} < 1 THEN 1 ELSE {end} END - {first})"
-    if length.constant is not None and not length.constant.startswith("-"):
+    end = f"(CAST({start.sql} AS BIGINT) + {size.sql})"
+    kept = f"SUBSTRING({text.sql}, {first}, CAST(CASE WHEN {end} < 1 THEN 1 ELSE {end} END - {first} AS INT))"
+    if size.constant is not None and not size.constant.startswith("-"):
         return Typed(kept, TEXT)
     error = "RAISE_ERROR('negative substring length not allowed')"
-    return Typed(f"CASE WHEN {length.sql} < 0 THEN {error} ELSE {kept} END", TEXT)
+    return Typed(f"CASE WHEN {size.sql} < 0 THEN {error} ELSE {kept} END", TEXT)
 
 
 def _position(work: Work, node: exp.StrPosition) -> Typed:
-    if node.args.get("position") or node.args.get("occurrence"):
-        work.refuse(node, "searches from a position")
-    text, part = text_of(work, node.this, node), text_of(work, node.args["substr"], node)
-    return Typed(f"LOCATE({part.sql}, {text.sql})", INTEGER)
-
-
-def _left(work: Work, node: exp.Left) -> Typed:
-    text, count = text_of(work, node.this, node), integer_of(work, node.expression, node)
-    length = (
-        f"CASE WHEN {count.sql} < 0 THEN GREATEST(LENGTH({text.sql}) + {count.sql}, 0) ELSE {count.sql} END"
-    )
-    return Typed(f"SUBSTRING({text.sql}, 1, {length})", TEXT)
-
-
-def _right(work: Work, node: exp.Right) -> Typed:
-    text, count = text_of(work, node.this, node), integer_of(work, node.expression, node)
-    skipped = (
-        f"CASE WHEN {count.sql} < 0 THEN - {count.sql} WHEN {count.sql} > LENGTH({text.sql}) THEN 0 "
-        f"ELSE LENGTH({text.sql}) - {count.sql} END"
-    )
-    return Typed(f"SUBSTRING({text.sql}, ({skipped}) + 1)", TEXT)
-
-
-def _replace(work: Work, node: exp.Replace) -> Typed:
-    parts = [text_of(work, node.args.get(key), node).sql for key in ("this", "expression", "replacement")]
-    return Typed(f"REPLACE({', '.join(parts)})", TEXT)
-
-
-def _split_part(work: Work, node: exp.SplitPart) -> Typed:
-    text, mark = text_of(work, node.this, node), text_of(work, node.args["delimiter"], node)
-    index = integer_of(work, node.args["part_index"], node)
-    return Typed(f"SPLIT_PART({text.sql}, {mark.sql}, {index.sql})", TEXT)
-
-
-def _pad(work: Work, node: exp.Pad) -> Typed:
-    text, length = text_of(work, node.this, node), integer_of(work, node.expression, node)
-    filling = node.args.get("fill_pattern")
-    fill = text_of(work, filling, node) if filling is not None else Typed("' '", TEXT, " ")
-    if not fill.constant:
-        work.refuse(node, "pads with a text that is not written out")
-    return Typed(
-        f"{'LPAD' if node.args.get('is_left') else 'RPAD'}({text.sql}, {length.sql}, {fill.sql})", TEXT
-    )
+    text, part = work.expression(node.this), work.expression(node.args["substr"])
+    return Typed(f"LOCATE({to_text(work, part, node).sql}, {to_text(work, text, node).sql})", INTEGER)
 
 
 def _trim(work: Work, node: exp.Trim) -> Typed:
     side = (node.args.get("position") or "BOTH").upper()
-    text = text_of(work, node.this, node)
-    marks = text_of(work, node.expression, node).sql if node.args.get("expression") is not None else "' '"
-    return Typed(f"TRIM({side} {marks} FROM {text.sql})", TEXT)
+    name = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}[side]
+    parts = [node.this] + ([node.expression] if node.args.get("expression") is not None else [])
+    return call_function(work, name, [work.expression(part) for part in parts], node)
 
 
-def _starts_with(work: Work, node: exp.StartsWith) -> Typed:
-    return Typed(
-        f"STARTSWITH({text_of(work, node.this, node).sql}, {text_of(work, node.expression, node).sql})",
-        BOOLEAN,
-    )
+def _overlay(work: Work, node: exp.Overlay) -> Typed:
+    parts = [node.this, node.expression, node.args["from_"], node.args.get("for_")]
+    return call_function(work, "overlay", [work.expression(part) for part in parts if part is not None], node)
 
 
 def _array(work: Work, node: exp.Array) -> Typed:
     if not node.expressions:
         work.refuse(node, "is an empty array without a type; write '{}'::text[]")
     items = unify(work, [work.expression(item) for item in node.expressions], node)
+    if items[0].type.element is not None:
+        work.refuse(node, "is an array of arrays, which no dataset has")
     return Typed(f"ARRAY({', '.join(item.sql for item in items)})", SqlType("array", element=items[0].type))
 
 
-def _array_of(work: Work, node: exp.Expr | None, parent: exp.Expr) -> tuple[Typed, SqlType]:
-    value = work.expression(node) if node is not None else None
-    if value is None or value.type.element is None:
-        work.refuse(parent, "needs an array")
-    return value, value.type.element
-
-
 def _item(work: Work, node: exp.Bracket) -> Typed:
-    value, element = _array_of(work, node.this, node)
-    index = node.expressions[0]
-    # The tree counts from 0, whatever the dialect.
-    if len(node.expressions) != 1 or not index.is_int or int(index.name) < 0:
-        work.refuse(node, "takes an item at a place that is not written out")
-    return Typed(f"TRY_ELEMENT_AT({value.sql}, {int(index.name) + 1})", element)
+    value = work.expression(node.this)
+    if value.type.name == "jsonb" and len(node.expressions) == 1:
+        return call_function(work, "->", [value, work.expression(node.expressions[0])], node)
+    if value.type.element is None or len(node.expressions) != 1:
+        work.refuse(node, "takes an item of something that is not an array of one dimension")
+    place = node.expressions[0]
+    if isinstance(place, exp.Slice):
+        return _slice(work, value, place, node)
+    index = cast(work, work.expression(place), INTEGER, node)
+    found = f"TRY_ELEMENT_AT({value.sql}, {index.sql})"
+    # Spark counts from the end for numbers below zero and refuses zero; PostgreSQL has nothing there.
+    return Typed(f"CASE WHEN {index.sql} > 0 THEN {found} END", value.type.element)
 
 
-def _array_length(work: Work, node: exp.ArraySize) -> Typed:
-    value, _ = _array_of(work, node.this, node)
-    if node.args.get("expression") is not None and node.expression.name != "1":
-        work.refuse(node, "asks for another dimension than 1")
-    return Typed(f"NULLIF(ARRAY_SIZE({value.sql}), 0)", INTEGER)
+def _slice(work: Work, value: Typed, place: exp.Slice, node: exp.Expr) -> Typed:
+    low = work.expression(place.this) if place.this is not None else Typed("1", INTEGER, "1")
+    size = f"ARRAY_SIZE({value.sql})"
+    high = work.expression(place.expression) if place.expression is not None else Typed(size, INTEGER)
+    first, last = cast(work, low, INTEGER, node).sql, cast(work, high, INTEGER, node).sql
+    start = f"CASE WHEN {first} < 1 THEN 1 ELSE {first} END"
+    count = f"CASE WHEN {last} < {start} THEN 0 ELSE {last} - ({start}) + 1 END"
+    whole = f"{value.sql} IS NULL OR {first} IS NULL OR {last} IS NULL"
+    return Typed(f"CASE WHEN {whole} THEN NULL ELSE SLICE({value.sql}, {start}, {count}) END", value.type)
+
+
+def _array_to_text(work: Work, node: exp.Anonymous) -> Typed:
+    """array_to_string, whose items Spark writes where it writes them as PostgreSQL does."""
+    values = [work.expression(each) for each in node.expressions]
+    if values and values[0].type.element is not None and values[0].type.family != "text[]":
+        values[0] = cast(work, values[0], SqlType("array", element=TEXT), node)
+    return call_function(work, "array_to_string", values, node)
 
 
 def _cardinality(work: Work, node: exp.Anonymous) -> Typed:
-    value, _ = _array_of(work, node.expressions[0], node)
+    value = work.expression(node.expressions[0])
+    if value.type.element is None:
+        work.refuse(node, "needs an array")
     return Typed(f"ARRAY_SIZE({value.sql})", INTEGER)
 
 
-def _array_to_text(work: Work, node: exp.ArrayToString) -> Typed:
-    value, element = _array_of(work, node.this, node)
-    if element != TEXT:
-        work.refuse(node, f"joins {value.type.postgres}; only text[] is translated")
-    parts = [value.sql, text_of(work, node.expression, node).sql]
-    if node.args.get("null") is not None and not isinstance(node.args["null"], exp.Null):
-        shown = text_of(work, node.args["null"], node)
-        if shown.constant is None:
-            work.refuse(node, "shows NULLs as a text that is not written out")
-        parts.append(shown.sql)
-    return Typed(f"ARRAY_JOIN({', '.join(parts)})", TEXT)
+def ours(work: Work, node: exp.Anonymous) -> Typed:
+    """Any other function, by its name."""
+    name = node.name.lower()
+    if name in _CASTS and len(node.expressions) == 1:
+        return cast(work, work.expression(node.expressions[0]), read_type(name), node)
+    arguments = _in_place(work, node) if any(map(_is_named, node.expressions)) else node.expressions
+    for each in arguments:
+        if isinstance(each, exp.Variadic | exp.Star | exp.Distinct | exp.Order):
+            work.refuse(node, f"is not supported on Spark with such an argument{instead_of(name)}")
+    return call_function(work, name, [work.expression(each) for each in arguments], node)
+
+
+def _is_named(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Kwarg | exp.PropertyEQ)
+
+
+def _in_place(work: Work, node: exp.Anonymous) -> list[exp.Expr]:
+    """Arguments given by name, `days => 3`, in the places that PostgreSQL has for them."""
+    names = _PARAMETERS.get(node.name.lower(), ())
+    first = [each for each in node.expressions if not _is_named(each)]
+    given = {each.this.name.lower(): each.expression for each in node.expressions[len(first) :]}
+    rest = names[len(first) :]
+    if not names or set(given) - set(rest) or len(given) + len(first) != len(node.expressions):
+        work.refuse(node, f"has arguments by name; write them in order{_listed(names)}")
+    missing = [name for name in rest if name not in given]
+    if missing and node.name.lower() != "make_interval":
+        work.refuse(node, f"lacks the argument {missing[0]}")
+    return [*first, *(given.get(name, exp.Literal.number(0)) for name in rest)]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f": {', '.join(names)}" if names else ""
 
 
 HANDLERS: dict[type, Handler] = {
     exp.DPipe: _join,
-    exp.Concat: _concat,
-    exp.ConcatWs: _concat_with,
-    exp.Like: _like("LIKE"),
-    exp.ILike: _like("ILIKE"),
+    exp.Like: _like,
+    exp.ILike: _like,
     exp.Escape: _escape,
-    exp.RegexpLike: _matches("(?s)"),
-    exp.RegexpILike: _matches("(?si)"),
-    exp.RegexpReplace: _replace_pattern,
-    exp.Lower: _cased("LOWER"),
-    exp.Upper: _cased("UPPER"),
-    exp.Length: _plain("LENGTH", INTEGER),
-    exp.Reverse: _plain("REVERSE"),
-    exp.MD5: _plain("MD5"),
+    exp.SimilarTo: _similar,
+    **dict.fromkeys(_OPERATORS, _binary),
+    exp.Operator: _operator,
     exp.Substring: _substring,
     exp.StrPosition: _position,
-    exp.Left: _left,
-    exp.Right: _right,
-    exp.Replace: _replace,
-    exp.SplitPart: _split_part,
-    exp.Pad: _pad,
     exp.Trim: _trim,
-    exp.StartsWith: _starts_with,
+    exp.Overlay: _overlay,
     exp.Array: _array,
     exp.Bracket: _item,
-    exp.ArraySize: _array_length,
-    exp.ArrayToString: _array_to_text,
+    exp.Anonymous: ours,
 }
-FUNCTIONS: dict[str, Handler] = {"cardinality": _cardinality}
+FUNCTIONS: dict[str, Handler] = {
+    "concat": _concat,
+    "concat_ws": _concat_with,
+    "length": _length,
+    "char_length": _length,
+    "character_length": _length,
+    "substr": _substr,
+    "format": _format,
+    **dict.fromkeys(("convert_to", "convert_from"), _convert),
+    "array_to_string": _array_to_text,
+    "cardinality": _cardinality,
+}

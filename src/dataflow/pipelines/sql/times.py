@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from functools import cache
-from itertools import pairwise
-from zoneinfo import ZoneInfo, available_timezones
-
 from sqlglot import exp
 
-from dataflow.pipelines.sql.casting import cast
+from dataflow.pipelines.sql.casting import call_function, cast
 from dataflow.pipelines.sql.types import (
     DATE,
-    DOUBLE,
     INTEGER,
-    INTEGERS,
-    MONTHS,
-    SPAN,
+    INTERVAL,
+    TEXT,
     TIMES,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -26,259 +18,139 @@ from dataflow.pipelines.sql.types import (
 )
 from dataflow.pipelines.sql.work import Handler, Typed, Work
 
-_TRUNCATIONS = (
-    "MICROSECOND",
-    "MILLISECOND",
-    "SECOND",
-    "MINUTE",
-    "HOUR",
-    "DAY",
-    "WEEK",
-    "MONTH",
-    "QUARTER",
-    "YEAR",
-)
-_WITHIN_DAY = _TRUNCATIONS[:5]
-_UNITS = {"year": (12, 0, 0), "month": (1, 0, 0), "week": (0, 7, 0), "day": (0, 1, 0)}
-_UNITS |= {"hour": (0, 0, 3600), "minute": (0, 0, 60), "second": (0, 0, 1)}
-_SHORT_UNITS = {
-    "y": "year",
-    "mon": "month",
-    "mons": "month",
-    "d": "day",
-    "h": "hour",
-    "hr": "hour",
-    "hrs": "hour",
-}
-_SHORT_UNITS |= {
-    "min": "minute",
-    "mins": "minute",
-    "sec": "second",
-    "secs": "second",
-    "s": "second",
-    "m": "minute",
-}
-_INTERVALS = {SPAN.name, MONTHS.name}
+_DAY = "86400000000L"
+_TRUNCATIONS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 _FIELDS = {
-    "YEAR": "(YEAR({0}) - CASE WHEN YEAR({0}) < 1 THEN 1 ELSE 0 END)",  # there is no year 0
-    "QUARTER": "QUARTER({})",
-    "MONTH": "MONTH({})",
-    "WEEK": "WEEKOFYEAR({})",
-    "DAY": "DAY({})",
-    "DOY": "DAYOFYEAR({})",
-    "DOW": "(DAYOFWEEK({}) - 1)",
-    "ISODOW": "(WEEKDAY({}) + 1)",
-    "ISOYEAR": "(EXTRACT(YEAROFWEEK FROM {0}) - INT(EXTRACT(YEAROFWEEK FROM {0}) < 1))",
-    "HOUR": "HOUR({})",
-    "MINUTE": "MINUTE({})",
+    "quarter": "QUARTER({})",
+    "month": "MONTH({})",
+    "week": "WEEKOFYEAR({})",
+    "day": "DAY({})",
+    "doy": "DAYOFYEAR({})",
+    "dow": "(DAYOFWEEK({}) - 1)",
+    "isodow": "(WEEKDAY({}) + 1)",
+    "year": "(YEAR({0}) - CASE WHEN YEAR({0}) < 1 THEN 1 ELSE 0 END)",  # PostgreSQL has no year 0
 }
 
 
-# From before the first zone left the sun's time until the rules of today repeat themselves.
-_FIRST_CHANGE, _DAYS_OF_CHANGES = datetime(1840, 1, 1, tzinfo=UTC), 366 * 200
-
-
-def _truncate(work: Work, node: exp.TimestampTrunc) -> Typed:
-    unit = node.args["unit"].name.upper()
-    if unit.removesuffix("S") in _TRUNCATIONS:
-        unit = unit.removesuffix("S")
-    if unit not in _TRUNCATIONS:
-        work.refuse(node, f"cuts to {unit.lower()}")
-    value = _as_time(work, work.expression(node.this), node)
-    if zone := node.args.get("zone"):
-        value = cast(work, value, TIMESTAMPTZ, node)
-        name = _zone(work, zone, node)
-        local = f"FROM_UTC_TIMESTAMP({value.sql}, {name})"
-        cut = f"DATE_TRUNC('{unit}', {local})"
-        if unit in _WITHIN_DAY:
-            # The offset stays what it was, also in an hour that clocks show twice.
-            return Typed(f"({value.sql} - ({local} - {cut}))", TIMESTAMPTZ)
-        return Typed(_from_local(cut, name), TIMESTAMPTZ)
-    cut = f"DATE_TRUNC('{unit}', {value.sql})"
-    return Typed(f"CAST({cut} AS TIMESTAMP_NTZ)" if value.type == TIMESTAMP else cut, value.type)
-
-
-def _as_time(work: Work, value: Typed, node: exp.Expr) -> Typed:
-    """Dates are times at midnight UTC, as PostgreSQL prefers for functions of times."""
-    if value.type.name in ("unknown", "date"):
-        return cast(work, value, TIMESTAMPTZ, node)
-    if value.type.name not in TIMES:
-        work.refuse(node, f"needs a date or time, not {value.type.postgres}")
-    return value
+def _truncate(work: Work, node: exp.Anonymous) -> Typed:
+    values = [work.expression(each) for each in node.expressions]
+    unit = values[0].constant.lower() if values and values[0].constant else ""
+    if len(values) == 2 and unit in _TRUNCATIONS and values[1].type.name in TIMES:
+        time = cast(work, values[1], TIMESTAMPTZ, node) if values[1].type == DATE else values[1]
+        cut = f"DATE_TRUNC('{unit}', {time.sql})"
+        return Typed(f"CAST({cut} AS TIMESTAMP_NTZ)" if time.type == TIMESTAMP else cut, time.type)
+    return call_function(work, "date_trunc", values, node)
 
 
 def _extract(work: Work, node: exp.Extract) -> Typed:
-    return _part(work, node, node.this.name.upper(), work.expression(node.expression))
-
-
-def _date_part(work: Work, node: exp.Anonymous) -> Typed:
-    field, value = node.expressions
-    found = _part(work, node, field.name.upper(), work.expression(value))
-    return Typed(f"CAST({found.sql} AS DOUBLE)", DOUBLE)
-
-
-def _part(work: Work, node: exp.Expr, field: str, value: Typed) -> Typed:
-    if value.type == SPAN:
-        return _span_part(work, node, field, value)
-    time = value if value.type == DATE else _as_time(work, value, node)
-    if field == "EPOCH":
-        micros = f"UNIX_MICROS({cast(work, time, TIMESTAMPTZ, node).sql})"
-        kind = numeric(20, 6)
-        return Typed(
-            f"CAST(CAST({micros} AS DECIMAL(20, 0)) / CAST(1000000 AS DECIMAL(7, 0)) AS {kind.spark})", kind
-        )
-    if field == "SECOND" and time.type != DATE:
-        kind = numeric(8, 6)
-        return Typed(f"CAST(EXTRACT(SECOND FROM {time.sql}) AS {kind.spark})", kind)
-    if field not in _FIELDS or (time.type == DATE and field in ("HOUR", "MINUTE")):
-        work.refuse(node, f"takes {field.lower()} of {time.type.postgres}")
-    kind = numeric(10, 0)
-    return Typed(f"CAST({_FIELDS[field].format(time.sql)} AS {kind.spark})", kind)
-
-
-def _span_part(work: Work, node: exp.Expr, field: str, value: Typed) -> Typed:
-    if field == "EPOCH":
-        whole = numeric(20, 6)
-        return Typed(
-            f"CAST(EXTRACT(DAY FROM {value.sql}) * 86400 + EXTRACT(HOUR FROM {value.sql}) * 3600 + "
-            f"EXTRACT(MINUTE FROM {value.sql}) * 60 + EXTRACT(SECOND FROM {value.sql}) AS {whole.spark})",
-            whole,
-        )
-    if field not in ("DAY", "HOUR", "MINUTE"):
-        work.refuse(node, f"takes {field.lower()} of an interval")
-    kind = numeric(10, 0)
-    return Typed(f"CAST(EXTRACT({field} FROM {value.sql}) AS {kind.spark})", kind)
-
-
-def _zone(work: Work, zone: exp.Expr, node: exp.Expr) -> str:
-    name = work.expression(zone).constant
-    if name is None or name not in available_timezones() or not (name in ("UTC", "GMT") or "/" in name):
-        # Abbreviations mean other things to Java, and signs of POSIX zones are the other way round.
-        work.refuse(node, "needs a time zone written out as in 'Europe/London'")
-    return f"'{name}'"
+    field, value = node.this.name.lower(), work.expression(node.expression)
+    if value.type.name in TIMES and field in _FIELDS:
+        kind = numeric(10, 0)
+        return Typed(f"CAST({_FIELDS[field].format(value.sql)} AS {kind.spark})", kind)
+    return call_function(work, "extract", [Typed(f"'{field}'", TEXT, field), value], node)
 
 
 def _at_zone(work: Work, node: exp.AtTimeZone) -> Typed:
-    value, zone = work.expression(node.this), _zone(work, node.args["zone"], node)
-    value = _as_time(work, value, node)
-    if value.type == TIMESTAMP:
-        return Typed(_from_local(f"CAST({value.sql} AS TIMESTAMP)", zone), TIMESTAMPTZ)
-    return Typed(f"CAST(FROM_UTC_TIMESTAMP({value.sql}, {zone}) AS TIMESTAMP_NTZ)", TIMESTAMP)
-
-
-def _from_local(local: str, zone: str) -> str:
-    """A time that clocks show twice is the later one to PostgreSQL, the earlier one to Spark."""
-    earlier = f"TO_UTC_TIMESTAMP({local}, {zone})"
-    later = [f"({earlier} + INTERVAL '{seconds}' SECOND)" for seconds in _set_back(zone.strip("'"))]
-    tests = " ".join(f"WHEN FROM_UTC_TIMESTAMP({each}, {zone}) = {local} THEN {each}" for each in later)
-    return f"CASE {tests} ELSE {earlier} END" if later else earlier
-
-
-@cache
-def _set_back(zone: str) -> tuple[int, ...]:
-    """By how many seconds the clocks of a zone were ever put back, or will be by its present rules."""
-    days = [_FIRST_CHANGE + timedelta(days=number) for number in range(0, _DAYS_OF_CHANGES, 7)]
-    offsets = [day.astimezone(ZoneInfo(zone)).utcoffset() or timedelta() for day in days]
-    falls = {int((before - after).total_seconds()) for before, after in pairwise(offsets) if after < before}
-    return tuple(sorted(falls, reverse=True))
+    value, zone = work.expression(node.this), work.expression(node.args["zone"])
+    if value.type.name in ("unknown", "date"):
+        value = cast(work, value, TIMESTAMPTZ, node)
+    return call_function(work, "timezone", [zone, value], node)
 
 
 def _interval(work: Work, node: exp.Interval) -> Typed:
+    unit = node.args.get("unit")
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
-        work.refuse(node, "is an interval that is not written out")
-    return read_interval(work, f"{node.this.name} {node.args['unit'].name}", node)
+        work.refuse(node, "is an interval that is not written out; write interval '1 day' * x")
+    text = f"{node.this.name} {unit.name}" if unit is not None else node.this.name
+    return cast(work, Typed("", SqlType("unknown"), text), INTERVAL, node)
 
 
-def read_interval(work: Work, text: str, node: exp.Expr) -> Typed:
-    """An interval written out, as months, days and seconds."""
-    if not re.fullmatch(r"\s*([+-]?\d+\s*[a-z]+(\s+|$))+", text.lower(), re.ASCII):
-        work.refuse(node, "is an interval that is not written like '1 year 2 months 3 days 4 hours'")
-    totals = [0, 0, 0]
-    for count, word in re.findall(r"([+-]?\d+)\s*([a-z]+)", text.lower()):
-        unit = _SHORT_UNITS.get(word, word.removesuffix("s"))
-        if unit not in _UNITS:
-            work.refuse(node, f"has the unit {word}")
-        totals = [total + int(count) * size for total, size in zip(totals, _UNITS[unit], strict=True)]
-    return _make(totals)
-
-
-def cast_interval(work: Work, node: exp.Cast) -> Typed:
-    """`'1 month'::interval`."""
-    if not isinstance(node.this, exp.Literal) or node.args["to"].expressions:
-        work.refuse(node, "casts to interval, which only works for an interval written out")
-    return read_interval(work, node.this.name, node)
-
-
-def _make(totals: list[int], count: str = "1") -> Typed:
-    months, days, seconds = (f"CAST({total} * ({count}) AS INT)" for total in totals)
-    written = ":".join(map(str, totals))
-    if totals[0]:
-        return Typed(f"MAKE_INTERVAL(0, {months}, 0, {days}, 0, 0, {seconds})", MONTHS, written)
-    return Typed(f"MAKE_DT_INTERVAL({days}, 0, 0, {seconds})", SPAN, written)
-
-
-def add_times(work: Work, node: exp.Binary, left: Typed, right: Typed) -> Typed | None:
-    """Sum or difference in which a date, a time or an interval takes part; None if none does."""
-    adding = isinstance(node, exp.Add)
-    if adding and (right.type.name in TIMES) and left.type.name not in TIMES:
+def add_times(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed | None:
+    """Sum or difference of dates, times and intervals that Spark computes itself; None if it is no such."""
+    if word == "+" and right.type.name in TIMES and left.type.name not in TIMES:
         left, right = right, left
     if left.type.name not in TIMES:
-        if {left.type.name, right.type.name} & _INTERVALS:
-            work.refuse(node, "calculates with intervals alone")
         return None
-    if right.type.name in _INTERVALS:
-        return _shift(work, node, left, right)
-    if left.type == DATE and right.type.name in INTEGERS:
-        return Typed(f"DATE_{'ADD' if adding else 'SUB'}({left.sql}, CAST({right.sql} AS INT))", DATE)
-    if adding or right.type.name not in (*TIMES, "unknown"):
-        work.refuse(node, f"calculates with {left.type.postgres} and {right.type.postgres}")
-    return _subtract(work, node, left, right)
+    if right.type.name == "interval":
+        return _shift(work, word, left, right, node)
+    if left.type == DATE and right.type.name in ("smallint", "integer"):
+        return Typed(f"DATE_{'ADD' if word == '+' else 'SUB'}({left.sql}, {right.sql})", DATE)
+    if word == "-" and right.type.name == "unknown":
+        right = cast(work, right, left.type, node)
+    if word == "-" and right.type.name in TIMES:
+        return _subtract(work, left, right, node)
+    return None
 
 
-def _shift(work: Work, node: exp.Binary, time: Typed, interval: Typed) -> Typed:
+def _shift(work: Work, word: str, time: Typed, interval: Typed, node: exp.Expr) -> Typed:
     if time.type == DATE:
         time = cast(work, time, TIMESTAMP, node)
-    word = "+" if isinstance(node, exp.Add) else "-"
-    return Typed(f"({time.sql} {word} {interval.sql})", time.type)
+    months, days, micros = (f"{interval.sql}.{field}" for field in ("months", "days", "micros"))
+    seconds = f"CAST(CAST({micros} AS DECIMAL(20, 0)) / CAST(1000000 AS DECIMAL(7, 0)) AS DECIMAL(18, 6))"
+    # One after the other, as PostgreSQL adds them.
+    shifted = f"({time.sql} {word} MAKE_INTERVAL(0, {months}, 0, {days}, 0, 0, {seconds}))"
+    return Typed(shifted, time.type)
 
 
-def _subtract(work: Work, node: exp.Binary, left: Typed, right: Typed) -> Typed:
-    if right.type.name == "unknown":
-        right = cast(work, right, left.type, node)
+def _subtract(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed:
     if left.type == right.type == DATE:
         return Typed(f"DATEDIFF({left.sql}, {right.sql})", INTEGER)
-    latest: SqlType = max((left.type, right.type), key=lambda kind: TIMES.index(kind.name))
-    left, right = (cast(work, each, latest, node) for each in (left, right))
-    return Typed(f"({left.sql} - {right.sql})", SPAN)
-
-
-def scale_interval(work: Work, node: exp.Mul, left: Typed, right: Typed) -> Typed | None:
-    """`interval '1 day' * 3` either way round; None if no interval takes part."""
-    interval, count = (left, right) if left.type.name in _INTERVALS else (right, left)
-    if interval.type.name not in _INTERVALS:
-        return None
-    if interval.constant is None or count.type.name not in INTEGERS:
-        work.refuse(node, "multiplies an interval; only one written out, times an integer, is translated")
-    found = _make([int(total) for total in interval.constant.split(":")], count.sql)
-    return Typed(found.sql, found.type)
+    micros = [f"UNIX_MICROS({cast(work, each, TIMESTAMPTZ, node).sql})" for each in (left, right)]
+    gap = f"({micros[0]} - {micros[1]})"
+    fields = f"'days', CAST({gap} DIV {_DAY} AS INT), 'micros', {gap} % {_DAY}"
+    return Typed(f"CASE WHEN {gap} IS NOT NULL THEN NAMED_STRUCT('months', 0, {fields}) END", INTERVAL)
 
 
 def _current_date(work: Work, node: exp.CurrentDate) -> Typed:
     return Typed("CURRENT_DATE()", DATE)
 
 
-def _current_time(work: Work, node: exp.CurrentTimestamp) -> Typed:
-    if node.this is not None:
+def _current_time(work: Work, node: exp.Expr) -> Typed:
+    if not isinstance(node, exp.Anonymous) and node.args.get("this") is not None:
         work.refuse(node, "rounds the current time")
     return Typed("CURRENT_TIMESTAMP()", TIMESTAMPTZ)
 
 
+def _local_time(work: Work, node: exp.Expr) -> Typed:
+    return Typed(f"CAST({_current_time(work, node).sql} AS TIMESTAMP_NTZ)", TIMESTAMP)
+
+
+def _age(work: Work, node: exp.Anonymous) -> Typed:
+    values = [work.expression(each) for each in node.expressions]
+    if len(values) == 1:
+        kind = TIMESTAMP if values[0].type == TIMESTAMP else TIMESTAMPTZ
+        values = [cast(work, Typed("CURRENT_DATE()", DATE), kind, node), cast(work, values[0], kind, node)]
+    return call_function(work, "age", values, node)
+
+
+def _overlaps(work: Work, node: exp.Overlaps) -> Typed:
+    sides = [side.expressions for side in (node.this, node.expression) if isinstance(side, exp.Tuple)]
+    if [len(side) for side in sides] != [2, 2]:
+        work.refuse(node, "needs two pairs of times, as in (a, b) OVERLAPS (c, d)")
+    values = [work.expression(each) for side in sides for each in side]
+    starts, ends = values[::2], values[1::2]
+    if any(value.type.name == "interval" for value in ends):
+        values = [*values[:1], *_ends(work, starts, ends, node)]
+    return call_function(work, "overlaps", values, node)
+
+
+def _ends(work: Work, starts: list[Typed], ends: list[Typed], node: exp.Expr) -> list[Typed]:
+    """Both ends as times, and the second start between them."""
+    found = [
+        _shift(work, "+", start, end, node) if end.type.name == "interval" else end
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return [found[0], starts[1], found[1]]
+
+
 HANDLERS: dict[type, Handler] = {
-    exp.TimestampTrunc: _truncate,
+    exp.Overlaps: _overlaps,
     exp.Extract: _extract,
     exp.AtTimeZone: _at_zone,
     exp.Interval: _interval,
     exp.CurrentDate: _current_date,
     exp.CurrentTimestamp: _current_time,
+    exp.Localtimestamp: _local_time,
 }
-FUNCTIONS: dict[str, Handler] = {"date_part": _date_part}
+FUNCTIONS: dict[str, Handler] = {"date_trunc": _truncate, "age": _age}
+FUNCTIONS |= dict.fromkeys(("now", "transaction_timestamp", "statement_timestamp"), _current_time)

@@ -11,17 +11,31 @@ from sqlglot import exp
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.pipelines.sql import aggregates, formats, numbers, operators, texts, times
-from dataflow.pipelines.sql.functions import Function
+from dataflow.model.wording import quoted
+from dataflow.pipelines.sql import (
+    aggregates,
+    json_values,
+    numbers,
+    operators,
+    rows_in_select,
+    subqueries,
+    texts,
+    times,
+    windows,
+)
+from dataflow.pipelines.sql.calls import Function
 from dataflow.pipelines.sql.parsing import list_tables, read_statement
-from dataflow.pipelines.sql.queries import Queries, Tables
-from dataflow.pipelines.sql.types import read_type
+from dataflow.pipelines.sql.queries import Queries
+from dataflow.pipelines.sql.sources import Tables
+from dataflow.pipelines.sql.spark_text import write_text
+from dataflow.pipelines.sql.stored import UNLIMITED, kept_type
+from dataflow.pipelines.sql.types import SqlType
 from dataflow.pipelines.sql.work import Handler, Work
 
-_PARTS = (operators, numbers, times, texts, aggregates)
+_PARTS = (operators, subqueries, numbers, times, texts, aggregates, windows, json_values)
 _HANDLERS: dict[type, Handler] = {kind: handler for part in _PARTS for kind, handler in part.HANDLERS.items()}
 _FUNCTIONS: dict[str, Handler] = {
-    name: handler for part in (times, formats, texts, aggregates) for name, handler in part.FUNCTIONS.items()
+    name: handler for part in (*_PARTS, rows_in_select) for name, handler in part.FUNCTIONS.items()
 }
 
 
@@ -36,6 +50,17 @@ class Translated:
     tables: tuple[str, ...]
     functions: tuple[Function, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()  # the same with the types that files of the result have
+
+
+def result_columns(translated: Translated, in_lake: bool) -> tuple[tuple[str, str], ...]:
+    """The columns that a target of the result has; a database keeps the digits of numerics by itself."""
+    if in_lake:
+        return translated.kept
+    return tuple(
+        (name, UNLIMITED if written == "numeric" else kind)
+        for (name, kind), (_, written) in zip(translated.kept, translated.columns, strict=True)
+    )
 
 
 def translate(
@@ -47,12 +72,8 @@ def translate(
     """
     statement = read_statement(sql, dialect, place)
     if dialect == "spark":
-        return Translated(sql.strip().rstrip("; \n\t"), _list_tables(statement, schema, place))
-    typed = {
-        name: {column: read_type(kind) for column, kind in columns.items()}
-        for name, columns in schema.items()
-    }
-    tables = Tables(typed)
+        return Translated(write_text(statement, place), _list_tables(statement, schema, place))
+    tables = Tables(schema)
     work = Work(place, _HANDLERS, _FUNCTIONS)
     queries = Queries(tables)
     work.translate_query = queries.query
@@ -60,8 +81,21 @@ def translate(
         query = queries.query(work, statement)
     except RecursionError as error:
         raise BadInput(f"{place}: nested too deeply to be translated") from error
+    for name, kind in query.columns:
+        if not kind.storable:
+            raise BadInput(
+                f"{place}: column {quoted(name)} is {kind.postgres}, which no dataset can keep. "
+                f"{_kept_as(kind)}"
+            )
     columns = tuple((name, kind.postgres) for name, kind in query.columns)
-    return Translated(query.sql, tuple(tables.named), tuple(work.used.values()), columns)
+    kept = tuple((name, kept_type(kind)) for name, kind in query.columns)
+    return Translated(query.sql, tuple(tables.named), tuple(work.used.values()), columns, kept)
+
+
+def _kept_as(kind: SqlType) -> str:
+    if kind.name == "interval":
+        return "Write extract(epoch from …) for its seconds, or ::text."
+    return "Cast it, for example to text."
 
 
 def _list_tables(

@@ -9,46 +9,73 @@ from dataflow.model.record import record
 from dataflow.model.wording import quoted
 
 MAX_DIGITS = 38  # of a Spark decimal
-BARE_SCALE = 18  # of a PostgreSQL numeric without precision, as it is kept in Spark
 
 
 @record
 class SqlType:
-    """A PostgreSQL type.
+    """A PostgreSQL type, and how Spark holds its values.
 
-    `fixed` tells that every value of a numeric shows exactly `scale` digits, `own` that each shows as many as
-    it has; of other numerics, results of arithmetic, only PostgreSQL knows how many they show.
+    A numeric with a precision is a Spark DECIMAL, and every value shows exactly `scale` digits; without one
+    it is PostgreSQL's own text of the number, since each value shows as many digits as it has; `fraction` is
+    then how many after the point can be other than zero, -1 if any number can. `declared` tells whether
+    PostgreSQL knows precision, scale or length, too: the result of `price * 2` has none.
     """
 
     name: str
     precision: int = 0
     scale: int = 0
-    fixed: bool = True
-    own: bool = False
+    length: int = 0
+    declared: bool = False
     element: SqlType | None = None
+    fraction: int = -1
+
+    @property
+    def digits_after(self) -> int:
+        """How many digits after the point a whole number or numeric can have, zeros at the end apart."""
+        return self.fraction if self.is_exact_text else self.scale
+
+    @property
+    def is_decimal(self) -> bool:
+        """Whether it is a numeric that Spark holds as a DECIMAL."""
+        return self.name == "numeric" and self.precision > 0
+
+    @property
+    def is_exact_text(self) -> bool:
+        """Whether it is a numeric that Spark holds as text."""
+        return self.name == "numeric" and not self.precision
 
     @property
     def spark(self) -> str:
         """The Spark type that holds it."""
-        if self.name == "numeric":
+        if self.is_decimal:
             return f"DECIMAL({self.precision}, {self.scale})"
         if self.element is not None:
             return f"ARRAY<{self.element.spark}>"
         return _SPARK[self.name]
 
     @property
+    def family(self) -> str:
+        """The name under which functions know it: a length or precision makes no difference to them."""
+        if self.element is not None:
+            return f"{self.element.family}[]"
+        return "text" if self.name in TEXTS else self.name
+
+    @property
     def storable(self) -> bool:
-        """Whether a column may have it."""
-        return self.name == "numeric" or self.name in _SPARK or bool(self.element and self.element.storable)
+        """Whether a column of a dataset may have it."""
+        if self.element is not None:
+            return self.element.storable and self.element.name not in ("json", "jsonb")
+        return self.name not in ("interval", "bytea", "unknown", "record")
 
     @property
     def postgres(self) -> str:
         """Its name in PostgreSQL."""
-        if self.name == "numeric":
-            return f"numeric({self.precision},{self.scale})" if self.fixed else "numeric"
         if self.element is not None:
             return f"{self.element.postgres}[]"
-        return _POSTGRES.get(self.name, self.name)
+        name = _POSTGRES.get(self.name, self.name)
+        if not self.declared:
+            return "bpchar" if self.name == "bpchar" else name  # "character" would have a length of 1
+        return f"{name}({self.length})" if self.length else f"{name}({self.precision},{self.scale})"
 
 
 _SPARK = {
@@ -58,31 +85,33 @@ _SPARK = {
     "bigint": "BIGINT",
     "real": "FLOAT",
     "double": "DOUBLE",
-    "text": "STRING",
-    "unknown": "STRING",
-    "uuid": "STRING",
-    "json": "STRING",
     "date": "DATE",
     "timestamp": "TIMESTAMP_NTZ",
     "timestamptz": "TIMESTAMP",
     "bytea": "BINARY",
+    "interval": "STRUCT<months: INT, days: INT, micros: BIGINT>",
 }
+_SPARK |= dict.fromkeys(
+    ("numeric", "text", "varchar", "bpchar", "unknown", "uuid", "json", "jsonb"), "STRING"
+)
 _POSTGRES = {
     "double": "double precision",
+    "timestamp": "timestamp without time zone",
     "timestamptz": "timestamp with time zone",
     "unknown": "text",
-    "json": "jsonb",
+    "varchar": "character varying",
+    "bpchar": "character",
 }
 
 BOOLEAN, SMALLINT, INTEGER, BIGINT = (SqlType(name) for name in ("boolean", "smallint", "integer", "bigint"))
 REAL, DOUBLE, TEXT, UNKNOWN = (SqlType(name) for name in ("real", "double", "text", "unknown"))
 DATE, TIMESTAMP, TIMESTAMPTZ = (SqlType(name) for name in ("date", "timestamp", "timestamptz"))
-SPAN = SqlType("interval")  # the difference of two times, or a constant without months
-MONTHS = SqlType("interval of months")  # may be added to a time; no number of days, so not to be compared
-NUMERIC = SqlType("numeric", MAX_DIGITS, BARE_SCALE, fixed=False, own=True)
+NUMERIC, INTERVAL, JSON, JSONB = (SqlType(name) for name in ("numeric", "interval", "json", "jsonb"))
 
 INTEGERS = ("smallint", "integer", "bigint")
-NUMBERS = (*INTEGERS, "numeric", "real", "double")
+FLOATS = ("real", "double")
+NUMBERS = (*INTEGERS, "numeric", *FLOATS)
+TEXTS = ("text", "varchar", "bpchar")
 TIMES = ("date", "timestamp", "timestamptz")
 _DIGITS = {"smallint": 5, "integer": 10, "bigint": 19}
 
@@ -94,13 +123,16 @@ _ALIASES = {
     "numeric": ("numeric", "decimal", "dec"),
     "real": ("real", "float4"),
     "double": ("double precision", "float8", "float", "double"),
-    "text": ("text", "character varying", "varchar"),
+    "text": ("text",),
+    "varchar": ("character varying", "varchar"),
+    "bpchar": ("character", "char", "bpchar"),
     "date": ("date",),
     "timestamp": ("timestamp", "timestamp without time zone"),
     "timestamptz": ("timestamptz", "timestamp with time zone"),
     "uuid": ("uuid",),
-    "json": ("json", "jsonb"),
-    "bytea": ("bytea",),
+    "json": ("json",),
+    "jsonb": ("jsonb",),
+    "bytea": ("bytea", "varbinary"),
     "interval": ("interval",),
 }
 _NAMES = {alias: name for name, aliases in _ALIASES.items() for alias in aliases}
@@ -111,26 +143,31 @@ _TYPE = re.compile(
 
 def read_type(text: str) -> SqlType:
     """The type of that PostgreSQL name; BadInput if views cannot work with it."""
-    folded = " ".join(text.lower().split())
+    folded = " ".join(text.lower().split()).replace("numeric(*)", "numeric")
     if folded.endswith("]"):
-        inner = read_type(re.sub(r"\s*\[\s*\d*\s*\]$", "", folded))
-        return SqlType("array", element=inner)
+        return SqlType("array", element=read_type(re.sub(r"\s*\[\s*\d*\s*\]$", "", folded)))
     found = _TYPE.fullmatch(folded)
     name = _NAMES.get(" ".join(filter(None, (found[1], found[4])))) if found else None
     if not found or name is None:
-        raise BadInput(f'type {quoted(text)} is not one that views can use. For others: dialect = "spark"')
-    return numeric(int(found[2]), int(found[3] or 0)) if name == "numeric" and found[2] else _plain(name)
+        raise BadInput(f"type {quoted(text)} is not supported on Spark")
+    first, second = int(found[2] or 0), int(found[3] or 0)
+    if name in ("varchar", "bpchar"):
+        length = first or (1 if name == "bpchar" and folded in ("character", "char") else 0)
+        return SqlType(name, length=length, declared=bool(length))
+    if name == "numeric":
+        return numeric(first, second, declared=True) if found[2] else NUMERIC
+    if found[2] and not (name == "double" and folded.startswith("float(")):
+        raise BadInput(f"type {quoted(text)} is not supported on Spark; write {name} without ({found[2]})")
+    return REAL if name == "double" and 0 < first <= 24 else SqlType(name)
 
 
-def _plain(name: str) -> SqlType:
-    return NUMERIC if name == "numeric" else SqlType(name)
-
-
-def numeric(precision: int, scale: int, fixed: bool = True) -> SqlType:
-    """A numeric of that many digits; BadInput if Spark cannot hold them."""
-    if not 0 <= scale <= precision <= MAX_DIGITS:
+def numeric(precision: int, scale: int, declared: bool = False) -> SqlType:
+    """A numeric of that many digits; BadInput if Spark cannot hold a declared one."""
+    if 0 <= scale <= precision <= MAX_DIGITS and precision:
+        return SqlType("numeric", precision, scale, declared=declared)
+    if declared:
         raise BadInput(f"numeric({precision},{scale}) does not fit into the {MAX_DIGITS} digits Spark has")
-    return SqlType("numeric", precision, scale, fixed)
+    return NUMERIC
 
 
 def as_numeric(kind: SqlType) -> SqlType:
@@ -149,7 +186,23 @@ def find_common(kinds: list[SqlType]) -> SqlType | None:
         if found is None:
             return None
         common = found
-    return common
+    return without_length(common) if len(known) < len(kinds) else common
+
+
+def without_length(kind: SqlType) -> SqlType:
+    """The same type as a result of computing: PostgreSQL forgets a declared precision or length."""
+    if kind.element is not None:
+        return SqlType("array", element=without_length(kind.element))
+    if kind.name == "numeric":
+        return SqlType("numeric", kind.precision, kind.scale, fraction=kind.fraction)
+    return SqlType(kind.name) if kind.declared else kind
+
+
+def exact_numeric(*fractions: int, product: bool = False) -> SqlType:
+    """A numeric kept as text, computed from values with so many digits after the point."""
+    if min(fractions) < 0:
+        return NUMERIC
+    return SqlType("numeric", fraction=sum(fractions) if product else max(fractions))
 
 
 def _join(left: SqlType, right: SqlType) -> SqlType | None:
@@ -160,20 +213,22 @@ def _join(left: SqlType, right: SqlType) -> SqlType | None:
         return _join_numbers(left, right)
     if names <= set(TIMES):
         return SqlType(max(names, key=TIMES.index))
-    if left.element and right.element and (element := _join(left.element, right.element)) == left.element:
-        return SqlType("array", element=element)
+    if names <= set(TEXTS):
+        return SqlType(left.name)  # of another length or kind: PostgreSQL casts either way, so the first wins
+    if left.element and right.element:
+        element = _join(left.element, right.element)
+        same = element is not None and element.family == left.element.family == right.element.family
+        return SqlType("array", element=element) if same else None
     return None
 
 
 def _join_numbers(left: SqlType, right: SqlType) -> SqlType:
     names = {left.name, right.name}
-    if names & {"real", "double"}:
-        return REAL if names == {"real"} else DOUBLE
+    if names & set(FLOATS):
+        return REAL if names == {"real"} or names <= {"real", *INTEGERS} - set(INTEGERS) else DOUBLE
     if "numeric" not in names:
         return SqlType(max(names, key=INTEGERS.index))
     first, second = as_numeric(left), as_numeric(right)
-    scale = max(first.scale, second.scale)
-    whole = max(first.precision - first.scale, second.precision - second.scale)
-    fixed = first.fixed and second.fixed and first.scale == second.scale
-    own = not fixed and all(kind.fixed or kind.own for kind in (first, second))
-    return SqlType("numeric", min(whole + scale, MAX_DIGITS), scale, fixed, own)
+    if first.is_exact_text or second.is_exact_text or first.scale != second.scale:
+        return exact_numeric(first.digits_after, second.digits_after)  # each value keeps the digits it has
+    return SqlType("numeric", max(first.precision, second.precision), first.scale)

@@ -81,15 +81,21 @@ def _assemble(view: View, clauses: Mapping[str, str], rendered: Rendered) -> exp
 
 def _refuse_others(view: View, statement: exp.Expr) -> None:
     """BadInput for a table that is none of its datasets: it would be read unpinned, and never waited for."""
+    others: dict[str, None] = {}
     for table in list_tables(statement, view.dialect):
         name = ".".join(fold(part) for part in table.parts)
         if isinstance(table.this, exp.Func) or name in view.datasets:
             continue
         if view.dialect == "spark" and name.lower() in [dataset.lower() for dataset in view.datasets]:
             continue
+        others[name] = None
+    if others:
+        plain = dict.fromkeys((*view.datasets, *(name.rpartition(".")[2] for name in others)))
+        listed = ", ".join(f'"{name}"' for name in plain)
         raise BadInput(
-            f"{view.pipeline}: there is no dataset {quoted(name)} among those it reads: "
-            f"{', '.join(view.datasets)}. Name its pipeline in dataset_pipeline too."
+            f"{view.pipeline} reads {' and '.join(map(quoted, others))}, which dataset_pipeline does not "
+            f"name. Name all that it reads, by dataset or class: dataset_pipeline = [{listed}]"
+            + (", and leave schemas out of the SQL" if "." in "".join(others) else "")
         )
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.sql.functions import Function
+from dataflow.pipelines.sql.calls import PREFIX, Function
 from dataflow.pipelines.sql.types import SqlType
 
 MAX_SQL = 1_000_000
@@ -24,7 +24,19 @@ class Typed:
     type: SqlType
     constant: str | None = None
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether it calls one of our own functions."""
+        return PREFIX in self.sql
 
+
+_INSTEAD: dict[type, str] = {
+    exp.CurrentTime: "is a time of day, which no dataset can keep; write to_char(now(), 'HH24:MI:SS')",
+    exp.Localtime: "is a time of day, which no dataset can keep; write to_char(now(), 'HH24:MI:SS')",
+    exp.Tuple: "is a row, which no dataset can keep; name its columns one by one",
+    exp.JSONBPathExists: "is a path of JSON; write ->, ->> and jsonb_array_elements instead",
+    exp.Placeholder: "is a parameter; write {{ params.name }}",
+}
 Columns = Mapping[str, SqlType]
 Handler = Callable[["Work", Any], Typed]
 
@@ -36,6 +48,12 @@ class Scope:
         self.outer = outer
         self.sources: dict[str, Columns] = {}
         self.merged: dict[str, Typed] = {}
+        self.functions: set[str] = set()  # aliases of functions of rows that have one column
+        self.windows: dict[str, exp.Expr] = {}  # WINDOW name AS (…)
+        self.totals: dict[str, SqlType] = {}  # keys that are NULL in the total of GROUPING SETS
+        self.is_total = False  # whether that total is being translated
+        self.rows: dict[int, Typed] = {}  # columns that stand for functions of rows in SELECT, by node
+        self.grouped: dict[str, str] = {}  # what stands for an expression of GROUP BY outside aggregates
 
     def find(self, name: str, table: str = "") -> Typed | None:
         """The column of that name, nearest scope first; BadInput when two tables of one scope have it."""
@@ -51,6 +69,18 @@ class Scope:
         if aliases:
             return Typed(f"{quote(aliases[0])}.{quote(name)}", self.sources[aliases[0]][name])
         return self.outer.find(name, table) if self.outer and table not in self.sources else None
+
+    def find_rows(self, alias: str) -> Typed | None:
+        """What the name of a function of rows in FROM stands for: its only column."""
+        if alias in self.functions:
+            ((name, kind),) = self.sources[alias].items()
+            return Typed(f"{quote(alias)}.{quote(name)}", kind)
+        return self.outer.find_rows(alias) if self.outer else None
+
+    def is_own(self, column: exp.Column) -> bool:
+        """Whether a column is one of this scope's own tables."""
+        name, table = fold(column.this), fold(column.args.get("table"))
+        return table in self.sources if table else name in self.merged or self.has(name)
 
     def has(self, name: str) -> bool:
         """Whether a table of this scope itself has a column of that name."""
@@ -88,28 +118,33 @@ class Work:
         self.scope = Scope(None)
         self.used: dict[str, Function] = {}
         self.guards: list[str] = []  # conditions under which the present expression is looked at
-        self.suffix = ""  # FILTER and OVER of the aggregate being translated, and of none inside it
-        self.suffixed: exp.Expr | None = None  # that aggregate
+        self.filter = ""  # FILTER of the aggregate being translated, and of none inside it
+        self.over = ""  # its OVER
+        self.over_order: exp.Expr | None = None  # the ORDER BY in it
+        self.surrounded: exp.Expr | None = None  # that aggregate
+        self.inside_aggregate = False
         self.translate_query: Callable[[Work, exp.Expr], Any]
 
     def expression(self, node: exp.Expr) -> Typed:
         """The Spark SQL of one PostgreSQL expression, meaning the same; BadInput if there is none."""
         handler = self.handlers.get(type(node))
         if isinstance(node, exp.Anonymous):
-            handler = self.functions.get(node.name.lower())
+            handler = self.functions.get(node.name.lower()) or handler
         if handler is None:
-            self.refuse(node, "has no translation to Spark SQL")
-        guards, suffix = self.guards, self.suffix
-        if isinstance(node, exp.AggFunc | exp.Window):
-            self.guards = []  # whatever is around it, an aggregate looks at all of its rows
-        if node is not self.suffixed:
-            self.suffix = ""
-        found = handler(self, node)
-        self.guards, self.suffix = guards, suffix
+            self.refuse(node, _INSTEAD.get(type(node), "is not supported on Spark"))
+        around = self.filter, self.over
+        if node is not self.surrounded:
+            self.filter = self.over = ""
+        try:
+            found = handler(self, node)
+        finally:
+            self.filter, self.over = around
         if len(found.sql) > MAX_SQL:
             raise BadInput(
                 f"{self.place}: the translation is longer than {MAX_SQL} characters. Split the expression."
             )
+        if not self.inside_aggregate and found.sql in self.scope.grouped:
+            return Typed(self.scope.grouped[found.sql], found.type)
         return found
 
     def column(self, node: exp.Column) -> Typed:
@@ -117,23 +152,26 @@ class Work:
         if node.args.get("db"):
             self.refuse(node, "names a schema; write table.column")
         name, table = fold(node.this), fold(node.args.get("table"))
-        found = self.scope.find(name, table)
+        found = self.scope.find(name, table) or (self.scope.find_rows(name) if not table else None)
+        if found is None and not table and name in self.scope.aliases():
+            self.refuse(
+                node, "is the name of a table, not of a column; name its columns, or write to_jsonb(…)"
+            )
         if found is None:
             whole = f"{table}.{name}" if table else name
             known = self.scope.known(table)
-            hint = did_you_mean(name, known) or (f" There are: {', '.join(known)}." if known else "")
-            raise BadInput(f"{self.place}: there is no column {quoted(whole)}.{hint}")
+            hint = did_you_mean(name, known) or (f" Known columns: {', '.join(known)}." if known else "")
+            raise BadInput(f"{self.place}: unknown column {quoted(whole)}.{hint}")
         return found
 
-    def call(self, function: Function, *arguments: str) -> str:
-        """A call of one of our own functions, which is then listed as used; its problem is Spark's error."""
-        self.used[function.name] = function
-        if self.guards:
-            # Spark calls it for rows that a CASE excludes, too: there it gets NULLs.
-            test = " AND ".join(self.guards)
-            arguments = tuple(f"CASE WHEN {test} THEN {argument} END" for argument in arguments)
-        call = f"{function.name}({', '.join(arguments)})"
-        return f"CASE WHEN {call}.problem IS NOT NULL THEN RAISE_ERROR({call}.problem) ELSE {call}.value END"
+    def aggregate_argument(self, node: exp.Expr) -> Typed:
+        """An argument of an aggregate: it sees rows, not groups, and no condition around the aggregate."""
+        before = self.guards, self.inside_aggregate
+        self.guards, self.inside_aggregate = [], True
+        try:
+            return self.expression(node)
+        finally:
+            self.guards, self.inside_aggregate = before
 
     def guarded(self, node: exp.Expr, tests: list[str]) -> Typed:
         """An expression that is only looked at where these conditions hold."""
@@ -148,7 +186,7 @@ class Work:
         """BadInput: this construct cannot be translated with the same meaning."""
         written = node.sql(dialect="postgres")
         raise BadInput(
-            f"{self.place}: {quoted(written)} {why}. Write it another way, or the whole query for Spark: "
+            f"{self.place}: {quoted(written)} {why}. Rewrite it, or write the whole query for Spark: "
             'dialect = "spark"'
         )
 
@@ -165,7 +203,7 @@ def quote(name: str) -> str:
     """A name as a Spark identifier, whatever is in it."""
     if "${" in name:
         # Spark would put a setting in its place, even inside quotes.
-        raise BadInput(f"name {quoted(name)} holds '${{'. Choose another.")
+        raise BadInput(f"name {quoted(name)} contains '${{'. Choose another.")
     return "`" + name.replace("`", "``") + "`"
 
 

@@ -6,11 +6,12 @@ SELECT :dataset_id, CAST(i AS text), '8' || CAST(i AS text), 1, $now_at FROM num
 
 -- name: fill_work
 -- The work these chunks call for: the first are done, the next wait for another hour, the rest is claimable.
-INSERT INTO work (job_id, dataid, sort_key, state, missing, not_before, called_at, modified_at)
+INSERT INTO work (job_id, dataid, sort_key, state, missing, not_before, not_before_clock, called_at, modified_at)
 SELECT :job_id, c.dataid, c.sort_key,
        CASE WHEN c.dataid < :first_open THEN 'DONE' WHEN c.dataid < :first_claimable THEN 'WAITING' ELSE 'CLAIMABLE' END,
        0,
-       CASE WHEN c.dataid >= :first_open AND c.dataid < :first_claimable THEN $now_seconds + 3600 END,
+       CASE WHEN c.dataid >= :first_open AND c.dataid < :first_claimable THEN $lease_now + 3600 END,
+       $clock_id,
        $now_at, $now_at
 FROM chunk c
 WHERE c.dataset_id = :dataset_id

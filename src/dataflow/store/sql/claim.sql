@@ -6,7 +6,11 @@ SELECT j.hold, j.ordered, j.max_running, j.lease_seconds, j.grace_seconds, j.ret
        EXISTS (SELECT 1 FROM run r WHERE r.job_id = j.job_id AND r.ended_at IS NULL
                AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)),
        EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
-               AND w.not_before <= $due_now)
+               AND w.not_before_clock = $clock_id AND w.not_before <= $lease_then),
+       EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
+               AND w.not_before_clock < $clock_id)
+       OR EXISTS (SELECT 1 FROM work w WHERE w.job_id = j.job_id AND w.not_before IS NOT NULL
+                  AND w.not_before_clock > $clock_id)
 FROM job j
 WHERE j.job_id = :job_id
 
@@ -20,10 +24,12 @@ SELECT 1 FROM job WHERE job_id = :job_id FOR UPDATE
 SELECT run_id FROM run
 WHERE job_id = :job_id AND ended_at IS NULL
   AND (lease_until > $lease_now AND clock_id = $clock_id OR :outliving AND has_kill_command)
-UNION ALL
+UNION
 SELECT run_id FROM run
-WHERE job_id = :job_id AND outcome = 'CANCELLED'
-  AND (lease_until > $lease_now AND clock_id = $clock_id OR :outliving AND has_kill_command)
+WHERE job_id = :job_id AND outcome = 'CANCELLED' AND clock_id = $clock_id AND lease_until > $lease_then
+UNION
+SELECT run_id FROM run
+WHERE job_id = :job_id AND outcome = 'CANCELLED' AND has_kill_command AND :outliving
 ORDER BY run_id
 
 -- name: list_lapsed
@@ -67,7 +73,8 @@ RETURNING run_id
 UPDATE work
 SET losses = losses + 1, modified_at = $now_at, reason = :reason,
     not_before = CASE WHEN losses = 0 OR losses + 1 >= :max_losses THEN NULL
-                      ELSE $now_seconds + $least(:delay_seconds * (1 << losses), 600) END,
+                      ELSE $lease_now + $least(:delay_seconds * (1 << losses), 600) END,
+    not_before_clock = $clock_id,
     state = CASE WHEN losses + 1 >= :max_losses THEN 'FAILED'
                  WHEN losses > 0 OR missing > 0 THEN 'WAITING'
                  ELSE 'CLAIMABLE' END
@@ -75,15 +82,24 @@ WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
 
 -- name: promote
--- Work whose wait is over; bounded, so that a claim stays small. A wait is by the wall clock, which may be set; the run
--- that was waited for tells by the clock of leases.
+-- Work whose wait is over; bounded, so that a claim stays small.
 UPDATE work
 SET state = CASE WHEN missing = 0 THEN 'CLAIMABLE' ELSE 'WAITING' END, not_before = NULL, modified_at = $now_at
 WHERE work_id IN (SELECT work_id FROM work
-                  WHERE job_id = :job_id AND not_before IS NOT NULL AND not_before <= $due_now
+                  WHERE job_id = :job_id AND not_before IS NOT NULL
+                    AND not_before_clock = $clock_id AND not_before <= $lease_then
                     AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = work.run_id AND $ending)
                   ORDER BY not_before LIMIT 1000 $skip_locked)
   AND state = 'WAITING'
+
+-- name: end_old_waits
+-- Work that waits since before the machine was started again, by a clock that has stopped: its wait is over. Bounded.
+UPDATE work SET not_before = $lease_now, not_before_clock = $clock_id
+WHERE work_id IN (SELECT work_id FROM work
+                  WHERE job_id = :job_id AND not_before IS NOT NULL
+                    AND (not_before_clock < $clock_id OR not_before_clock > $clock_id)
+                  LIMIT 1000 $skip_locked)
+  AND not_before IS NOT NULL
 
 -- name: next_work
 -- The first claimable work in order.
@@ -128,12 +144,25 @@ FROM job j
 WHERE j.job_id = :job_id AND j.revision = :revision AND (:force OR NOT j.hold)
 RETURNING run_id, (SELECT w.run_id FROM work w WHERE w.work_id = :work_id) AS earlier_run_id
 
--- name: taken_before
--- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet. Of a
--- job that runs one at a time (:alone) those of its other work, too.
+-- name: taken_from_work
+-- The runs from which the work of a run was taken, on one machine since it was started: they may not know it yet.
 SELECT run_id, claimant FROM run
-WHERE job_id = :job_id AND (work_id = :work_id OR :alone) AND run_id < :run_id AND outcome IN ('LOST', 'CANCELLED')
-  AND host = :host AND boot_id = :boot_id
+WHERE job_id = :job_id AND host = :host AND boot_id = :boot_id AND work_id = :work_id AND run_id < :run_id
+  AND outcome IN ('LOST', 'CANCELLED')
+LIMIT :most
+
+-- name: taken_from_job
+-- The same of all work of a job that runs one at a time; in the order of the index, else PostgreSQL reads them all.
+SELECT run_id, claimant FROM run
+WHERE job_id = :job_id AND host = :host AND boot_id = :boot_id AND run_id < :run_id
+  AND outcome IN ('LOST', 'CANCELLED')
+ORDER BY work_id LIMIT :most
+
+-- name: taken_among
+-- Which of some runs of a job have lost their work, on one machine since it was started.
+SELECT run_id, claimant FROM run
+WHERE run_id IN (SELECT ids.id FROM $ids) AND run_id < :run_id AND job_id = :job_id AND host = :host
+  AND boot_id = :boot_id AND (work_id = :work_id OR :alone) AND outcome IN ('LOST', 'CANCELLED')
 
 -- name: take
 -- Gives the work to the run, if it is still in the state it was found in and no later run has had it. Finished work
@@ -198,34 +227,21 @@ ORDER BY sort_key DESC LIMIT 1
 
 -- name: place_readers
 -- Runs that read any chunk of a dataset and may be at work; from the few such runs, like `readers`.
-SELECT r.run_id FROM job j
-CROSS JOIN run r
-CROSS JOIN run_input i
-CROSS JOIN chunk c
-WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
-  AND i.run_id = r.run_id AND c.chunk_id = i.chunk_id AND c.dataset_id = :dataset_id AND r.run_id <> :run_id
-UNION
-SELECT r.run_id FROM job j
-CROSS JOIN run r
-CROSS JOIN run_input i
-CROSS JOIN chunk c
-WHERE r.job_id = j.job_id AND $ending
-  AND i.run_id = r.run_id AND c.chunk_id = i.chunk_id AND c.dataset_id = :dataset_id AND r.run_id <> :run_id
+SELECT DISTINCT i.run_id FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+WHERE i.run_id IN (SELECT r.run_id FROM run r
+                   WHERE r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
+                   UNION ALL $all_ending)
+  AND c.dataset_id = :dataset_id AND i.run_id <> :run_id
 ORDER BY 1
 
 -- name: readers
--- Runs that read a chunk and may be at work. From the few such runs to their pins, an order that CROSS JOIN prescribes
--- to SQLite: an index on the chunks of all pins ever made would cost every claim some pages.
-SELECT r.run_id FROM job j
-CROSS JOIN run r
-CROSS JOIN run_input i
-WHERE r.job_id = j.job_id AND r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
-  AND i.run_id = r.run_id AND i.chunk_id = :chunk_id AND r.run_id <> :run_id
-UNION
-SELECT r.run_id FROM job j
-CROSS JOIN run r
-CROSS JOIN run_input i
-WHERE r.job_id = j.job_id AND $ending AND i.run_id = r.run_id AND i.chunk_id = :chunk_id AND r.run_id <> :run_id
+-- Runs that read a chunk and may be at work. From the few such runs to their pins: an index on the chunks of all pins
+-- ever made would cost every claim some pages.
+SELECT DISTINCT i.run_id FROM run_input i
+WHERE i.run_id IN (SELECT r.run_id FROM run r
+                   WHERE r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id
+                   UNION ALL $all_ending)
+  AND i.chunk_id = :chunk_id AND i.run_id <> :run_id
 ORDER BY 1
 
 -- name: find_by_token

@@ -60,7 +60,8 @@ RETURNING state
 -- The attempt failed: another one later while attempts are left.
 UPDATE work
 SET attempts = attempts + 1, reason = :reason, modified_at = $now_at,
-    not_before = CASE WHEN attempts < :retries THEN $now_seconds + :retry_delay_seconds END,
+    not_before = CASE WHEN attempts < :retries THEN $lease_now + :retry_delay_seconds END,
+    not_before_clock = $clock_id,
     state = CASE WHEN attempts < :retries THEN 'WAITING' ELSE 'FAILED' END
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state
@@ -76,7 +77,8 @@ RETURNING state
 UPDATE work
 SET returns = returns + CASE WHEN :delay_seconds > 0 THEN 1 ELSE 0 END, reason = :reason, modified_at = $now_at,
     not_before = CASE WHEN :delay_seconds > 0
-                      THEN $now_seconds + $least(:delay_seconds * (1 << $least(returns, 10)), 600) END,
+                      THEN $lease_now + $least(:delay_seconds * (1 << $least(returns, 10)), 600) END,
+    not_before_clock = $clock_id,
     state = CASE WHEN :delay_seconds > 0 OR missing > 0 THEN 'WAITING' ELSE 'CLAIMABLE' END
 WHERE work_id = :work_id AND run_id = :run_id AND state = 'RUNNING'
 RETURNING state

@@ -71,18 +71,19 @@ WHERE work_id = :work_id AND state = :from_state
 SELECT max(run_id) FROM (SELECT run_id FROM run WHERE run_id > :after ORDER BY run_id LIMIT :most) AS part
 
 -- name: purge_runs
--- Ended runs older than a time, from one place to another, except each work's last one and those a chunk names.
-DELETE FROM run WHERE run_id IN (
-    SELECT r.run_id FROM run r
-    WHERE r.run_id > :after AND r.run_id <= :last AND r.ended_at < :before
-      AND NOT EXISTS (SELECT 1 FROM work w WHERE w.work_id = r.work_id AND w.run_id = r.run_id)
-      AND NOT EXISTS (SELECT 1 FROM job_output o
-                      JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = r.dataid
-                      WHERE o.job_id = r.job_id AND (c.run_id = r.run_id OR c.dirty_run_id = r.run_id)))
-RETURNING run_id
+-- Ended runs older than a time, from one place to another, except each work's last one and those a chunk names. Counted,
+-- as PostgreSQL would turn NOT EXISTS into a join that reads all work and all chunks for each batch.
+DELETE FROM run
+WHERE run_id > :after AND run_id <= :last AND ended_at < :before
+  AND (SELECT count(*) FROM work w WHERE w.work_id = run.work_id AND w.run_id = run.run_id) = 0
+  AND (SELECT count(*) FROM job_output o JOIN chunk c ON c.dataset_id = o.dataset_id AND c.dataid = run.dataid
+       WHERE o.job_id = run.job_id AND (c.run_id = run.run_id OR c.dirty_run_id = run.run_id)) = 0
 
 -- name: purge_pins
-DELETE FROM run_input WHERE run_id IN (SELECT ids.id FROM $ids)
+-- What runs read that are no more, from one place to another.
+DELETE FROM run_input
+WHERE run_id > :after AND run_id <= :last
+  AND (SELECT count(*) FROM run r WHERE r.run_id = run_input.run_id) = 0
 
 -- name: next_lines
 -- The last of so many lines of the journal after a place; none at the end.

@@ -3,8 +3,9 @@
 SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id FOR SHARE
 
 -- name: consumers
--- The job inputs that read a dataset. A later statement than the lock, so that a job registered meanwhile is seen.
-SELECT i.job_id, i.position, i.mapping, j.name, j.priority, j.ordered, j.start_at, j.grain, j.grain_timezone,
+-- The job inputs that read some datasets, or those of one job. A later statement than the lock, so that a job registered
+-- meanwhile is seen.
+SELECT i.dataset_id, i.job_id, i.position, i.mapping, j.name, j.start_at, j.grain, j.grain_timezone,
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous'),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'latest'),
@@ -12,12 +13,14 @@ SELECT i.job_id, i.position, i.mapping, j.name, j.priority, j.ordered, j.start_a
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
 JOIN dataset d ON d.dataset_id = i.dataset_id
-WHERE i.dataset_id = :dataset_id
+WHERE i.job_id = :job_id OR i.dataset_id IN (SELECT ids.id FROM $ids)
 ORDER BY i.job_id, i.position
 
--- name: outputs_of
--- The datasets a job produces.
-SELECT dataset_id FROM job_output WHERE job_id = :job_id ORDER BY dataset_id
+-- name: lock_outputs
+-- Keeps registrations out of what some jobs produce (PostgreSQL only).
+SELECT 1 FROM dataset
+WHERE dataset_id IN (SELECT o.dataset_id FROM job_output o WHERE o.job_id IN (SELECT ids.id FROM $ids))
+ORDER BY dataset_id FOR SHARE
 
 -- name: lock_dataset_alone
 -- Keeps out everybody who changes a chunk of the dataset: each of them locks it for sharing (PostgreSQL only).
@@ -52,7 +55,7 @@ WHERE o.dataset_id = :dataset_id
 -- The runs of a job that may be writing its outputs.
 SELECT run_id, dataid, host, TRUE FROM run WHERE job_id = :job_id AND ended_at IS NULL
 UNION ALL
-SELECT run_id, dataid, host, FALSE FROM run WHERE job_id = :job_id AND $ending
+SELECT run_id, dataid, host, FALSE FROM run WHERE job_id = :job_id AND run_id IN ($all_ending)
 
 -- name: find_chunk
 -- One chunk's facts before it is published again; locked, so that two publishers cannot both see the old version.
@@ -86,10 +89,12 @@ WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch) A
 RETURNING dataid, (NOT stale AND dirty_run_id IS NULL)
 
 -- name: make_stale
--- Marks the outputs of a batch of work stale because an input has a newer version, and says which were ready.
+-- Marks the outputs of work stale because an input has a newer version, and says which were ready.
 UPDATE chunk SET stale = TRUE, modified_at = $now_at
-WHERE dataset_id = :dataset_id AND dataid IN (SELECT batch.dataid FROM $batch) AND version > 0 AND NOT stale
-RETURNING dataid, (NOT withdrawn AND dirty_run_id IS NULL)
+WHERE (dataset_id, dataid) IN (SELECT o.dataset_id, calls.dataid FROM $calls
+                               CROSS JOIN job_output o WHERE o.job_id = calls.job_id)
+  AND version > 0 AND NOT stale
+RETURNING dataset_id, dataid, sort_key, (NOT withdrawn AND dirty_run_id IS NULL)
 
 -- name: make_dirty
 -- A run is about to overwrite a published chunk in place: nobody may start reading it until it is published again.
@@ -113,18 +118,21 @@ RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT st
 -- name: insert_work
 -- Work that a chunk calls for; what exists already is left to the statements below.
 INSERT INTO work (job_id, dataid, sort_key, priority, ordered, state, missing, called_at, modified_at)
-SELECT :job_id, batch.dataid, batch.sort_key, :priority, :ordered, :state, :missing, $now_at, $now_at
-FROM $batch
-WHERE TRUE
+SELECT j.job_id, calls.dataid, calls.sort_key, j.priority, j.ordered,
+       CASE WHEN calls.number = 1 THEN 'CLAIMABLE' ELSE 'WAITING' END, calls.number - 1, $now_at, $now_at
+FROM $calls
+CROSS JOIN job j
+WHERE j.job_id = calls.job_id
 ON CONFLICT (job_id, dataid) DO NOTHING
-RETURNING work_id, dataid
+RETURNING work_id, job_id, dataid
 
 -- name: insert_work_input
 -- The inputs of new work; the one that called for it is present, the others are not: had one been, the work would exist.
 INSERT INTO work_input (work_id, position, needed, present)
-SELECT ids.id, i.position, 1, CASE WHEN i.position = :position THEN 1 ELSE 0 END
-FROM $ids
-JOIN job_input i ON i.job_id = :job_id
+SELECT calls.number, i.position, 1, CASE WHEN i.position = calls.position THEN 1 ELSE 0 END
+FROM $calls
+CROSS JOIN job_input i
+WHERE i.job_id = calls.job_id
 
 -- name: waive_inputs
 -- Work with nothing before it needs no previous chunk.
@@ -136,38 +144,38 @@ WHERE position IN (SELECT position FROM job_input WHERE job_id = :job_id AND map
 -- name: lock_work
 -- Lock first, read in a later statement: two inputs that arrive at once must each see the other (PostgreSQL only).
 SELECT work_id FROM work
-WHERE job_id = :job_id AND dataid = ANY(:dataids::text[])
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
 ORDER BY work_id FOR UPDATE
 
 -- name: count_present
--- An input chunk became ready (+1) or stopped being ready (-1). Not a join with the batch: SQLite would read the
--- whole batch once for every work of the job.
+-- An input chunk became ready (+1) or stopped being ready (-1). CROSS JOIN keeps SQLite from reading all calls once for
+-- every work.
 UPDATE work_input SET present = present + :delta
-WHERE position = :position
-  AND work_id IN (SELECT w.work_id FROM work w
-                  WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
+WHERE (work_id, position) IN (SELECT w.work_id, calls.position FROM $calls
+                              CROSS JOIN work w WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid)
 
 -- name: count_missing
--- How many inputs each work of the batch still lacks.
+-- How many inputs each of these works still lacks.
 UPDATE work
 SET missing = (SELECT count(*) FROM work_input x WHERE x.work_id = work.work_id AND x.present < x.needed)
-WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
 
 -- name: arrive
 -- The last missing input is there.
 UPDATE work SET state = 'CLAIMABLE', reason = '', modified_at = $now_at
-WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
   AND state = 'WAITING' AND missing = 0 AND not_before IS NULL
 
 -- name: tried_among
--- Which work of a batch a run has had.
-SELECT dataid, sort_key FROM work
-WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch) AND run_id > 0
+-- The calls to work that a run has had.
+SELECT calls.job_id, calls.position, calls.dataid, calls.sort_key, calls.number FROM $calls
+CROSS JOIN work w
+WHERE w.job_id = calls.job_id AND w.dataid = calls.dataid AND w.run_id > 0
 
 -- name: depart
 -- An input went away before anybody took the work.
 UPDATE work SET state = 'WAITING', modified_at = $now_at
-WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
+WHERE (job_id, dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls)
   AND state = 'CLAIMABLE' AND missing > 0
 
 -- name: do_again
@@ -175,14 +183,14 @@ WHERE job_id = :job_id AND dataid IN (SELECT batch.dataid FROM $batch)
 -- (:resubmitted), who may mean unfinished work too. A revoked run may still be ending: its lease is waited for.
 -- Materialized, so that the clock is read once and state and not_before agree.
 WITH revoked AS MATERIALIZED (
-    SELECT w.work_id, (SELECT $now_seconds + r.lease_until - $lease_now FROM run r
+    SELECT w.work_id, (SELECT r.lease_until FROM run r
                        WHERE r.run_id = w.run_id AND $ending) AS until
     FROM work w
-    WHERE w.job_id = :job_id AND w.dataid IN (SELECT batch.dataid FROM $batch))
+    WHERE (w.job_id, w.dataid) IN (SELECT calls.job_id, calls.dataid FROM $calls))
 UPDATE work
 SET state = CASE WHEN missing > 0 OR revoked.until IS NOT NULL THEN 'WAITING' ELSE 'CLAIMABLE' END,
-    not_before = revoked.until, attempts = 0, losses = 0, returns = 0, resubmitted = :resubmitted,
-    reason = :reason, called_at = $now_at, modified_at = $now_at
+    not_before = revoked.until, not_before_clock = $clock_id, attempts = 0, losses = 0, returns = 0,
+    resubmitted = :resubmitted, reason = :reason, called_at = $now_at, modified_at = $now_at
 FROM revoked
 WHERE work.work_id = revoked.work_id AND state <> 'RUNNING'
   AND (:resubmitted OR state IN ('DONE', 'FAILED', 'INVALID'))
@@ -192,6 +200,14 @@ RETURNING state
 -- One row for a work's move or for a bulk batch.
 INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
 VALUES ($now_at, :actor, :action, :job, :dataset, :dataid, :run_id, :from_state, :to_state, :items, :why)
+
+-- name: journal_lines
+-- Many moves at once.
+INSERT INTO journal (at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why)
+SELECT $now_at, value ->> 'actor', value ->> 'action', value ->> 'job', value ->> 'dataset', value ->> 'dataid',
+       CAST(value ->> 'run_id' AS bigint), value ->> 'from_state', value ->> 'to_state',
+       CAST(value ->> 'items' AS integer), value ->> 'why'
+FROM $records
 
 -- name: count_rows
 -- Nothing to do: SQLite chooses its indexes without statistics.

@@ -7,26 +7,44 @@ WHERE s.dataset_id = :dataset_id AND s.sort_key >= :first AND s.sort_key <= :las
 ORDER BY s.sort_key LIMIT :most
 
 -- name: live_pins
--- Which live runs read which chunks of a dataset. CROSS JOIN keeps SQLite from reading every run there ever was.
-SELECT i.chunk_id, r.run_id
-FROM job j
-CROSS JOIN run r
-CROSS JOIN run_input i
-JOIN chunk c ON c.chunk_id = i.chunk_id
-WHERE r.job_id = j.job_id AND i.run_id = r.run_id AND r.ended_at IS NULL AND r.lease_until > $lease_now
-  AND r.clock_id = $clock_id AND c.dataset_id = :dataset_id
-ORDER BY r.run_id
+-- Which live runs read which chunks of a dataset; from the few such runs.
+SELECT i.chunk_id, i.run_id
+FROM run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
+WHERE i.run_id IN (SELECT r.run_id FROM run r
+                   WHERE r.ended_at IS NULL AND r.lease_until > $lease_now AND r.clock_id = $clock_id)
+  AND c.dataset_id = :dataset_id
+ORDER BY i.run_id
 
 -- name: runs
--- Runs, newest first.
+-- Runs, newest first: from the narrowest index there is for what is asked. A condition on the question alone is looked
+-- at once, so only one of the four reads anything. With its + the order of the few that run is not looked for in run.
 SELECT r.run_id, r.job, r.dataid, r.attempt, r.outcome, r.exit_code, r.host, r.user_name, r.environment, r.script_path,
        r.script_hash, r.started_at, r.ended_at,
        CASE WHEN r.ended_at IS NULL AND r.clock_id = $clock_id THEN r.lease_until - $lease_now END,
        r.reason, r.answers, r.claimant, r.pid
 FROM run r
-WHERE (:job = '' OR r.job = :job) AND (:dataid = '' OR r.dataid = :dataid)
-  AND (:outcome = '' OR r.outcome = :outcome)
-ORDER BY r.run_id DESC LIMIT :most
+WHERE r.run_id IN (
+    SELECT run_id FROM (
+        SELECT run_id FROM run
+        WHERE :dataid <> '' AND dataid = :dataid AND (:job = '' OR job = :job) AND (:outcome = '' OR outcome = :outcome)
+        ORDER BY run_id DESC LIMIT :most) AS of_dataid
+    UNION ALL
+    SELECT run_id FROM (
+        SELECT run_id FROM run
+        WHERE :dataid = '' AND :outcome = 'RUNNING' AND ended_at IS NULL AND (:job = '' OR job = :job)
+        ORDER BY +run_id DESC LIMIT :most) AS running
+    UNION ALL
+    SELECT run_id FROM (
+        SELECT run_id FROM run
+        WHERE :dataid = '' AND :outcome <> '' AND ended_at IS NOT NULL AND outcome = :outcome
+          AND (:job = '' OR job = :job)
+        ORDER BY run_id DESC LIMIT :most) AS of_outcome
+    UNION ALL
+    SELECT run_id FROM (
+        SELECT run_id FROM run
+        WHERE :dataid = '' AND :outcome = '' AND (:job = '' OR job = :job)
+        ORDER BY run_id DESC LIMIT :most) AS any_run)
+ORDER BY r.run_id DESC
 
 -- name: run
 SELECT r.run_id, r.job, r.dataid, r.attempt, r.outcome, r.exit_code, r.host, r.user_name, r.environment, r.script_path,
@@ -39,7 +57,9 @@ WHERE r.run_id = :run_id
 -- name: work
 -- One work as it stands.
 SELECT w.work_id, j.name, w.dataid, w.state, w.hold OR j.hold, w.resubmitted, w.missing, w.attempts, w.losses,
-       w.run_id, w.reason, w.not_before - $now_seconds, w.modified_at
+       w.run_id, w.reason,
+       CASE WHEN w.not_before_clock = $clock_id THEN w.not_before - $lease_now WHEN w.not_before IS NOT NULL THEN 0 END,
+       w.modified_at
 FROM work w JOIN job j ON j.job_id = w.job_id
 WHERE w.job_id = :job_id AND w.dataid = :dataid
 
@@ -54,10 +74,6 @@ SELECT dataid FROM (
     SELECT w.dataid FROM run r JOIN work w ON w.work_id = r.work_id
     WHERE r.job_id = :job_id AND r.ended_at IS NULL AND w.state = 'RUNNING' AND w.state = :state
     ORDER BY w.hold, w.priority DESC, w.sort_key LIMIT 1) AS running
-
--- name: last_done
--- The last work of a job that is done.
-SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' ORDER BY modified_at DESC, sort_key DESC LIMIT 1
 
 -- name: producers
 -- Which job produces which dataset.
@@ -98,18 +114,34 @@ GROUP BY j.name, w.state, w.hold OR j.hold
 SELECT dataid FROM chunk WHERE dataset_id = :dataset_id AND sort_key = :sort_key
 
 -- name: journal
+-- Lines, newest first; found like runs.
 SELECT journal_id, at, actor, action, job, dataset, dataid, run_id, from_state, to_state, items, why
 FROM journal
-WHERE (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset) AND (:dataid = '' OR dataid = :dataid)
-  AND (:run_id = 0 OR run_id = :run_id)
-ORDER BY journal_id DESC LIMIT :most
+WHERE journal_id IN (
+    SELECT journal_id FROM (
+        SELECT journal_id FROM journal
+        WHERE :run_id <> 0 AND run_id = :run_id AND (:dataid = '' OR dataid = :dataid)
+          AND (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset)
+        ORDER BY journal_id DESC LIMIT :most) AS of_run
+    UNION ALL
+    SELECT journal_id FROM (
+        SELECT journal_id FROM journal
+        WHERE :run_id = 0 AND :dataid <> '' AND dataid <> '' AND dataid = :dataid
+          AND (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset)
+        ORDER BY journal_id DESC LIMIT :most) AS of_dataid
+    UNION ALL
+    SELECT journal_id FROM (
+        SELECT journal_id FROM journal
+        WHERE :run_id = 0 AND :dataid = '' AND (:job = '' OR job = :job) AND (:dataset = '' OR dataset = :dataset)
+        ORDER BY journal_id DESC LIMIT :most) AS any_line)
+ORDER BY journal_id DESC
 
 -- name: lapsed_runs
 -- Runs whose lease has lapsed and that no claim has freed yet.
 SELECT r.run_id, r.job, r.dataid, r.host
 FROM run r
 WHERE r.ended_at IS NULL AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)
-ORDER BY r.run_id
+ORDER BY +r.run_id
 
 -- name: now
 SELECT $now_seconds
@@ -139,9 +171,10 @@ WHERE dataset_id = :dataset_id AND version > 0 AND NOT withdrawn AND NOT stale A
 -- name: earlier_runs
 -- Runs of the same work before this one, since the last that was done, newest first; and whether the work was called
 -- for anew since: resubmitted, or forced after it had failed.
-SELECT r.run_id, r.claimant, r.started_at < w.called_at FROM run r JOIN work w ON w.work_id = r.work_id
-WHERE r.work_id = :work_id AND r.run_id < :run_id
-  AND r.run_id > (SELECT coalesce(max(run_id), 0) FROM run WHERE work_id = :work_id AND outcome = 'DONE')
+SELECT r.run_id, r.claimant, r.started_at < w.called_at FROM work w JOIN run r ON r.dataid = w.dataid
+WHERE w.work_id = :work_id AND r.work_id = w.work_id AND r.run_id < :run_id
+  AND r.run_id > (SELECT coalesce(max(done.run_id), 0) FROM run done
+                  WHERE done.dataid = w.dataid AND done.work_id = w.work_id AND done.outcome = 'DONE')
 ORDER BY r.run_id DESC
 
 -- name: newest_run
@@ -162,6 +195,14 @@ SELECT state, count(*) FROM work WHERE job_id = :job_id GROUP BY state ORDER BY 
 -- A job's work that is not done, in order.
 SELECT w.dataid, w.state, w.hold OR j.hold FROM work w JOIN job j ON j.job_id = w.job_id
 WHERE w.job_id = :job_id AND w.state <> 'DONE' ORDER BY w.sort_key LIMIT :most
+
+-- name: unread_work
+-- How much of a job's work is done and lacks no input, and the first and the last of it: what its job reads since is
+-- there already, so that nothing has it done again.
+SELECT count(*),
+       (SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' AND missing = 0 ORDER BY sort_key LIMIT 1),
+       (SELECT dataid FROM work WHERE job_id = :job_id AND state = 'DONE' AND missing = 0 ORDER BY sort_key DESC LIMIT 1)
+FROM work WHERE job_id = :job_id AND state = 'DONE' AND missing = 0
 
 -- name: done_work
 -- A job's work that is done, the last of it first.

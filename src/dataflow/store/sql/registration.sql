@@ -10,48 +10,40 @@ SELECT 1 FROM dataset WHERE dataset_id = ANY(:dataset_ids) ORDER BY dataset_id F
 -- Keeps claims of a job out until it is removed (PostgreSQL only).
 SELECT 1 FROM work WHERE job_id = :job_id ORDER BY work_id FOR UPDATE
 
--- name: inputs_of
--- The datasets a job reads now.
-SELECT i.dataset_id FROM job_input i JOIN job j ON j.job_id = i.job_id WHERE j.name = :name
-
--- name: upsert_dataset
--- Registers a dataset or changes its fields.
+-- name: upsert_datasets
+-- Registers datasets or changes their fields.
 INSERT INTO dataset (name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
                      grain, timezone, mode, options, modified_at)
-VALUES (:name, :hostname, :database, :schemaname, :tablename, :username, :encryptedpass, :location, :format,
-        :grain, :timezone, :mode, :options, $now_at)
+SELECT value ->> 'name', value ->> 'hostname', value ->> 'database', value ->> 'schemaname', value ->> 'tablename',
+       value ->> 'username', value ->> 'encryptedpass', value ->> 'location', value ->> 'format', value ->> 'grain',
+       value ->> 'timezone', value ->> 'mode', value ->> 'options', $now_at
+FROM $records
+WHERE TRUE
 ON CONFLICT (name) DO UPDATE
 SET hostname = excluded.hostname, "database" = excluded."database", schemaname = excluded.schemaname,
     tablename = excluded.tablename, username = excluded.username, encryptedpass = excluded.encryptedpass,
     location = excluded.location, format = excluded.format, grain = excluded.grain, timezone = excluded.timezone,
     mode = excluded.mode, options = excluded.options, modified_at = excluded.modified_at
-RETURNING dataset_id
+RETURNING name, dataset_id
 
 -- name: bump_revisions
--- Runs of these jobs must read the dataset's fields again.
+-- Runs of the jobs that use these datasets must read their fields again.
 UPDATE job SET revision = revision + 1
-WHERE job_id IN (SELECT job_id FROM job_input WHERE dataset_id = :dataset_id
-                 UNION SELECT job_id FROM job_output WHERE dataset_id = :dataset_id)
+WHERE job_id IN (SELECT job_id FROM job_input WHERE dataset_id IN (SELECT ids.id FROM $ids)
+                 UNION SELECT job_id FROM job_output WHERE dataset_id IN (SELECT ids.id FROM $ids))
 
 -- name: list_datasets
 SELECT dataset_id, name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
        grain, timezone, mode, options
 FROM dataset ORDER BY name
 
--- name: find_dataset
+-- name: find_datasets
 SELECT dataset_id, name, hostname, "database", schemaname, tablename, username, encryptedpass, location, format,
        grain, timezone, mode, options
-FROM dataset WHERE name = :name
+FROM dataset WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: count_chunks
 SELECT count(*) FROM chunk WHERE dataset_id = :dataset_id
-
--- name: users_of_dataset
--- The jobs that read or produce a dataset.
-SELECT j.name FROM job j WHERE j.job_id IN (
-    SELECT job_id FROM job_input WHERE dataset_id = :dataset_id
-    UNION SELECT job_id FROM job_output WHERE dataset_id = :dataset_id)
-ORDER BY j.name
 
 -- name: delete_versions
 DELETE FROM chunk_version WHERE chunk_id IN (SELECT chunk_id FROM chunk WHERE dataset_id = :dataset_id)
@@ -65,12 +57,17 @@ DELETE FROM calendar WHERE dataset_id = :dataset_id
 -- name: delete_dataset
 DELETE FROM dataset WHERE dataset_id = :dataset_id
 
--- name: upsert_job
--- Registers a job or changes its settings.
+-- name: upsert_jobs
+-- Registers jobs or changes their settings.
 INSERT INTO job (name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
                  max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, modified_at)
-VALUES (:name, :schedule, :start_at, :end_at, :catchup, :timezone, :ordered, :retries, :retry_delay_seconds,
-        :max_running, :lease_seconds, :grace_seconds, :priority, :grain, :grain_timezone, $now_at)
+SELECT value ->> 'name', value ->> 'schedule', value ->> 'start', value ->> 'end', CAST(value ->> 'catchup' AS boolean),
+       value ->> 'timezone', CAST(value ->> 'ordered' AS boolean), CAST(value ->> 'retries' AS integer),
+       CAST(value ->> 'retry_delay_seconds' AS double precision), CAST(value ->> 'max_running' AS integer),
+       CAST(value ->> 'lease_seconds' AS double precision), CAST(value ->> 'grace_seconds' AS double precision),
+       CAST(value ->> 'priority' AS integer), value ->> 'grain', value ->> 'grain_timezone', $now_at
+FROM $records
+WHERE TRUE
 ON CONFLICT (name) DO UPDATE
 SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = excluded.end_at, catchup = excluded.catchup,
     timezone = excluded.timezone, ordered = excluded.ordered, retries = excluded.retries,
@@ -78,32 +75,40 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     lease_seconds = excluded.lease_seconds, grace_seconds = excluded.grace_seconds, priority = excluded.priority,
     grain = excluded.grain, grain_timezone = excluded.grain_timezone, revision = job.revision + 1,
     modified_at = excluded.modified_at
-RETURNING job_id
+RETURNING name, job_id
 
 -- name: set_script_path
--- Says what does a job's work, whatever did it before.
-UPDATE job SET script_path = :script_path WHERE name = :name AND script_path <> :script_path
+-- Says what does the work of jobs, whatever did it before.
+UPDATE job SET script_path = :script_path
+WHERE name IN (SELECT ids.id FROM $names) AND script_path <> :script_path
 
--- name: delete_job_environment
-DELETE FROM job_environment WHERE job_id = :job_id
+-- name: delete_environments
+DELETE FROM job_environment WHERE job_id IN (SELECT ids.id FROM $ids)
 
--- name: delete_job_inputs
-DELETE FROM job_input WHERE job_id = :job_id
+-- name: delete_inputs
+DELETE FROM job_input WHERE job_id IN (SELECT ids.id FROM $ids)
 
--- name: delete_job_outputs
-DELETE FROM job_output WHERE job_id = :job_id
+-- name: delete_outputs
+DELETE FROM job_output WHERE job_id IN (SELECT ids.id FROM $ids)
 
 -- name: delete_job_output
 DELETE FROM job_output WHERE dataset_id = :dataset_id
 
--- name: insert_job_input
-INSERT INTO job_input (job_id, position, dataset_id, mapping) VALUES (:job_id, :position, :dataset_id, :mapping)
+-- name: insert_inputs
+INSERT INTO job_input (job_id, position, dataset_id, mapping)
+SELECT CAST(value ->> 'job_id' AS bigint), CAST(value ->> 'position' AS integer), CAST(value ->> 'dataset_id' AS bigint),
+       value ->> 'mapping'
+FROM $records
 
--- name: insert_job_output
-INSERT INTO job_output (dataset_id, job_id, position) VALUES (:dataset_id, :job_id, :position)
+-- name: insert_outputs
+INSERT INTO job_output (dataset_id, job_id, position)
+SELECT CAST(value ->> 'dataset_id' AS bigint), CAST(value ->> 'job_id' AS bigint), CAST(value ->> 'position' AS integer)
+FROM $records
 
--- name: insert_job_environment
-INSERT INTO job_environment (job_id, name, value) VALUES (:job_id, :name, :value)
+-- name: insert_environments
+INSERT INTO job_environment (job_id, name, value)
+SELECT CAST(value ->> 'job_id' AS bigint), value ->> 'name', value ->> 'value'
+FROM $records
 
 -- name: list_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
@@ -115,6 +120,11 @@ SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, ret
        max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
 FROM job WHERE name = :name
 
+-- name: find_jobs
+SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
+       max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
+FROM job WHERE name IN (SELECT ids.id FROM $names)
+
 -- name: job_names
 SELECT name FROM job ORDER BY name
 
@@ -122,26 +132,68 @@ SELECT name FROM job ORDER BY name
 SELECT name FROM dataset ORDER BY name
 
 -- name: job_inputs
-SELECT i.position, i.dataset_id, i.mapping, d.name, d.hostname, d."database", d.schemaname, d.tablename, d.username,
-       d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
+-- The inputs of some jobs, each with its dataset.
+SELECT i.job_id, i.position, i.dataset_id, i.mapping, d.name, d.hostname, d."database", d.schemaname, d.tablename,
+       d.username, d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
 FROM job_input i JOIN dataset d ON d.dataset_id = i.dataset_id
-WHERE i.job_id = :job_id ORDER BY i.position
+WHERE i.job_id IN (SELECT ids.id FROM $ids) ORDER BY i.job_id, i.position
 
 -- name: job_outputs
-SELECT o.dataset_id, d.name, d.hostname, d."database", d.schemaname, d.tablename, d.username,
+-- The outputs of some jobs, each with its dataset.
+SELECT o.job_id, o.dataset_id, d.name, d.hostname, d."database", d.schemaname, d.tablename, d.username,
        d.encryptedpass, d.location, d.format, d.grain, d.timezone, d.mode, d.options
 FROM job_output o JOIN dataset d ON d.dataset_id = o.dataset_id
-WHERE o.job_id = :job_id ORDER BY o.position
+WHERE o.job_id IN (SELECT ids.id FROM $ids) ORDER BY o.job_id, o.position
 
--- name: job_environment
-SELECT name, value FROM job_environment WHERE job_id = :job_id ORDER BY name
+-- name: job_environments
+SELECT job_id, name, value FROM job_environment WHERE job_id IN (SELECT ids.id FROM $ids) ORDER BY job_id, name
+
+-- name: job_users
+-- The jobs that read or produce any of some datasets.
+SELECT j.name FROM job j WHERE j.job_id IN (
+    SELECT job_id FROM job_input WHERE dataset_id IN (SELECT ids.id FROM $ids)
+    UNION SELECT job_id FROM job_output WHERE dataset_id IN (SELECT ids.id FROM $ids))
+ORDER BY j.name
+
+-- name: job_feeds
+-- What the jobs downstream of some datasets read and produce: who might wait for itself. A `previous` input waits for
+-- nothing.
+WITH RECURSIVE reached (job_id) AS (
+    SELECT job_id FROM job_input WHERE mapping <> 'previous' AND dataset_id IN (SELECT ids.id FROM $ids)
+    UNION
+    SELECT i.job_id FROM reached
+    JOIN job_output o ON o.job_id = reached.job_id
+    JOIN job_input i ON i.dataset_id = o.dataset_id AND i.mapping <> 'previous')
+SELECT j.name, d.name, TRUE FROM reached
+JOIN job j ON j.job_id = reached.job_id
+JOIN job_input i ON i.job_id = j.job_id AND i.mapping <> 'previous'
+JOIN dataset d ON d.dataset_id = i.dataset_id
+UNION ALL
+SELECT j.name, d.name, FALSE FROM reached
+JOIN job j ON j.job_id = reached.job_id
+JOIN job_output o ON o.job_id = j.job_id
+JOIN dataset d ON d.dataset_id = o.dataset_id
+
+-- name: job_has_work
+SELECT 1 FROM work WHERE job_id = :job_id LIMIT 1
+
+-- name: jobs_with_chunks
+-- Which of some jobs have an input with chunks.
+SELECT DISTINCT i.job_id FROM job_input i
+WHERE i.job_id IN (SELECT ids.id FROM $ids)
+  AND EXISTS (SELECT 1 FROM chunk c WHERE c.dataset_id = i.dataset_id)
 
 -- name: work_dataids
 -- All work of a job.
 SELECT dataid FROM work WHERE job_id = :job_id
 
--- name: producer_of
-SELECT j.name FROM job_output o JOIN job j ON j.job_id = o.job_id WHERE o.dataset_id = :dataset_id
+-- name: producers_of
+-- The jobs that produce some datasets.
+SELECT d.name, j.name FROM job_output o
+JOIN job j ON j.job_id = o.job_id
+JOIN dataset d ON d.dataset_id = o.dataset_id
+WHERE o.dataset_id IN (SELECT ids.id FROM $ids)
+ORDER BY d.dataset_id
 
 -- name: upsert_calendar
 -- A changed schedule starts again from its cursor; one that is to catch up with more from its start, where what was
@@ -222,7 +274,8 @@ SELECT run_id, host, TRUE AS is_live, has_kill_command, 0.0 AS left_seconds FROM
 WHERE job_id = :job_id AND ended_at IS NULL
   AND (:lapsed OR has_kill_command OR lease_until > $lease_now AND clock_id = $clock_id)
 UNION ALL
-SELECT run_id, host, FALSE, has_kill_command, lease_until - $lease_now FROM run WHERE job_id = :job_id AND $ending
+SELECT run_id, host, FALSE, has_kill_command, lease_until - $lease_now FROM run
+WHERE job_id = :job_id AND run_id IN ($all_ending)
 ORDER BY is_live DESC, run_id LIMIT 1
 
 -- name: delete_work

@@ -65,7 +65,7 @@ WHERE i.run_id = r.run_id AND r.ended_at IS NULL
 UNION
 SELECT i.chunk_id, i.version
 FROM run r CROSS JOIN run_input i
-WHERE i.run_id = r.run_id AND r.outcome = 'CANCELLED' AND r.clock_id = $clock_id AND r.lease_until > $lease_now
+WHERE i.run_id = r.run_id AND r.outcome = 'CANCELLED' AND r.clock_id = $clock_id AND r.lease_until > $lease_then
 
 -- name: forget
 -- A place is no longer remembered.

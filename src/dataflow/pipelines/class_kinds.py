@@ -1,0 +1,58 @@
+"""Which classes of a project are pipelines, bases of others, or only look like a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+KINDS = {"DatasetPipeline": "dataset", "ViewPipeline": "view"}
+"""What a class is, by what its name contains."""
+
+SIGNS = {
+    "DatasetPipeline": ("field_mapping", "table_name", "source_url"),
+    "ViewPipeline": ("view_name", "dataset_pipeline"),
+}
+"""Attributes that nothing but a pipeline has."""
+
+NEEDED = {"dataset": ("table_name", "field_mapping"), "view": ("view_name",)}
+"""What a pipeline has, and a base of pipelines may leave to them."""
+
+
+def kind_by_name(name: str) -> str:
+    """`dataset` or `view`; "" for a name that says neither."""
+    return next((kind for word, kind in KINDS.items() if word in name), "")
+
+
+def is_private(name: str) -> bool:
+    """Whether a class is a project's own business: `_Base`, or named like our bases."""
+    return name in KINDS or name.startswith("_")
+
+
+def list_bases(classes: Iterable[type]) -> set[type]:
+    """The classes that others derive from."""
+    return {base for one in classes for base in one.__mro__[1:]}
+
+
+def is_base(kind: str, thing: type, bases: set[type]) -> bool:
+    """Whether a class is there for others to derive from: some do, and it lacks what a pipeline needs."""
+    return thing in bases and not all(hasattr(thing, name) for name in NEEDED[kind])
+
+
+def find_name(thing: type) -> str:
+    """The name that would make a class the pipeline it looks like; "" for one that looks like none."""
+    word = word_for([base.__name__ for base in thing.__mro__[1:]], _list_attributes(thing))
+    return thing.__name__ + word if word else ""
+
+
+def word_for(bases: Iterable[str], attributes: Iterable[str]) -> str:
+    """`DatasetPipeline` or `ViewPipeline`, by the names of a class's bases or else by its attributes."""
+    for base in bases:
+        for word in KINDS:
+            if word in base:
+                return word
+    given = set(attributes)
+    return next((word for word, signs in SIGNS.items() if given.intersection(signs)), "")
+
+
+def _list_attributes(thing: Any) -> list[str]:
+    return [name for base in thing.__mro__ for name in vars(base)]

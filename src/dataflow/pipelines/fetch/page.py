@@ -1,0 +1,109 @@
+"""One page as it goes to staging: how many rows it has, what it says of all rows, what comes next."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import threading
+from typing import Any
+
+from dataflow.errors import FetchError
+from dataflow.model.record import record
+from dataflow.pipelines.fetch.address import Address
+from dataflow.pipelines.fetch.client import Answer
+from dataflow.pipelines.fetch.page_document import Reading, get_value, kind_of, parse_document
+from dataflow.pipelines.fetch.pagination import Offset, PageNumber, Pagination, Position
+from dataflow.pipelines.shape.json_text import parse_exactly, parse_quickly
+
+LARGE_BYTES = 8 << 20
+_one_large_page = threading.Lock()
+"""Objects take many times the bytes of a page, so those of only one large page are made at a time."""
+
+
+@record
+class Page:
+    """One page: `body` as received; `total` and `total_pages` are None where it does not tell.
+
+    `edges` is a hash of its first and last row, and of how many there are: with other edges, other rows.
+    """
+
+    address: Address
+    body: bytes
+    sha256: str
+    rows: int
+    total: int | None
+    total_pages: int | None = None
+    edges: int = 0
+    following: Position | None = None
+
+
+def read_page(pagination: Pagination, answer: Answer, reading: Reading) -> Page:
+    """Reads an answer as a page; FetchError when it is no JSON or lacks a key it must have."""
+    if len(answer.body.data) < LARGE_BYTES:
+        return _read_quietly(pagination, answer, reading)
+    with _one_large_page:
+        return _read_quietly(pagination, answer, reading)
+
+
+def have_same_rows(one: bytes, other: bytes, results: str) -> bool:
+    """Whether two pages have the same rows, digit for digit, whatever else stands around them."""
+    return _list_rows(parse_exactly(one), results) == _list_rows(parse_exactly(other), results)
+
+
+def hash_edges_of(body: bytes, results: str) -> int:
+    """The `edges` of a page that was staged."""
+    try:
+        document = parse_quickly(body)
+    except ValueError:
+        document = parse_exactly(body)
+    return _hash_edges(_list_rows(document, results))
+
+
+def _list_rows(document: Any, results: str) -> list[Any]:
+    """The rows of a document that was read as a page before."""
+    for key in results.split(".") if results else ():
+        document = document[key]
+    return list(document)
+
+
+def _read_quietly(pagination: Pagination, answer: Answer, reading: Reading) -> Page:
+    # A page's rows live only for this call and hold no cycles; looking for some takes a third of the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _read_page(pagination, answer, reading)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read_page(pagination: Pagination, answer: Answer, reading: Reading) -> Page:
+    address = answer.address
+    document, body = parse_document(answer, reading)
+    rows = get_value(document, pagination.results, address)
+    if not isinstance(rows, list):
+        where = f"under {pagination.results!r}" if pagination.results else "as its whole"
+        raise FetchError(f"The page at {address} has a {kind_of(rows)} {where}, not a list of rows.")
+    total = _find_count(document, pagination.total, address, "rows")
+    pages, following = None, None
+    if isinstance(pagination, PageNumber):
+        pages = _find_count(document, pagination.total_pages, address, "pages")
+    elif not isinstance(pagination, Offset):
+        following = pagination.following(document, answer)
+    sha256 = answer.body.sha256 if body is answer.body.data else hashlib.sha256(body).hexdigest()
+    return Page(address, body, sha256, len(rows), total, pages, _hash_edges(rows), following)
+
+
+def _find_count(document: Any, key: str, address: Address, what: str) -> int | None:
+    count = get_value(document, key, address) if key else None
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise FetchError(
+            f"The page at {address} has a {kind_of(count)} under {key!r}, not a count of {what}."
+        )
+    return count
+
+
+def _hash_edges(rows: list[Any]) -> int:
+    return hash((len(rows), repr(rows[0]), repr(rows[-1]))) if rows else 0

@@ -1,0 +1,160 @@
+"""The JSON document of a page: measured before it is read, parsed, and looked into by dotted keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dataflow.errors import FetchError
+from dataflow.model.record import record
+from dataflow.pipelines.fetch.address import Address
+from dataflow.pipelines.fetch.client import Answer
+from dataflow.pipelines.shape.json_text import NotJson, parse_exactly, parse_quickly
+
+_LONGEST_SHOWN_KEY = 50
+# About what Python needs for an object, a list, and a value behind a comma; and the most for one byte.
+_OBJECT_BYTES, _LIST_BYTES, _VALUE_BYTES = 200, 100, 100
+_MOST_FOR_A_BYTE = 101  # `{},`
+_CONSTANT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
+
+
+class _Constant(str):
+    """NaN, Infinity or -Infinity, which JSON does not have and some sources write all the same."""
+
+    __slots__ = ()
+
+
+@record
+class Reading:
+    """How pages are read: where their rows are, how much memory they may take, and what NaN becomes."""
+
+    results: str
+    memory_bytes: int
+    nan: str = ""  # "null": NULL; else it is refused
+
+
+def parse_document(answer: Answer, reading: Reading) -> tuple[Any, bytes]:
+    """The document, and the bytes it stands for; FetchError when it is no JSON, or too much of it."""
+    body = answer.body.data
+    _check_memory(body, answer.address, reading.memory_bytes)
+    try:
+        return parse_quickly(body), body
+    except ValueError as wrong:
+        return _parse_slowly(answer, reading, str(wrong))
+
+
+def get_value(document: Any, dotted: str, address: Address) -> Any:
+    """What stands under a dotted key; the empty key is the whole document. FetchError without such a key."""
+    value = document
+    for key in dotted.split(".") if dotted else ():
+        if not isinstance(value, dict) or key not in value:
+            raise FetchError(f"The page at {address} has no {dotted!r}: {_found(value)}.")
+        value = value[key]
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls such a value."""
+    kinds = {dict: "JSON object", list: "list", str: "text", bool: "boolean", type(None): "null"}
+    return kinds.get(type(value), "number")
+
+
+def _check_memory(body: bytes, address: Address, most: int) -> None:
+    """FetchError for a page that would take more memory: 260 kB of gzip can become gigabytes of objects.
+
+    Signs within texts count as well, so that the bytes need not be understood.
+    """
+    if len(body) * _MOST_FOR_A_BYTE <= most:
+        return
+    lists = body.count(b"[") * _LIST_BYTES
+    needed = len(body) + lists + body.count(b"{") * _OBJECT_BYTES + body.count(b",") * _VALUE_BYTES
+    if needed > most:
+        raise FetchError(
+            f"The page at {address} would take about {needed >> 20:,} MiB of memory, more than the limit of "
+            f"{most >> 20:,} MiB: it has {body.count(b'{'):,} objects. Ask for fewer rows on a page, or "
+            "raise the source's page_memory_bytes."
+        )
+
+
+def _parse_slowly(answer: Answer, reading: Reading, reason: str) -> tuple[Any, bytes]:
+    """Reads what the quick parser refuses, such as very large numbers; FetchError says why not."""
+    address, body = answer.address, answer.body.data
+    if body.lstrip()[:1] == b"<":
+        raise FetchError(
+            f"{address} answered with HTML, not JSON, though with status 200: perhaps a login or "
+            "maintenance page. Open it in a browser, or check the source's URL and credentials."
+        )
+    _check_encoding(answer)
+    constants: list[str] = []
+
+    def keep(name: str) -> _Constant:
+        constants.append(name)
+        return _Constant(name)
+
+    try:
+        document = parse_exactly(body, keep)
+        if constants and reading.nan == "null":
+            body = _CONSTANT.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", body)
+            document = parse_exactly(body)
+    except NotJson:
+        size = f"{len(body):,} bytes"
+        raise FetchError(f"The page at {address} ({size}) is no whole JSON document: {reason}.") from None
+    if constants and reading.nan != "null":
+        where = _locate(document, reading.results, address)
+        raise FetchError(
+            f"The page at {address} has {constants[0]}{where}, which is not JSON. To load such values as "
+            'NULL set nan="null" on the source, or have it write null.'
+        )
+    return document, body
+
+
+def _check_encoding(answer: Answer) -> None:
+    """FetchError for a page in another encoding than UTF-8, naming it where that can be told."""
+    body = answer.body.data
+    advice = (
+        'JSON must be UTF-8: ask the source for it, for example with headers={"Accept-Charset": "utf-8"}.'
+    )
+    if body[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in body[:4]:
+        is_wide = body[:4].count(0) == 3 or body[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+        name = "UTF-32" if is_wide else "UTF-16"
+        raise FetchError(f"The page at {answer.address} is {name}, not UTF-8. {advice}")
+    try:
+        body.decode()
+    except UnicodeDecodeError as wrong:
+        named = re.search(r"charset\s*=\s*\"?([\w.:-]+)", answer.content_type, re.IGNORECASE)
+        told = f"its Content-Type says {named[1]}" if named else "perhaps it is Latin-1 or Windows-1252"
+        raise FetchError(
+            f"The page at {answer.address} is not UTF-8: its byte {wrong.start + 1:,} is "
+            f"0x{body[wrong.start]:02X}; {told}. {advice}"
+        ) from None
+
+
+def _locate(document: Any, results: str, address: Address) -> str:
+    """Where the first such constant stands, as far as rows can be told: ` in row 3, field "price"`."""
+    try:
+        rows = get_value(document, results, address)
+    except FetchError:
+        return ""
+    for number, row in enumerate(rows if isinstance(rows, list) else (), start=1):
+        fields = row.items() if isinstance(row, dict) else [("", row)]
+        for name, value in fields:
+            if _holds_constant(value):
+                return f" in row {number}" + (f", field {name!r}" if name else "")
+    return ""
+
+
+def _holds_constant(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_constant, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, _Constant)
+
+
+def _found(value: Any) -> str:
+    if not isinstance(value, dict):
+        return f"there is a {kind_of(value)}"
+    # A long key is not cut: part of a secret in it would not be recognised as one.
+    names = ", ".join(
+        repr(key) if len(key) <= _LONGEST_SHOWN_KEY else f"one of {len(key):,} characters"
+        for key in list(value)[:10]
+    )
+    return f"its keys are {names}" if names else "it is an empty object"

@@ -1,0 +1,149 @@
+"""Which proxy a request goes through: the source's own, or that of the usual variables. No network here."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
+
+from dataflow.errors import BadInput, ConfigError
+from dataflow.model.record import record
+from dataflow.pipelines.fetch.address import Address
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@record
+class Proxy:
+    """An HTTP proxy; its text shows neither user nor password."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str = ""
+    password: str = ""
+    _hidden = ("user", "password")
+
+    @property
+    def url(self) -> str:
+        """Where it is, without credentials."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+@record
+class Variable:
+    """A variable that names the proxy for the requests of one scheme."""
+
+    scheme: str
+    name: str
+    value: str
+    _hidden = ("value",)
+
+
+@record
+class Proxies:
+    """The proxies of a fetch: one for all requests, or one by scheme with hosts that go without it."""
+
+    fixed: Proxy | None = None
+    variables: tuple[Variable, ...] = ()
+    exceptions: tuple[str, ...] = ()
+
+    def find(self, address: Address) -> Proxy | None:
+        """The proxy for requests to this address; None: they go straight there. ConfigError."""
+        if self.fixed or not self.variables:
+            return self.fixed
+        if _is_loopback(address.host) or any(_matches(entry, address) for entry in self.exceptions):
+            return None
+        for variable in self.variables:
+            if variable.scheme == address.scheme:
+                return _read_variable(variable)
+        return None
+
+    def list_secrets(self) -> list[str]:
+        """The passwords among them."""
+        secrets = [self.fixed.password] if self.fixed else []
+        for variable in self.variables:
+            _, _, password = variable.value.rpartition("@")[0].rpartition("://")[2].partition(":")
+            secrets += [password, unquote(password)]
+        return [secret for secret in secrets if secret]
+
+
+DIRECT = Proxies()
+
+
+def find_proxies(given: str | None, environ: Mapping[str, str]) -> Proxies:
+    """The proxies of a source that names one, none ("") or leaves it to the variables (None)."""
+    if given is not None:
+        return Proxies(parse_proxy(given, "proxy")) if given else DIRECT
+    found = []
+    for scheme in _PORTS:
+        names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
+        name = next((name for name in names if environ.get(name)), "")
+        if name:
+            found.append(Variable(scheme, name, environ[name]))
+    spared = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    return Proxies(None, tuple(found), tuple(re.split(r"[,\s]+", spared.strip()))) if found else DIRECT
+
+
+def parse_proxy(url: str, name: str) -> Proxy:
+    """A proxy's URL taken apart; BadInput, which shows none of it but the scheme, when it is none."""
+    try:
+        split = urlsplit(url if "://" in url else f"http://{url}")
+        host, port = split.hostname, split.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        raise BadInput(
+            f"{name} is not the URL of a proxy: write http://host:port, or http://user:password@host:port."
+        )
+    if split.scheme not in _PORTS:
+        raise BadInput(
+            f"{name} is a proxy of scheme {split.scheme!r}: only http and https proxies are supported."
+        )
+    user, password = unquote(split.username or ""), unquote(split.password or "")
+    return Proxy(split.scheme, host, port or _PORTS[split.scheme], user, password)
+
+
+def _read_variable(variable: Variable) -> Proxy:
+    try:
+        return parse_proxy(variable.value, variable.name)
+    except BadInput as wrong:
+        raise ConfigError(f"{wrong} To do without it for this host, name the host in NO_PROXY.") from None
+
+
+def _matches(entry: str, address: Address) -> bool:
+    """Whether an item of NO_PROXY (a domain, a host or a network, perhaps with a port) means this address."""
+    if entry == "*":
+        return True
+    network = _find_network(entry)
+    if network is not None:
+        host = _find_ip(address.host)
+        return host is not None and host in network
+    name, _, port = (
+        entry.strip("[]").rpartition(":") if re.search(r"[^:]:[0-9]+$", entry) else (entry, "", "")
+    )
+    name = name.strip("[]").removeprefix("*").removeprefix(".").lower()
+    host_name = address.host.lower()
+    fits = host_name == name or host_name.endswith(f".{name}")
+    return bool(name) and fits and port in ("", str(address.port))
+
+
+def _is_loopback(host: str) -> bool:
+    found = _find_ip(host)
+    return found.is_loopback if found else host.lower() == "localhost" or host.lower().endswith(".localhost")
+
+
+def _find_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _find_network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(entry.strip("[]"), strict=False)
+    except ValueError:
+        return None

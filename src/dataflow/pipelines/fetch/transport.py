@@ -1,0 +1,153 @@
+"""One request and its answer over the network, with every trouble of the network told in our words."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+import httpcore
+
+from dataflow.errors import FetchError
+from dataflow.pipelines.fetch.address import Address
+from dataflow.pipelines.fetch.authentication import Headers
+from dataflow.pipelines.fetch.connection import open_pool
+from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
+from dataflow.pipelines.fetch.proxies import Proxies, Proxy
+from dataflow.pipelines.fetch.unpacking import Damaged
+
+_PASSING = frozenset((408, 425, 429))
+_STAYING = frozenset((501, 505))
+"""Of the errors of servers (500 and above) those that no waiting cures."""
+_REPEATED = {"link": ", "}
+"""Headers whose repetitions are one list."""
+
+
+class Passing(Exception):
+    """A trouble that may pass; `wait_seconds` is what the server asked for."""
+
+    def __init__(self, reason: str, status: int = 0, wait_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.wait_seconds = wait_seconds
+
+
+class Transport:
+    """The connections of one fetch; may be used by several threads at once."""
+
+    def __init__(self, limits: Limits, watch: Watch, proxies: Proxies) -> None:
+        self._limits = limits
+        self._watch = watch
+        self._proxies = proxies
+        self._context = ssl.create_default_context()
+        self._pools: dict[Proxy | None, httpcore.ConnectionPool] = {}
+
+    def close(self) -> None:
+        """Closes all connections."""
+        for pool in self._pools.values():
+            pool.close()
+
+    @contextmanager
+    def send(
+        self, address: Address, headers: Headers, method: str = "GET", content: bytes | None = None
+    ) -> Iterator[httpcore.Response]:
+        """The answer, its body still to be read; Passing or FetchError for what goes wrong until then."""
+        proxy = self._proxies.find(address)
+        url = httpcore.URL(scheme=address.scheme, host=address.host, port=address.port, target=address.target)
+        timeouts = {"connect": self._limits.connect_seconds, "pool": self._limits.request_seconds}
+        with (
+            self._explained(address, proxy),
+            self._find_pool(proxy).stream(
+                method,
+                url,
+                headers=[("Host", address.authority), *headers],
+                content=content,
+                extensions={"timeout": timeouts},
+            ) as response,
+        ):
+            if proxy and response.status == 407:
+                raise _refused_by(proxy, "407")
+            yield response
+
+    def _find_pool(self, proxy: Proxy | None) -> httpcore.ConnectionPool:
+        if proxy not in self._pools:
+            made = open_pool(self._watch, max(self._limits.parallel, 1), self._context, proxy)
+            self._pools.setdefault(proxy, made)
+        return self._pools[proxy]
+
+    @contextmanager
+    def _explained(self, address: Address, proxy: Proxy | None) -> Iterator[None]:
+        via = f" to the proxy {proxy.url}" if proxy else ""
+        try:
+            yield
+        except httpcore.ConnectTimeout as late:
+            raise Passing(f"no connection{via} within {self._limits.connect_seconds:g} s") from late
+        except httpcore.TimeoutException as late:
+            raise Passing(f"no whole answer within {self._limits.request_seconds:g} s") from late
+        except httpcore.ProxyError as wrong:
+            raise _refused_by(proxy, str(wrong)) from wrong
+        except httpcore.ConnectError as wrong:
+            raise _unconnected(wrong, address, via) from wrong
+        except httpcore.LocalProtocolError:
+            # Its text quotes what we sent, and that may be a secret.
+            raise Passing("the request cannot be sent as it is") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError) as wrong:
+            raise Passing(f"the connection broke off ({str(wrong) or type(wrong).__name__})") from wrong
+        except Damaged as wrong:
+            raise Passing(str(wrong)) from wrong
+
+
+def text_headers(response: httpcore.Response) -> dict[str, str]:
+    """The headers by lower-case name; of a repeated one the first, but Hawk's challenge is preferred."""
+    found: dict[str, str] = {}
+    for name, value in response.headers:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        if key in found and key in _REPEATED:
+            found[key] += _REPEATED[key] + text
+        elif key not in found or (key == "www-authenticate" and text.lower().startswith("hawk ")):
+            found[key] = text
+    return found
+
+
+def refuse_passing(status: int, headers: dict[str, str]) -> str:
+    """The status in words; raises Passing for one that may pass."""
+    told = f"{status} {_phrase(status)}".rstrip()
+    if status in _PASSING or (status >= 500 and status not in _STAYING):
+        wait = find_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
+        raise Passing(told, status, wait)
+    return told
+
+
+def _unconnected(wrong: httpcore.ConnectError, address: Address, via: str) -> Exception:
+    """A connection that could not be made: for want of trust it never will be, else it may yet."""
+    # httpcore drops the cause, but keeps the socket's own error as its argument.
+    inner = wrong.args[0] if wrong.args else None
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        where = f"{address.origin}, or of the connection{via}," if via else address.origin
+        return FetchError(f"The certificate of {where} is not valid: {inner.verify_message}.")
+    return Passing(f"no connection{via} ({wrong})")
+
+
+def _refused_by(proxy: Proxy | None, answer: str) -> Exception:
+    """What a proxy's own refusal means."""
+    shown = proxy.url if proxy else "unknown"
+    found = re.match(r"[0-9]{3}", answer)
+    status = int(found[0]) if found else 0
+    told = f"the proxy {shown} answered {status} {_phrase(status)}".rstrip()
+    if status == 407:
+        return FetchError(
+            f"The proxy {shown} asks for a user and password: put them into its URL, "
+            "http://user:password@host:port, as the variable that holds it or the source's proxy."
+        )
+    if status in _PASSING or status >= 500:
+        return Passing(told)
+    return FetchError(f"T{told[1:]}: it does not connect to the source. Ask who runs it, or set NO_PROXY.")
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""

@@ -1,0 +1,120 @@
+"""Content encodings undone piece by piece: however well a body is packed, each piece is a small one."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+PIECE_BYTES = 1024 * 1024
+# zstandard cannot limit what one call gives out: 4 bytes may stand for 128 KiB, so it gets little at a time.
+_ZSTD_SLICE_BYTES = 1024
+_ZSTD_WINDOW_BYTES = 8 << 20  # the most that RFC 9659 lets a server ask for
+_PACKAGES = {"br": "brotli", "zstd": "zstandard"}
+
+Unpack = Callable[[Iterable[bytes], int], Iterator[bytes]]
+
+
+class Damaged(Exception):
+    """A body that did not arrive whole: worth another attempt."""
+
+
+def list_encodings() -> list[str]:
+    """The encodings to ask for, those whose package is installed included."""
+    return ["gzip", *(name for name, package in _PACKAGES.items() if _find_package(package))]
+
+
+def find_unpacker(encoding: str) -> Unpack | None:
+    """What undoes this Content-Encoding, in pieces of about the length given; None when nothing here does."""
+    if encoding in ("gzip", "x-gzip"):
+        return _inflate
+    if encoding == "deflate":
+        return _inflate_any
+    if encoding in _PACKAGES and _find_package(_PACKAGES[encoding]):
+        return _unpack_brotli if encoding == "br" else _unpack_zstd
+    return None
+
+
+def explain_encoding(encoding: str) -> str:
+    """What to do about an encoding that cannot be undone here."""
+    if encoding in _PACKAGES:
+        return "to read it: pip install 'dataflow-runjob[compression]'"
+    return f"only {', '.join(list_encodings())} were asked for; check the source's headers"
+
+
+@functools.cache
+def _find_package(name: str) -> bool:
+    try:
+        if name == "zstandard":
+            import zstandard  # noqa: F401
+
+            return True
+        import brotli
+    except ImportError:
+        return False
+    return hasattr(brotli.Decompressor, "can_accept_more_data")  # before 1.2 its output has no limit
+
+
+def _inflate(chunks: Iterable[bytes], longest: int, bits: int = 47) -> Iterator[bytes]:
+    """gzip or zlib, told apart by their headers; `bits` of -15 is deflate without one."""
+    unpacker = zlib.decompressobj(wbits=bits)
+    for chunk in chunks:
+        rest = chunk
+        while rest:
+            if unpacker.eof:  # gzip data may consist of several members
+                unpacker = zlib.decompressobj(wbits=bits)
+            try:
+                yield unpacker.decompress(rest, longest)
+            except zlib.error as wrong:
+                raise Damaged("its gzip or deflate data is damaged") from wrong
+            rest = unpacker.unused_data or unpacker.unconsumed_tail
+    if not unpacker.eof:
+        raise Damaged("its gzip or deflate data ends too early")
+
+
+def _inflate_any(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
+    """`deflate`, which is zlib's format by the standard and bare deflate from some servers."""
+    coming = iter(chunks)
+    head = b""
+    while len(head) < 2 and (chunk := next(coming, None)) is not None:
+        head += chunk
+    is_zlib = head[:1] and head[0] & 0x0F == 8 and int.from_bytes(head[:2], "big") % 31 == 0
+    is_headed = is_zlib or head[:2] == b"\x1f\x8b"
+    return _inflate(chain([head], coming), longest, 47 if is_headed else -15)
+
+
+def _unpack_brotli(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
+    import brotli
+
+    unpacker = brotli.Decompressor()
+    try:
+        for chunk in chunks:
+            piece = unpacker.process(chunk, output_buffer_limit=longest)
+            while piece or not unpacker.can_accept_more_data():
+                yield piece
+                piece = unpacker.process(b"", output_buffer_limit=longest)
+    except brotli.error as wrong:
+        raise Damaged("its brotli data is damaged") from wrong
+    if not unpacker.is_finished():
+        raise Damaged("its brotli data ends too early")
+
+
+def _unpack_zstd(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
+    import zstandard
+
+    maker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+    unpacker = maker.decompressobj()
+    for chunk in chunks:
+        for start in range(0, len(chunk), _ZSTD_SLICE_BYTES):
+            rest = chunk[start : start + _ZSTD_SLICE_BYTES]
+            while rest:
+                if unpacker.eof:  # there may be several frames
+                    unpacker = maker.decompressobj()
+                try:
+                    yield unpacker.decompress(rest)
+                except zstandard.ZstdError as wrong:
+                    raise Damaged(f"its zstd data is damaged ({wrong})") from wrong
+                rest = unpacker.unused_data
+    if not unpacker.eof:
+        raise Damaged("its zstd data ends too early")

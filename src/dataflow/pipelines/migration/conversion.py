@@ -1,0 +1,136 @@
+"""One file of the first Data Flow as a file of ours: its text after every change, and the list of these."""
+
+from __future__ import annotations
+
+import ast
+import datetime as datetimes
+import re
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+from dataflow.model.record import replace
+from dataflow.pipelines.migration.class_table import ClassTable
+from dataflow.pipelines.migration.commas import find_missing_commas
+from dataflow.pipelines.migration.imports import SIBLING, list_imported
+from dataflow.pipelines.migration.pipeline_classes import PipelineClasses
+from dataflow.pipelines.migration.remains import FACTORY, find_remains
+from dataflow.pipelines.migration.source import Edit, Finding, Source, apply_edits, list_outermost
+
+_FROM_ENVIRONMENT = re.compile(r"(\w+) = os\.(?:environ\.get\(|environ\[|getenv\()'\1'[\])]")
+
+
+def convert_pipelines(
+    source: Source, table: ClassTable, classes: PipelineClasses
+) -> tuple[str, list[Finding]]:
+    """The text of a file of pipelines, and what was changed in it."""
+    found = [*find_missing_commas(source), *_carry_retries(source, find_remains(source, ()))]
+    found += [*_find_sibling_imports(source, table), *classes.find_twins(source)]
+    for one in table:
+        if one.source is source:
+            found += classes.find_changes(one)
+    return _apply(source, found, classes.find_references(source))
+
+
+def convert_constants(source: Source) -> tuple[str, list[Finding]]:
+    """The text of a file of constants; "" where the environment gives all that it did."""
+    found = find_remains(source, ())
+    for node in source.tree.body:
+        if read := _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)):
+            why = f"what this file lacks is taken from the environment: export {read[1]}=…"
+            found.append(Finding(node.lineno, "", f"removed {read[1]}", why, (source.without(node),)))
+    text, changes = _apply(source, found, [])
+    kept = [node for node in ast.parse(text).body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    return (text if any(not _is_docstring(node) for node in kept) else ""), changes
+
+
+def find_retries(tree: ast.AST) -> tuple[int, str] | None:
+    """The line of an Airflow default_args with retries, and the same as attributes of a pipeline."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            given = {ast.unparse(key).strip("'"): value for key, value in _pairs(node)}
+            count = given.get("retries")
+            if isinstance(count, ast.Constant) and isinstance(count.value, int) and count.value > 0:
+                delay = _seconds(given.get("retry_delay"))
+                return node.lineno, f"retries = {count.value}{delay}"
+    return None
+
+
+def _apply(source: Source, found: list[Finding], others: Iterable[Edit]) -> tuple[str, list[Finding]]:
+    edits = [edit for one in found for edit in one.edits] + list(others)
+    found = found + _find_unused(source, Source("", apply_edits(source.text, edits).encode()))
+    edits = [edit for one in found for edit in one.edits] + list(others)
+    made = set(list_outermost(edits))
+    told = [one for one in found if not one.edits or made.intersection(one.edits)]
+    return apply_edits(source.text, edits), sorted(told, key=lambda one: one.line)
+
+
+def _find_unused(source: Source, after: Source) -> list[Finding]:
+    """Imports that nothing needs after the changes, and those of packages that are not installed."""
+    used = {node.id for node in ast.walk(after.tree) if isinstance(node, ast.Name)}
+    kept = {ast.unparse(node) for node in after.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))}
+    found = []
+    for node in source.tree.body:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) or ast.unparse(node) not in kept:
+            continue
+        shown, imported = source.shown(node), list_imported(node, ())
+        if imported[0].module == "__future__" or imported[0].name == "*":
+            continue
+        if not used.intersection(one.bound for one in imported):
+            edit = source.without(node)
+            found.append(Finding(node.lineno, "", f"removed `{shown}`", "nothing uses it", (edit,)))
+        elif imported[0].kind == "other" and not _is_installed(imported[0].module):
+            package = imported[0].module.partition(".")[0]
+            why = f"the package {package} is not installed here"
+            found.append(Finding(node.lineno, "", f"kept `{shown}`", why, is_lost=True))
+    return found
+
+
+def _find_sibling_imports(source: Source, table: ClassTable) -> list[Finding]:
+    found = []
+    for node in source.tree.body:
+        imported = list_imported(node, ())
+        plain = [one for one in imported if one.kind == SIBLING and one.bound == one.name]
+        if plain and len(imported) == len([one for one in plain if one.name in table or one.name == "*"]):
+            why = "pipelines of other files are known by their names"
+            edit = source.without(node)
+            found.append(Finding(node.lineno, "", f"removed `{source.shown(node)}`", why, (edit,)))
+    return found
+
+
+def _carry_retries(source: Source, found: list[Finding]) -> list[Finding]:
+    """Puts the retries of a get_dag in its place."""
+    carried = {}
+    for node in (node for node in source.tree.body if isinstance(node, ast.ClassDef)):
+        for member in node.body:
+            is_factory = isinstance(member, ast.FunctionDef) and member.name == FACTORY
+            if is_factory and (retries := find_retries(member)):
+                edit = source.without(member, "\n    ".join(retries[1].split("; ")))
+                change = f"wrote {retries[1]} for {FACTORY} of {node.name}"
+                carried[source.line_at(source.start(member))] = {"change": change, "edits": (edit,)}
+    return [replace(one, **carried.get(one.line, {})) for one in found]
+
+
+def _pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
+    return [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
+
+
+def _seconds(delay: ast.expr | None) -> str:
+    """Airflow's retry_delay as an attribute of a pipeline."""
+    if not isinstance(delay, ast.Call):
+        return ""
+    try:
+        parts = {word.arg or "": ast.literal_eval(word.value) for word in delay.keywords}
+        return f"; retry_delay_seconds = {datetimes.timedelta(**parts).total_seconds():g}"
+    except (TypeError, ValueError):
+        return ""
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return module.startswith(".") or find_spec(module.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False

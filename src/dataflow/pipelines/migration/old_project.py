@@ -1,0 +1,198 @@
+"""A project of the first Data Flow, read from its files without running them, as the files of one of ours."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record
+from dataflow.pipelines.class_kinds import KINDS
+from dataflow.pipelines.constants import CONFIG_FILE, FILE
+from dataflow.pipelines.loader import FOLDER
+from dataflow.pipelines.migration.class_table import ClassTable
+from dataflow.pipelines.migration.connections import Target, list_targets
+from dataflow.pipelines.migration.conversion import convert_constants, convert_pipelines, find_retries
+from dataflow.pipelines.migration.pipeline_classes import PipelineClasses, Retries
+from dataflow.pipelines.migration.source import Finding, Source
+
+CHANGED, LEFT, NOTE = "changed", "left", "note"
+"""Done; not done, and somebody has to look; worth knowing."""
+
+_SKIPPED = ("__pycache__", "tests", "test", "venv", "env", "node_modules")
+_NUMBER = re.compile(r"0[0-9_]*")
+
+
+@record
+class Entry:
+    """One line of the report."""
+
+    place: str
+    kind: str
+    what: str
+    why: str
+
+
+@record
+class OldProject:
+    """What an old project becomes: files with their texts and sources, connections, and the report."""
+
+    files: dict[str, tuple[str, str]]
+    targets: tuple[Target, ...]
+    entries: tuple[Entry, ...]
+
+
+def read_old_project(root: str, skipped: str) -> OldProject:
+    """Reads the Python files below a folder; BadInput if there is no pipeline among them.
+
+    `skipped` is a folder that is no part of it, though it may be inside.
+    """
+    reader = _Reader(root)
+    reader.read(skipped)
+    table = ClassTable(reader.sources)
+    classes = PipelineClasses(table, _find_retries(reader.sources, table))
+    if not classes.likely:
+        raise BadInput(
+            f"{root} has no pipelines: no class there is called …{' or …'.join(KINDS)}. "
+            "Name the folder that holds dataflow/meta or dataflow/dags."
+        )
+    for path, source in reader.sources.items():
+        reader.convert(path, source, table, classes)
+    targets = list_targets(root, table, classes.kept)
+    reader.entries += _list_notes(classes)
+    return OldProject(reader.files, tuple(targets), tuple(sorted(reader.entries, key=_position)))
+
+
+class _Reader:
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self.sources: dict[str, Source] = {}
+        self.files: dict[str, tuple[str, str]] = {}
+        self.entries: list[Entry] = []
+
+    def read(self, skipped: str) -> None:
+        for path in _list_files(self._root, skipped):
+            try:
+                with open(os.path.join(self._root, path), "rb") as file:
+                    text, findings = _without_zeros(path, file.read())
+                self.sources[path] = Source(path, text)
+                self._tell(path, findings)
+            except SyntaxError as error:
+                self._add(path, error.lineno or 1, LEFT, "not read", f"Python cannot read it: {error.msg}")
+            except (OSError, ValueError) as error:
+                self._add(path, 1, LEFT, "not read", str(error))
+
+    def convert(self, path: str, source: Source, table: ClassTable, classes: PipelineClasses) -> None:
+        name = os.path.basename(path)
+        if any(one.source is source and one.name in classes.likely for one in table):
+            text, found = convert_pipelines(source, table, classes)
+            if any(one.source is source and one.name in classes.kept for one in table):
+                self._put(os.path.join(FOLDER, _free_name(path, self.files)), text, path)
+            else:
+                found = [one for one in found if one.is_lost and one.edits]
+            self._tell(path, found)
+        elif name in (FILE, CONFIG_FILE):
+            text, found = convert_constants(source)
+            if text:
+                self._put(name, text, path)
+            self._tell(path, found)
+        elif source.tree.body:
+            dag = _find_own_dag(source)
+            why = "its DAG is of no pipeline: declare a job for it" if dag else "it defines no pipeline"
+            self._add(path, dag or 1, LEFT if dag else NOTE, "not imported", why)
+
+    def _put(self, name: str, text: str, path: str) -> None:
+        if name in self.files:
+            self._add(path, 1, LEFT, "not imported", f"{self.files[name][1]} becomes {name} already")
+        else:
+            self.files[name] = (text, path)
+
+    def _tell(self, path: str, findings: list[Finding]) -> None:
+        for one in findings:
+            self._add(path, one.line, LEFT if one.is_lost else CHANGED, one.change, one.why)
+
+    def _add(self, path: str, line: int, kind: str, what: str, why: str) -> None:
+        self.entries.append(Entry(f"{path}:{line}", kind, what, why))
+
+
+def _list_files(root: str, skipped: str) -> list[str]:
+    """The Python files of a project; those of its own package, where it has one."""
+    if os.path.isfile(root):
+        raise BadInput(f"{root} is a file. Name the project's folder.")
+    if not os.path.isdir(root):
+        raise BadInput(f"{root} does not exist. Name the project's folder.")
+    package = os.path.join(root, "dataflow")
+    folder = package if os.path.isdir(package) else root
+    return sorted(os.path.relpath(path, root) for path in _walk(folder, os.path.realpath(skipped)))
+
+
+def _walk(folder: str, skipped: str) -> Iterator[str]:
+    for where, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _SKIPPED and not name.startswith(".")]
+        if os.path.realpath(where) == skipped:
+            continue
+        yield from (os.path.join(where, name) for name in files if name.endswith(".py"))
+
+
+def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
+    """The text with numbers as Python 3 writes them: 1 for 01."""
+    found: list[Finding] = []
+    while True:
+        try:
+            ast.parse(text, path)
+            return text, found
+        except SyntaxError as error:
+            if "leading zeros" not in (error.msg or ""):
+                return text, found  # for the caller to report
+            lines = text.decode().splitlines(keepends=True)
+            line, column = (error.lineno or 1) - 1, (error.offset or 1) - 1
+            number = _NUMBER.match(lines[line], column)
+            if number is None:
+                return text, found
+            plain = number[0].lstrip("0_") or "0"
+            lines[line] = lines[line][:column] + plain + lines[line][number.end() :]
+            text = "".join(lines).encode()
+            why = "Python 3 takes no number that begins with 0"
+            found.append(Finding(line + 1, "", f"wrote {plain} instead of {number[0]}", why))
+
+
+def _free_name(path: str, taken: Collection[str]) -> str:
+    """A name in pipelines/; where two files have one, their folders tell them apart."""
+    parts = path.split(os.sep)
+    name = parts[-1].lstrip("_") if parts[-1] != "__init__.py" else f"{parts[-2]}.py"
+    return name if os.path.join(FOLDER, name) not in taken else "_".join(parts[-2:])
+
+
+def _find_own_dag(source: Source) -> int:
+    """The line where a file imports DAG for something else than pipelines; 0 if it does not."""
+    words = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant)}
+    if words.intersection(KINDS):
+        return 0
+    imports = [node for node in source.tree.body if isinstance(node, ast.ImportFrom)]
+    return next((node.lineno for node in imports if "DAG" in [alias.name for alias in node.names]), 0)
+
+
+def _find_retries(sources: Mapping[str, Source], table: ClassTable) -> dict[str, Retries]:
+    """The retries of DAGs that a file makes of all classes of one kind, which it names by a string."""
+    found = {}
+    holding = {id(one.source) for one in table if table.find_word(one)}
+    for path, source in sources.items():
+        retries = None if id(source) in holding else find_retries(source.tree)
+        for node in ast.walk(source.tree) if retries else ():
+            if retries and isinstance(node, ast.Constant) and node.value in KINDS:
+                found[str(node.value)] = Retries(f"{path}:{retries[0]}", retries[1])
+    return found
+
+
+def _position(entry: Entry) -> tuple[str, int]:
+    path, _, line = entry.place.rpartition(":")
+    return (path, int(line)) if line.isdigit() else ("~", 0)  # what is of no file comes last
+
+
+def _list_notes(classes: PipelineClasses) -> Iterator[Entry]:
+    views = [name for name in classes.kept if classes.likely[name] == "ViewPipeline"]
+    if views:
+        what = "a view's result is a table, view_name_YYYY_MM_DD with the interval's first day"
+        yield Entry("views", NOTE, what, "materialized = False makes a view of it")

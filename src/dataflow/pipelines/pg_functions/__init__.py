@@ -1,0 +1,1 @@
+"""PostgreSQL's functions, operators and casts in plain Python; knows neither SQL text nor Spark."""

@@ -1,0 +1,226 @@
+"""The last step of PostgreSQL's aggregates over numbers: from sums for numeric, from lists for doubles.
+
+Lists hold no NULL and are in the order in which PostgreSQL would read the rows. None is NULL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import NamedTuple, TypeVar
+
+from dataflow.pipelines.pg_functions.floats import NAN, OVERFLOW, add, as_real
+from dataflow.pipelines.pg_functions.numeric import (
+    EXACT,
+    ZERO,
+    divide,
+    divide_to_scale,
+    select_division_scale,
+)
+from dataflow.pipelines.pg_functions.numeric_powers import square_root_to_scale
+
+Item = TypeVar("Item")
+
+
+def average(total: Decimal, count: int) -> Decimal | None:
+    """avg of numeric or integers."""
+    return divide(total, Decimal(count)) if count else None
+
+
+def variance(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
+    """var_samp or var_pop of numeric or integers, from their number, sum and sum of squares."""
+    spread = _spread(count, total, squares, is_sample)
+    return divide(*spread) if spread and spread[0] else spread and ZERO
+
+
+def deviation(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
+    """stddev_samp or stddev_pop of numeric or integers."""
+    spread = _spread(count, total, squares, is_sample)
+    if not spread or not spread[0]:
+        return spread and ZERO
+    scale = select_division_scale(*spread)
+    return square_root_to_scale(divide_to_scale(*spread, scale), scale)
+
+
+def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tuple[Decimal, Decimal] | None:
+    """The numerator and denominator of a variance."""
+    if count <= is_sample:
+        return None
+    times = Decimal(count)
+    spread = EXACT.subtract(EXACT.multiply(times, squares), EXACT.multiply(total, total))
+    return spread, Decimal(count * (count - is_sample))
+
+
+class Moments(NamedTuple):
+    """What PostgreSQL keeps of doubles it has seen, by the algorithm of Youngs and Cramer."""
+
+    number: float
+    total: float
+    spread: float
+
+
+def sum_doubles(values: Iterable[float]) -> float | None:
+    return _sum(values, add)
+
+
+def sum_reals(values: Iterable[float]) -> float | None:
+    return _sum(values, as_real(add))
+
+
+def _sum(values: Iterable[float], plus: Callable[[float, float], float]) -> float | None:
+    found = None
+    for value in values:
+        found = value if found is None else plus(found, value)
+    return found
+
+
+def collect_moments(values: Iterable[float]) -> Moments:
+    count = total = spread = 0.0
+    for value in values:
+        before, count, total = (count, total), count + 1.0, total + value
+        if before[0] == 0:
+            spread = spread if math.isfinite(value) else NAN
+            continue
+        rest = value * count - total
+        spread += rest * rest / (count * before[0])
+        if math.isinf(total) or math.isinf(spread):
+            if not math.isinf(before[1]) and not math.isinf(value):
+                raise ValueError(OVERFLOW)
+            spread = NAN
+    return Moments(count, total, spread)
+
+
+def average_doubles(values: Iterable[float]) -> float | None:
+    found = collect_moments(values)
+    return found.total / found.number if found.number else None
+
+
+def variance_doubles(values: Iterable[float], is_sample: bool = True) -> float | None:
+    found = collect_moments(values)
+    return found.spread / (found.number - is_sample) if found.number > is_sample else None
+
+
+def deviation_doubles(values: Iterable[float], is_sample: bool = True) -> float | None:
+    found = variance_doubles(values, is_sample)
+    return found if found is None else math.sqrt(found)
+
+
+class Regression(NamedTuple):
+    """What PostgreSQL keeps of pairs of doubles; `sxy` and so on are sums of products of the distances."""
+
+    number: float
+    sx: float
+    sxx: float
+    sy: float
+    syy: float
+    sxy: float
+
+
+def collect_regression(ys: Iterable[float], xs: Iterable[float]) -> Regression:
+    """Sums over the pairs; PostgreSQL's functions name y first."""
+    found = Regression(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for y, x in zip(ys, xs, strict=True):
+        found = _with_pair(found, y, x)
+    return found
+
+
+def _with_pair(old: Regression, y: float, x: float) -> Regression:
+    count, sx, sy = old.number + 1.0, old.sx + x, old.sy + y
+    if old.number == 0:
+        good_x, good_y = math.isfinite(x), math.isfinite(y)
+        sxy = 0.0 if good_x and good_y else NAN
+        return Regression(count, sx, 0.0 if good_x else NAN, sy, 0.0 if good_y else NAN, sxy)
+    rest_x, rest_y, scale = x * count - sx, y * count - sy, 1.0 / (count * old.number)
+    sxx, syy = old.sxx + rest_x * rest_x * scale, old.syy + rest_y * rest_y * scale
+    sxy = old.sxy + rest_x * rest_y * scale
+    infinite_x, infinite_y = (math.isinf(old.sx) or math.isinf(x)), (math.isinf(old.sy) or math.isinf(y))
+    if (
+        ((math.isinf(sx) or math.isinf(sxx)) and not infinite_x)
+        or ((math.isinf(sy) or math.isinf(syy)) and not infinite_y)
+        or (math.isinf(sxy) and not infinite_x and not infinite_y)
+    ):
+        raise ValueError(OVERFLOW)
+    sxx, syy, sxy = (NAN if math.isinf(spread) else spread for spread in (sxx, syy, sxy))
+    return Regression(count, sx, sxx, sy, syy, sxy)
+
+
+def aggregate_pairs(name: str, ys: Sequence[float], xs: Sequence[float]) -> float | int | None:
+    """The value of one of PAIR_AGGREGATES."""
+    if name == "regr_count":
+        return len(ys)
+    found = collect_regression(ys, xs)
+    if found.number < (2 if name == "covar_samp" else 1):
+        return None
+    is_vertical = found.sxx == 0
+    if (name == "corr" and (is_vertical or found.syy == 0)) or (name in _SLOPES and is_vertical):
+        return None
+    if name == "regr_r2" and found.syy == 0:
+        return 1.0
+    return _REGRESSIONS[name](found)
+
+
+def _quotient(left: float, right: float) -> float:
+    """A division that gives infinity or NaN as the processor does."""
+    if right:
+        return left / right
+    return NAN if not left or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+_SLOPES = ("regr_r2", "regr_slope", "regr_intercept")
+_REGRESSIONS: dict[str, Callable[[Regression], float]] = {
+    "corr": lambda found: _quotient(found.sxy, math.sqrt(found.sxx * found.syy)),
+    "covar_pop": lambda found: found.sxy / found.number,
+    "covar_samp": lambda found: found.sxy / (found.number - 1.0),
+    "regr_avgx": lambda found: found.sx / found.number,
+    "regr_avgy": lambda found: found.sy / found.number,
+    "regr_intercept": lambda found: (found.sy - found.sx * found.sxy / found.sxx) / found.number,
+    "regr_r2": lambda found: _quotient(found.sxy * found.sxy, found.sxx * found.syy),
+    "regr_slope": lambda found: found.sxy / found.sxx,
+    "regr_sxx": lambda found: found.sxx,
+    "regr_sxy": lambda found: found.sxy,
+    "regr_syy": lambda found: found.syy,
+}
+PAIR_AGGREGATES = ("regr_count", *_REGRESSIONS)
+
+
+def percentile_cont(
+    fraction: float,
+    values: Sequence[Item],
+    between: Callable[[Item, Item, float], Item],
+) -> Item | None:
+    """The value at a fraction of the sorted values, between two of them by `between(low, high, part)`."""
+    place = _checked(fraction) * (len(values) - 1)
+    if not values:
+        return None
+    low = values[math.floor(place)]
+    if math.floor(place) == math.ceil(place):
+        return low
+    return between(low, values[math.ceil(place)], place - math.floor(place))
+
+
+def between_doubles(low: float, high: float, part: float) -> float:
+    return low + part * (high - low)
+
+
+def percentile_disc(fraction: float, values: Sequence[Item]) -> Item | None:
+    """The first of the sorted values that covers a fraction of them."""
+    place = math.ceil(_checked(fraction) * len(values))
+    return values[max(place, 1) - 1] if values else None
+
+
+def mode(values: Sequence[Item], key: Callable[[Item], object] = lambda item: item) -> Item | None:
+    """The most frequent of the sorted values, the first among equally frequent ones."""
+    counts: dict[object, int] = {}
+    firsts: dict[object, Item] = {}
+    for value in values:
+        counts[key(value)] = counts.get(key(value), 0) + 1
+        firsts.setdefault(key(value), value)
+    return firsts[max(counts, key=lambda found: counts[found])] if counts else None
+
+
+def _checked(fraction: float) -> float:
+    if not 0 <= fraction <= 1:
+        shown = "NaN" if math.isnan(fraction) else f"{fraction:g}"
+        raise ValueError(f"percentile value {shown} is not between 0 and 1")
+    return fraction

@@ -1,0 +1,114 @@
+"""The calendar on whole numbers: days since 1970-01-01 and years, months, days; year 0 is 1 BC."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
+
+EPOCH_JULIAN = 2_440_588  # the Julian day of 1970-01-01
+MIN_DAY = -EPOCH_JULIAN
+END_DATE = 2_147_483_494 - EPOCH_JULIAN  # the first day after the last date
+MIN_TIMESTAMP = MIN_DAY * DAY
+END_TIMESTAMP = (109_203_528 - EPOCH_JULIAN) * DAY
+POSTGRES_EPOCH = 10_957 * DAY  # 2000-01-01, from which PostgreSQL counts
+
+
+class Moment(NamedTuple):
+    """A timestamp taken apart."""
+
+    year: int
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    micros: int
+
+
+def is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def days_in_month(year: int, month: int) -> int:
+    return 29 if month == 2 and is_leap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+
+
+def to_days(year: int, month: int, day: int) -> int:
+    """The day of a date; counts years from March, so that a leap day ends one."""
+    year -= month <= 2
+    era, year_of_era = divmod(year, 400)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+
+
+def from_days(days: int) -> tuple[int, int, int]:
+    """The year, month and day."""
+    era, day_of_era = divmod(days + 719_468, 146_097)
+    year = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year + year // 4 - year // 100)
+    shifted = (5 * day_of_year + 2) // 153
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    return year + era * 400 + (month <= 2), month, day_of_year - (153 * shifted + 2) // 5 + 1
+
+
+def weekday(days: int) -> int:
+    """0 for Sunday."""
+    return (days + 4) % 7
+
+
+def iso_weekday(days: int) -> int:
+    """7 for Sunday."""
+    return weekday(days) or 7
+
+
+def day_of_year(days: int) -> int:
+    return days - to_days(from_days(days)[0], 1, 1) + 1
+
+
+def iso_year_start(year: int) -> int:
+    """The Monday of the first ISO week, which holds January 4."""
+    fourth = to_days(year, 1, 4)
+    return fourth - iso_weekday(fourth) + 1
+
+
+def iso_year_week(days: int) -> tuple[int, int]:
+    """The ISO year and week of a day: those of the week's Thursday."""
+    year = from_days(days - iso_weekday(days) + 4)[0]
+    return year, (days - iso_year_start(year)) // 7 + 1
+
+
+def is_julian(year: int, month: int) -> bool:
+    """Whether PostgreSQL can count the days of a date at all."""
+    return (-4713, 11) <= (year, month) < (5_874_898, 6)
+
+
+def take_apart(micros: int) -> Moment:
+    days, rest = divmod(micros, DAY)
+    hour, rest = divmod(rest, HOUR)
+    minute, rest = divmod(rest, MINUTE)
+    return Moment(*from_days(days), hour, minute, *divmod(rest, SECOND))
+
+
+def clock(hour: int, minute: int, second: int, micros: int) -> int:
+    """The microseconds of a time of day."""
+    return hour * HOUR + minute * MINUTE + second * SECOND + micros
+
+
+def put_together(moment: Moment) -> int:
+    """The timestamp of a moment, if there is one."""
+    if not is_julian(moment.year, moment.month):
+        raise ValueError("timestamp out of range")
+    return check_timestamp(to_days(*moment[:3]) * DAY + clock(*moment[3:]))
+
+
+def check_timestamp(micros: int) -> int:
+    if not MIN_TIMESTAMP <= micros < END_TIMESTAMP:
+        raise ValueError("timestamp out of range")
+    return micros
+
+
+def add_months(year: int, month: int, day: int, months: int) -> tuple[int, int, int]:
+    """The date some months later, or the last day of a shorter month."""
+    years, month = divmod(month - 1 + months, 12)
+    return year + years, month + 1, min(day, days_in_month(year + years, month + 1))

@@ -1,0 +1,202 @@
+"""Floating-point numbers read from text and written as text, with the fewest digits that keep the value.
+
+A `real` is a Python float whose value fits into 32 bits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from fractions import Fraction
+
+from dataflow.pipelines.pg_functions.integer_text import SPACE
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+HEXADECIMAL = re.compile(r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?[0-9]+)?")
+SPECIAL = re.compile(r"([-+]?)(?:(inf(?:inity)?)|nan(?:\(\w*\))?)", re.IGNORECASE | re.ASCII)
+ALL_INTEGERS = 2.0**53  # from here on not every integer is a double
+
+
+def double_in(text: str) -> float:
+    """Read a double."""
+    number, written = _read(text, "double precision")
+    if not written:
+        return number
+    if math.isinf(number) or (number == 0 and _has_digits(written)):
+        raise ValueError(f'"{written}" is out of range for type double precision')
+    return number
+
+
+def real_in(text: str) -> float:
+    """Read a real."""
+    number, written = _read(text, "real")
+    if not written:
+        return number
+    nearest = _round_exactly(number, written)
+    if math.isinf(nearest) or (nearest == 0 and _has_digits(written)):
+        raise ValueError(f'"{written}" is out of range for type real')
+    return nearest
+
+
+def _read(text: str, kind: str) -> tuple[float, str]:
+    """The number, and how it is written unless it is a special value."""
+    stripped = text.strip(SPACE)
+    found = HEXADECIMAL.fullmatch(stripped) or DECIMAL.fullmatch(stripped)
+    if found:
+        return _evaluate(stripped), stripped
+    special = SPECIAL.fullmatch(stripped)
+    if special:
+        value = math.inf if special[2] else math.nan
+        return (-value if special[1] == "-" and special[2] else value), ""
+    # What a number begins with may be out of range before the rest is looked at.
+    start = HEXADECIMAL.match(stripped) or DECIMAL.match(stripped)
+    if start:
+        value = _evaluate(start[0])
+        value = value if kind == "double precision" else to_real(value)
+        if math.isinf(value) or (value == 0 and _has_digits(start[0])):
+            raise ValueError(f'"{start[0]}" is out of range for type {kind}')
+    raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
+
+
+def _evaluate(written: str) -> float:
+    if "x" not in written.lower():
+        return float(written)
+    try:
+        return float.fromhex(written)
+    except OverflowError:
+        return -math.inf if written.startswith("-") else math.inf
+
+
+def _has_digits(written: str) -> bool:
+    mantissa = re.split("[pP]" if "x" in written.lower() else "[eE]", re.sub("0[xX]", "", written))[0]
+    return bool(mantissa.strip("+-0."))
+
+
+def to_real(number: float) -> float:
+    """The nearest value of 32 bits."""
+    try:
+        value: float = struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
+    return value
+
+
+def _round_exactly(number: float, written: str) -> float:
+    """Round what is written at once, since rounding twice can end on the other side of a middle."""
+    nearest = to_real(number)
+    if nearest == number or math.isinf(number) or "x" in written.lower():
+        return nearest
+    exact = Fraction(written)
+    below = nearest if nearest < exact else step(nearest, -1)
+    above = step(below, 1)
+    if math.isinf(above) or math.isinf(below):
+        return nearest
+    middle = (Fraction(below) + Fraction(above)) / 2
+    if exact == middle:
+        return nearest
+    return below if exact < middle else above
+
+
+def step(value: float, direction: int) -> float:
+    """The next value of 32 bits upwards or downwards."""
+    bits: int = struct.unpack("i", struct.pack("f", value))[0]
+    if value == 0:
+        bits = 1 if direction > 0 else 1 - 2**31
+    else:
+        bits += direction if value > 0 else -direction
+    stepped: float = struct.unpack("f", struct.pack("i", bits))[0]
+    return stepped
+
+
+def double_out(number: float) -> str:
+    """Write a double."""
+    special = _write_special(number)
+    if special is not None:
+        return special
+    written = f"{number!r}"
+    if abs(number) >= ALL_INTEGERS and _is_boundary(number, written):
+        neighbors = (math.nextafter(number, -math.inf), math.nextafter(number, math.inf))
+        return _layout(*_find_shortest(number, neighbors, 17), 15)
+    return _layout(*_get_digits(written), 15)
+
+
+def real_out(number: float) -> str:
+    """Write a real."""
+    special = _write_special(number)
+    if special is not None:
+        return special
+    return _layout(*_find_shortest(number, (step(number, -1), step(number, 1)), 9), 6)
+
+
+def _write_special(number: float) -> str | None:
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    if number == 0:
+        return "-0" if math.copysign(1, number) < 0 else "0"
+    return None
+
+
+def _is_boundary(number: float, written: str) -> bool:
+    """Whether the digits name the middle between two doubles, which PostgreSQL never writes."""
+    exact = Fraction(written)
+    others = (math.nextafter(number, side) for side in (-math.inf, math.inf))
+    return any(exact * 2 == Fraction(number) + Fraction(other) for other in others if math.isfinite(other))
+
+
+def _find_shortest(number: float, neighbors: tuple[float, float], most: int) -> tuple[str, str, int]:
+    """The sign, the fewest digits strictly between the middles to the neighbors, and their exponent."""
+    exact = abs(Fraction(number))
+    lowest, highest = sorted(
+        abs(Fraction(other)) if math.isfinite(other) else 2 * exact for other in neighbors
+    )
+    if number == 0 or lowest == highest:
+        lowest = Fraction(0)
+    low, high = (lowest + exact) / 2, (highest + exact) / 2
+    exponent = math.floor(math.log10(abs(number)))
+    for count in range(1, most + 1):
+        for top in (exponent + 1, exponent, exponent - 1):
+            unit = Fraction(10) ** (top - count + 1)
+            found = _find_nearest(exact / unit, (low / unit, high / unit))
+            if found and len(str(found)) == count:
+                return "-" if number < 0 else "", str(found).rstrip("0"), top
+    return _get_digits(f"{number:.{most - 1}e}")
+
+
+def _find_nearest(exact: Fraction, bounds: tuple[Fraction, Fraction]) -> int | None:
+    """The nearest whole number, the even one of two, that lies strictly between the bounds."""
+    low, high = bounds
+    inside = [number for number in (math.floor(exact), math.floor(exact) + 1) if low < number < high]
+    return min(inside, key=lambda number: (abs(number - exact), number % 2), default=None)
+
+
+def _get_digits(written: str) -> tuple[str, str, int]:
+    """The sign, the digits, and the exponent of the first digit of a number that Python wrote."""
+    sign, plain = ("-", written[1:]) if written.startswith("-") else ("", written)
+    mantissa, _, exponent = plain.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    leading = len(whole) - 1 if whole.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
+    return sign, digits.rstrip("0"), leading + int(exponent or "0")
+
+
+def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
+    if -4 <= exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    if 0 <= exponent < fixed_below:
+        whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+        fraction = digits[exponent + 1 :]
+        return f"{sign}{whole}.{fraction}" if fraction else sign + whole
+    mantissa = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
+    return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("cast", ("text",), "double", double_in),
+    Signature("cast", ("text",), "real", real_in),
+    *(Signature(name, ("double",), "text", double_out) for name in ("cast", "output")),
+    *(Signature(name, ("real",), "text", real_out) for name in ("cast", "output")),
+)

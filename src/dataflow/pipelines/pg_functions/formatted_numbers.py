@@ -1,0 +1,178 @@
+"""to_number: numbers read by a format picture, as in the C locale."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dataflow.pipelines.pg_functions import numeric, numeric_powers
+from dataflow.pipelines.pg_functions.format_pictures import SPACES
+from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH
+from dataflow.pipelines.pg_functions.number_pictures import NumberPicture, parse_number_picture
+from dataflow.pipelines.pg_functions.numeric_text import fit_precision, parse
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+_ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_PAIRS = ("IV", "IX", "XL", "XC", "CD", "CM")
+
+
+def read_number(text: str, picture: str) -> Decimal | None:
+    """to_number."""
+    if not picture:
+        return None
+    parsed = parse_number_picture(picture)
+    reader = _Reader(text, parsed)
+    found = parse(reader.read())
+    found = fit_precision(
+        found, (reader.roman_width or parsed.before) + parsed.shifted + reader.after, reader.after
+    )
+    if "V" not in parsed.flags:
+        return found
+    factor = numeric_powers.power(Decimal(10), Decimal(-parsed.shifted))
+    return numeric.multiply(found, factor)
+
+
+class _Reader:
+    """Goes through the text along the nodes of the picture."""
+
+    def __init__(self, text: str, picture: NumberPicture) -> None:
+        self.text, self.picture, self.flags = text, picture, picture.flags
+        self.place = 0
+        self.sign, self.digits = " ", ""
+        self.before = self.after = self.roman_width = 0  # digits read
+        self.has_point = False
+
+    def read(self) -> str:
+        """The number as a text: a sign or space, then digits."""
+        if "EEEE" in self.flags:
+            raise ValueError('"EEEE" not supported for input')
+        for node in self.picture.nodes:
+            if self.place >= len(self.text):
+                break
+            if node.kind != "keyword":
+                self.place += 1
+            elif node.text in "90.Dd":
+                self._read_digit(node.name)
+                self.place += 1
+            else:
+                self._read_keyword(node.name)
+        return self.sign + self.digits.removesuffix(".")
+
+    def _at(self, offset: int = 0) -> str:
+        return self.text[self.place + offset : self.place + offset + 1]
+
+    def _read_keyword(self, name: str) -> None:
+        if name in (",", "G"):
+            # Digits never count as seen while reading, so FM leaves separators in place.
+            if "FM" not in self.flags and self._at() == ",":
+                self.place += 1
+        elif name == "L":
+            self._skip_others(1)
+        elif name == "RN":
+            roman = str(self._read_roman())
+            self.digits, self.roman_width = self.digits + roman, len(roman)
+        elif name == "TH":
+            if not self.flags & {"RN", "."} and self.sign != "#":
+                self._skip_others(2)
+        elif name in ("MI", "PL", "SG"):
+            signs = {"MI": "-", "PL": "+", "SG": "-+"}[name]
+            if self._at() in signs:
+                self.sign = self._at()
+                self.place += 1
+            else:
+                self._skip_others(1)
+
+    def _skip_others(self, count: int) -> None:
+        """Skips characters that are no part of a number."""
+        for _ in range(count):
+            if self.place < len(self.text) and self._at() not in "0123456789.,+-":
+                self.place += 1
+
+    def _read_digit(self, name: str) -> None:
+        """Leaves the place on the last character that was used."""
+        if self._at() == " ":
+            self.place += 1
+        if self.place >= len(self.text):
+            return
+        if self.sign == " " and name in ("0", "9") and self.before + self.after == 0:
+            self._read_first_sign()
+            if self.place >= len(self.text):
+                return
+        is_read = False
+        if self._at().isascii() and self._at().isdigit():
+            if self.has_point and self.after == self.picture.after:
+                return
+            self.digits += self._at()
+            self.after += self.has_point
+            self.before += not self.has_point
+            is_read = True
+        elif "." in self.flags and not self.has_point and self._at() == ".":
+            self.digits += "."
+            self.has_point = is_read = True
+        if self.sign == " " and self.before + self.after > 0:
+            self._read_last_sign(is_read)
+
+    def _read_first_sign(self) -> None:
+        is_anchored = "S" in self.flags and self.picture.sign_place == "first"
+        is_bracket = "PR" in self.flags and not is_anchored and self._at() == "<"
+        if self._at() == "-" or is_bracket:
+            self.sign = "-"
+        elif self._at() == "+":
+            self.sign = "+"
+        else:
+            return
+        self.place += 1
+
+    def _read_last_sign(self, is_read: bool) -> None:
+        following = self._at(1)
+        if "S" in self.flags and is_read and following and not following.isdigit():
+            if following in "-+":
+                self.sign = following
+                self.place += 1
+        elif not is_read and "S" not in self.flags and self.flags & {"PL", "MI"} and self._at() in ("-", "+"):
+            self.sign = self._at()
+
+    def _read_roman(self) -> int:
+        while self.place < len(self.text) and self._at() in SPACES:
+            self.place += 1
+        start = self.place
+        while self.place - start < ROMAN_WIDTH and self._at().upper() in _ROMAN and self._at().isascii():
+            self.place += 1
+        return _roman_value(self.text[start : self.place].upper())
+
+
+def _roman_value(letters: str) -> int:
+    """The value of a Roman numeral in its usual form."""
+    total = place = 0
+    repeats, limit = 1, 0  # how often a letter came, and what a subtraction leaves room for
+    seen: set[str] = set()
+    while place < len(letters):
+        letter, following = letters[place], letters[place + 1 : place + 2]
+        value = _ROMAN[letter]
+        _check_roman(seen, value, limit)
+        if letter in "VLD":
+            seen.add(letter)
+        if following and value < _ROMAN[following]:
+            if letter + following not in _PAIRS or repeats > 1:
+                raise ValueError("invalid Roman numeral")
+            _check_roman(seen, _ROMAN[following], 0)
+            if following in "VLD":
+                seen.add(following)
+            total += _ROMAN[following] - value
+            place, repeats, limit = place + 2, 1, value
+            continue
+        repeats = repeats + 1 if letter == following else 1
+        if repeats > 3:
+            raise ValueError("invalid Roman numeral")
+        total += value
+        place += 1
+    if not letters:
+        raise ValueError("invalid Roman numeral")
+    return total
+
+
+def _check_roman(seen: set[str], value: int, limit: int) -> None:
+    if (limit and value >= limit) or any(value >= _ROMAN[letter] for letter in seen):
+        raise ValueError("invalid Roman numeral")
+
+
+SIGNATURES: tuple[Signature, ...] = (Signature("to_number", ("text", "text"), "numeric", read_number),)

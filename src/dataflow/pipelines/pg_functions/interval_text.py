@@ -1,0 +1,289 @@
+"""Intervals from text, in every style that PostgreSQL reads, and limited to some fields."""
+
+from __future__ import annotations
+
+import re
+
+from dataflow.pipelines.pg_functions.datetime_fields import (
+    SPECIAL,
+    TEXT,
+    TIME,
+    ZONE,
+    Field,
+    Malformed,
+    OutOfRange,
+    find_unit,
+    find_word,
+    split_fields,
+)
+from dataflow.pipelines.pg_functions.floats import round_even
+from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+
+_MICROS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR}
+_YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
+_CLOCK_FIELDS = frozenset(_MICROS)
+_NUMBER = re.compile(r"([+-]?[0-9]*)(?:\.([0-9]*)|-([0-9]+))?")
+_CLOCK = re.compile(r"([0-9]+):([0-9]*)(?::([0-9]*))?(?:\.([0-9]*))?")
+
+
+def parse(text: str, fields: str = "") -> Interval:
+    """The interval that a text spells; `fields` is what follows the type, such as `day to second`."""
+    try:
+        try:
+            found = _Reading(fields).read(split_fields(text))
+        except Malformed:
+            found = _IsoReading(text).read()
+    except OutOfRange:
+        raise ValueError(f'interval field value out of range: "{text}"') from None
+    except Malformed:
+        raise ValueError(f'invalid input syntax for type interval: "{text}"') from None
+    return limit(found, fields)
+
+
+def limit(value: Interval, fields: str) -> Interval:
+    """The interval without what is smaller than the last of the fields; `second(2)` rounds."""
+    match = re.fullmatch(r"(?:.*\bto )?(\w*)(?:\s*\((\d)\))?", fields.strip().lower())
+    unit, precision = (match[1], match[2]) if match else ("", None)
+    months, days, micros = value
+    if unit in ("year", "month"):
+        months = cut(months, 12) * 12 if unit == "year" else months
+        days = micros = 0
+    elif unit == "day":
+        micros = 0
+    elif unit in ("hour", "minute"):
+        micros = cut(micros, _MICROS[unit]) * _MICROS[unit]
+    if precision is not None and int(precision) < 6:
+        size: int = 10 ** (6 - int(precision))
+        micros = cut(micros + (size // 2 if micros >= 0 else -size // 2), size) * size
+    return checked(months, days, micros)
+
+
+class _Sums:
+    """The fields of an interval while it is read; fractions go down to smaller fields as doubles."""
+
+    def __init__(self) -> None:
+        self.years = self.months = self.days = self.micros = 0
+
+    def add_unit(self, unit: str, whole: int, part: float) -> None:
+        if unit in _MICROS:
+            self.micros = _fit(self.micros + whole * _MICROS[unit], 64)
+            self.add_part(part, _MICROS[unit])
+        elif unit in ("day", "week"):
+            size = 7 if unit == "week" else 1
+            self.days = _fit(self.days + _fit(whole, 32) * size, 32)
+            self.add_part(part, DAY) if unit == "day" else self.add_days(part * size)
+        elif unit == "month":
+            self.months = _fit(self.months + _fit(whole, 32), 32)
+            self.add_days(part * 30)
+        elif unit in _YEARS:
+            self.years = _fit(self.years + _fit(_fit(whole, 32) * _YEARS[unit], 32), 32)
+            self.months = _fit(self.months + int(round_even(part * _YEARS[unit] * 12)), 32)
+        else:
+            raise Malformed(unit)
+
+    def add_days(self, days: float) -> None:
+        self.days = _fit(self.days + int(days), 32)
+        self.add_part(days - int(days), DAY)
+
+    def add_part(self, part: float, size: int) -> None:
+        exact = part * size
+        whole = int(exact)
+        rest = exact - whole
+        self.micros = _fit(self.micros + whole + (rest > 0.5) - (rest < -0.5), 64)
+
+    def finish(self, sign: int) -> Interval:
+        if sign < 0 and (-(2**31) in (self.years, self.months, self.days) or self.micros == -(2**63)):
+            raise OutOfRange("")
+        months = self.years * 12 + self.months
+        return checked(sign * months, sign * self.days, sign * self.micros)
+
+
+class _Reading(_Sums):
+    """Reads fields from the last to the first, so that a unit is known before its number."""
+
+    def __init__(self, fields: str) -> None:
+        super().__init__()
+        words = re.findall(r"[a-z]+", fields.lower())
+        self.is_minute_to_second = words == ["minute", "to", "second"]
+        self.unit = self.last_unit = words[-1] if words else "second"
+        self.is_unit_known = False
+        self.has_waiting_unit = False
+        self.seen: set[str] = set()
+
+    def read(self, fields: list[Field]) -> Interval:
+        sign = 1
+        for place, field in reversed(list(enumerate(fields))):
+            if field.kind in (TEXT, SPECIAL):
+                if self._read_word(field.text) == "ago":
+                    if place != len(fields) - 1:
+                        raise Malformed(field.text)
+                    sign = -1
+            elif field.kind == TIME or (field.kind == ZONE and self._is_clock(field.text[1:])):
+                self._read_clock(field.text)
+            else:
+                self._read_number(field.text)
+        if not self.seen or self.has_waiting_unit:
+            raise Malformed("")
+        return self.finish(sign)
+
+    def _read_word(self, text: str) -> str:
+        if self.has_waiting_unit:
+            raise Malformed(text)
+        if unit := find_unit(text):
+            self.unit, self.is_unit_known, self.has_waiting_unit = unit, True, unit != "ago"
+            return unit
+        kind, value = find_word(text) or ("", "")
+        if kind == "reserved" and value == "infinity":
+            raise ValueError("infinite intervals are not supported")
+        if kind != "ignored":
+            raise Malformed(text)
+        self.is_unit_known = False
+        return ""
+
+    def _read_clock(self, text: str) -> None:
+        self.micros = read_clock(text.lstrip("+-"), self.is_minute_to_second) * (-1 if text[0] == "-" else 1)
+        self.unit, self.is_unit_known, self.has_waiting_unit = "day", True, False
+        self._see(_CLOCK_FIELDS)
+
+    def _is_clock(self, text: str) -> bool:
+        try:
+            return ":" in text and read_clock(text, self.is_minute_to_second) >= 0
+        except (Malformed, OutOfRange):
+            return False
+
+    def _read_number(self, text: str) -> None:
+        match = _NUMBER.fullmatch(text)
+        if not match:
+            raise Malformed(text)
+        whole = _fit(int(match[1] or 0) if match[1] not in ("+", "-") else 0, 64)
+        part = float(f"0.{match[2] or 0}") * (-1 if text[0] == "-" else 1)
+        unit = self.unit if self.is_unit_known else self.last_unit
+        if match[3] is not None:
+            unit, months = "month", _fit(int(match[3]), 32)
+            if months >= 12:
+                raise OutOfRange(text)
+            whole = _fit(whole * 12 + (-months if text[0] == "-" else months), 64)
+        self.add_unit(unit, whole, part)
+        self._see(_CLOCK_FIELDS - {"hour", "minute"} if unit == "second" and part else {unit})
+        self.unit, self.is_unit_known, self.has_waiting_unit = unit, True, False
+        if unit == "hour":
+            self.unit = "day"
+
+    def _see(self, units: frozenset[str] | set[str]) -> None:
+        if self.seen & units:
+            raise Malformed("")
+        self.seen |= units
+
+
+def read_clock(text: str, is_minute_to_second: bool = False) -> int:
+    """Microseconds of hours, minutes and seconds; `5:06.7` is minutes and seconds."""
+    match = _CLOCK.fullmatch(text)
+    if not match:
+        raise Malformed(text)
+    hours, minutes = _fit(int(match[1]), 64), _fit(int(match[2] or 0), 32)
+    seconds = _fit(int(match[3] or 0), 32)
+    if match[3] is None and (match[4] is not None or is_minute_to_second):
+        hours, minutes, seconds = 0, _fit(hours, 32), minutes
+    if minutes > 59 or seconds > 60:
+        raise OutOfRange(text)
+    fraction = int(round_even(float(f"0.{match[4] or 0}") * SECOND))
+    return _fit(hours * HOUR + minutes * MINUTE + seconds * SECOND + fraction, 64)
+
+
+class _IsoReading(_Sums):
+    """Reads what ISO 8601 writes: P1Y2M3DT4H5M6.7S, P0001-02-03T04:05:06, P00010203T040506."""
+
+    _number = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+    _date_units = {"Y": "year", "M": "month", "W": "week", "D": "day"}  # noqa: RUF012
+    _time_units = {"H": "hour", "M": "minute", "S": "second"}  # noqa: RUF012
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text, self.place = text, 1
+        self.is_date, self.has_field = True, False
+
+    def read(self) -> Interval:
+        if len(self.text) < 2 or self.text[0] != "P":
+            raise Malformed(self.text)
+        while self.place < len(self.text):
+            if self.text[self.place] == "T":
+                self._begin_time()
+                continue
+            start = self.place
+            whole, part = self._read_number()
+            letter = self._take()
+            units = self._date_units if self.is_date else self._time_units
+            if letter in units:
+                self.add_unit(units[letter], whole, part)
+                self.has_field = True
+            elif self._read_alternative(start, letter, whole, part):
+                break
+        return self.finish(1)
+
+    def _begin_time(self) -> None:
+        self.place += 1
+        self.is_date = self.has_field = False
+
+    def _take(self) -> str:
+        letter = self.text[self.place : self.place + 1]
+        self.place += 1
+        return letter
+
+    def _read_number(self) -> tuple[int, float]:
+        match = self._number.match(self.text, self.place)
+        if not match:
+            raise Malformed(self.text)
+        self.place = match.end()
+        value = float(match[0])
+        if abs(value) > 1e15:
+            raise Malformed(self.text) if abs(value) > 1e308 else OutOfRange(self.text)
+        return int(value), value - int(value)
+
+    def _read_alternative(self, start: int, letter: str, whole: int, part: float) -> bool:
+        """A date or time without letters; True when the text ends with it."""
+        if self.has_field or letter not in (("", "T", "-") if self.is_date else ("", ":")):
+            raise Malformed(self.text)
+        digits = re.match(r"[0-9]*", self.text[start:].lstrip("-"))
+        width = digits.end() if digits else 0
+        if letter in ("", "T") and width == (8 if self.is_date else 6):
+            self._add_packed(whole, part)
+            self.is_date = False
+            return letter == ""
+        units = ("year", "month", "day") if self.is_date else ("hour", "minute", "second")
+        self.add_unit(units[0], whole, part)
+        for unit in units[1:] if letter in ("-", ":") else ():
+            self.add_unit(unit, *self._read_number())
+            letter = self._take()
+            if letter == ("-" if self.is_date else ":") and unit != units[-1]:
+                continue
+            break
+        if letter == "T" and self.is_date:
+            self.is_date = False
+            return False
+        if letter:
+            raise Malformed(self.text)
+        return True
+
+    def _add_packed(self, whole: int, part: float) -> None:
+        high, middle, low = cut(whole, 10_000), cut(whole, 100), whole
+        middle -= high * 100
+        low -= cut(whole, 100) * 100
+        units = ("year", "month", "day") if self.is_date else ("hour", "minute", "second")
+        for unit, number in zip(units, (high, middle, low), strict=True):
+            self.add_unit(unit, number, 0.0)
+        self.add_part(part, DAY if self.is_date else 1)
+
+
+def _fit(value: int, bits: int) -> int:
+    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise OutOfRange(str(value))
+    return value
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("cast", ("text",), "interval", parse),
+    Signature("cast", ("text", "text"), "interval", parse),
+    Signature("cast", ("interval", "text"), "interval", limit),
+)

@@ -1,0 +1,157 @@
+"""JSON as Python values: None is JSON's null, numbers are Decimal, objects dict; read, written, compared."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, NoReturn
+
+BAD_SYNTAX = "invalid input syntax for type json"
+OVERFLOW = "value overflows numeric format"
+MOST_WHOLE_DIGITS, MOST_DECIMALS = 131072, 16383
+TYPE_ORDER = ("null", "string", "number", "boolean", "array", "object")
+
+
+def read_number(written: str) -> Decimal:
+    """A number as PostgreSQL's numeric keeps it: with its decimals, without an exponent."""
+    number = Decimal(written)
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if number.adjusted() >= MOST_WHOLE_DIGITS or exponent < -MOST_DECIMALS:
+        raise ValueError(OVERFLOW)
+    if exponent > 0:
+        number = Decimal(int(number))
+    return abs(number) if number.is_zero() else number
+
+
+def _refuse_constant(_name: str) -> NoReturn:
+    raise ValueError(BAD_SYNTAX)
+
+
+_DECODER = json.JSONDecoder(parse_float=read_number, parse_int=read_number, parse_constant=_refuse_constant)
+
+
+def parse(text: str) -> Any:
+    """Read JSON as jsonb does: the last of equal keys counts, and text has no zero character."""
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise ValueError(BAD_SYNTAX) from None
+    except RecursionError:
+        raise ValueError("stack depth limit exceeded") from None
+    if "\\u" in text:
+        _check_texts(value)
+    return value
+
+
+def _check_texts(value: Any) -> None:
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError("unsupported Unicode escape sequence")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ValueError(BAD_SYNTAX)
+    elif isinstance(value, list | dict):
+        for item in value:
+            _check_texts(item)
+            if isinstance(value, dict):
+                _check_texts(value[item])
+
+
+def quote(text: str) -> str:
+    """A string of JSON."""
+    return encode_basestring(text)
+
+
+def list_pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The pairs of an object in jsonb's order: by the length of the key in bytes, then by its bytes."""
+    return sorted(value.items(), key=lambda pair: ((key := pair[0].encode()), len(key))[::-1])
+
+
+def write(value: Any) -> str:
+    """Write JSON as jsonb does."""
+    match value:
+        case str():
+            return quote(value)
+        case list():
+            return "[" + ", ".join(map(write, value)) + "]"
+        case dict():
+            return "{" + ", ".join(f"{quote(key)}: {write(item)}" for key, item in list_pairs(value)) + "}"
+    return write_scalar(value)
+
+
+def write_scalar(value: Any) -> str:
+    """The text of a number, boolean or null."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return "null" if value is None else "true" if value else "false"
+
+
+def write_text(value: Any) -> str | None:
+    """What `->>` gives: a string's content, NULL for null."""
+    if value is None:
+        return None
+    return value if isinstance(value, str) else write(value)
+
+
+def get_type(value: Any) -> str:
+    """The name of a value's type."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case Decimal():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether a value is neither an array nor an object."""
+    return not isinstance(value, list | dict)
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Whether two values are equal; a boolean is no number."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_equal(item, other[key]) for key, item in one.items())
+    return bool(one == other)
+
+
+def compare(one: Any, other: Any) -> int:
+    """The order of two documents: by type, except that an empty array comes before everything."""
+    if is_scalar(one) != is_scalar(other) and not isinstance(one, dict) and not isinstance(other, dict):
+        # PostgreSQL keeps a lone scalar as an array of one item, which is less than a real one.
+        is_first = is_scalar(one)
+        size = len(other if is_first else one)
+        lesser = is_first if size else not is_first
+        return -1 if lesser else 1
+    return _compare_values(one, other)
+
+
+def _compare_values(one: Any, other: Any) -> int:
+    first, second = TYPE_ORDER.index(get_type(one)), TYPE_ORDER.index(get_type(other))
+    if first != second:
+        return _sign(first, second)
+    if isinstance(one, list):
+        return _sign(len(one), len(other)) or _compare_in_turn(one, other)
+    if isinstance(one, dict):
+        flat = ([part for pair in list_pairs(value) for part in pair] for value in (one, other))
+        return _sign(len(one), len(other)) or _compare_in_turn(*flat)
+    return 0 if one is None else _sign(one, other)
+
+
+def _compare_in_turn(one: list[Any], other: list[Any]) -> int:
+    return next((found for found in map(_compare_values, one, other) if found), 0)
+
+
+def _sign(one: Any, other: Any) -> int:
+    return int(one > other) - int(one < other)

@@ -1,0 +1,97 @@
+"""Case mapping and character classes of PostgreSQL's builtin locale C.UTF-8: simple mappings, one to one."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import accumulate, chain, repeat
+
+from dataflow.pipelines.pg_functions import letter_tables
+from dataflow.pipelines.pg_functions.code_points import CodePoints, contains, from_ranges, unite
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+SPACE_SEPARATORS = from_ranges(
+    [(code, code) for code in (0x20, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000)] + [(0x2000, 0x200A)]
+)
+FIXED_CLASSES = {
+    "ascii": [(0, 0x7F)],
+    "blank": [(9, 9), (32, 32)],
+    "cntrl": [(0, 0x1F), (0x7F, 0x9F)],
+    "digit": [(48, 57)],
+    "xdigit": [(48, 57), (65, 70), (97, 102)],
+}
+CLASS_NAMES = frozenset(FIXED_CLASSES) | {
+    *("alnum", "alpha", "graph", "lower", "print", "punct", "space", "upper", "word")
+}
+
+
+@cache
+def get_class(name: str) -> CodePoints:
+    """The characters of one of CLASS_NAMES."""
+    if name in FIXED_CLASSES:
+        return from_ranges(FIXED_CLASSES[name])
+    if name == "alnum":
+        return unite(get_class("alpha"), get_class("digit"))
+    if name == "word":
+        return unite(get_class("alnum"), from_ranges([(95, 95)]))
+    if name == "print":
+        return unite(get_class("graph"), SPACE_SEPARATORS)
+    return _read_set(getattr(letter_tables, name.upper()))
+
+
+@cache
+def get_mapping(name: str) -> dict[int, int]:
+    """The codes that `lower` or `upper` changes, with what they become."""
+    mapping: dict[int, int] = {}
+    start = 0
+    for run in getattr(letter_tables, f"TO_{name.upper()}").split():
+        distance, count, shift = run.split(".")
+        step = 2 if count.endswith("/") else 1
+        start += int(distance, 36)
+        for code in range(start, start + int(count.rstrip("/"), 36) * step, step):
+            mapping[code] = code + int(shift, 36)
+    return mapping
+
+
+def lower(text: str) -> str:
+    """Every letter in lower case."""
+    return text.lower() if text.isascii() else text.translate(get_mapping("lower"))
+
+
+def upper(text: str) -> str:
+    """Every letter in upper case."""
+    return text.upper() if text.isascii() else text.translate(get_mapping("upper"))
+
+
+def initcap(text: str) -> str:
+    """The first character of each word in upper case and the rest in lower case."""
+    alnum, raised, lowered = get_class("alnum"), upper(text), lower(text)
+    mapped: list[str] = []
+    before: bool | None = None
+    for place, character in enumerate(text):
+        now = contains(alnum, ord(character))
+        mapped.append(lowered[place] if now == before else raised[place])
+        before = now
+    return "".join(mapped)
+
+
+def lower_code(code: int) -> int:
+    """The code of a character in lower case."""
+    return get_mapping("lower").get(code, code)
+
+
+def upper_code(code: int) -> int:
+    """The code of a character in upper case."""
+    return get_mapping("upper").get(code, code)
+
+
+def _read_set(written: str) -> CodePoints:
+    steps = (step.partition("*") for step in written.split())
+    distances = (repeat(int(distance, 36), int(times or "1", 36)) for distance, _, times in steps)
+    return tuple(accumulate(chain.from_iterable(distances)))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("lower", ("text",), "text", lower),
+    Signature("upper", ("text",), "text", upper),
+    Signature("initcap", ("text",), "text", initcap),
+)

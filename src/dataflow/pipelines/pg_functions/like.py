@@ -1,0 +1,190 @@
+"""LIKE, ILIKE and SIMILAR TO, and the functions that turn their patterns into others."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from dataflow.pipelines.pg_functions.letters import lower
+from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
+BAD_ESCAPE = "invalid escape string"
+TOO_MANY_SEPARATORS = "SQL regular expression may not contain more than two escape-double-quote separators"
+
+
+def like(text: str, pattern: str) -> bool:
+    """`text LIKE pattern`; a backslash takes the next character literally."""
+    compiled, is_broken = _compile_like(pattern)
+    found = compiled.match(text) is not None
+    if is_broken and found:
+        raise ValueError(ENDS_IN_ESCAPE)
+    return found
+
+
+def not_like(text: str, pattern: str) -> bool:
+    """`text NOT LIKE pattern`"""
+    return not like(text, pattern)
+
+
+def ilike(text: str, pattern: str) -> bool:
+    """`text ILIKE pattern`"""
+    return like(lower(text), lower(pattern))
+
+
+def not_ilike(text: str, pattern: str) -> bool:
+    """`text NOT ILIKE pattern`"""
+    return not ilike(text, pattern)
+
+
+def like_escape(pattern: str, escape: str) -> str:
+    """A pattern with the given escape character, as one with a backslash."""
+    if len(escape) > 1:
+        raise ValueError(BAD_ESCAPE)
+    if escape == "\\":
+        return pattern
+    written: list[str] = []
+    is_escaped = False
+    for character in pattern:
+        if character == escape and not is_escaped:
+            written.append("\\")
+            is_escaped = True
+            continue
+        written.append("\\\\" if character == "\\" and not is_escaped else character)
+        is_escaped = False
+    return "".join(written)
+
+
+def similar_to_escape(pattern: str, escape: str = "\\") -> str:
+    """The regular expression for a pattern of SIMILAR TO."""
+    if len(escape) > 1:
+        raise ValueError(BAD_ESCAPE)
+    return _SimilarPattern(escape).translate(pattern)
+
+
+def similar_to(text: str, pattern: str, escape: str = "\\") -> bool:
+    """`text SIMILAR TO pattern ESCAPE escape`"""
+    return matches(text, similar_to_escape(pattern, escape))
+
+
+def substring_similar(text: str, pattern: str, escape: str) -> str | None:
+    """`substring(text similar pattern escape escape)`"""
+    return substring_matching(text, similar_to_escape(pattern, escape))
+
+
+@lru_cache(512)
+def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
+    """The pattern as a regular expression; one that ends in an escape as what PostgreSQL refuses."""
+    parts: list[str] = [""]  # split at runs of wildcards that contain a %
+    is_broken = after_percent = False
+    place = 0
+    while place < len(pattern):
+        character = pattern[place]
+        place += 1
+        if character == "%":
+            if not after_percent:
+                parts.append("")
+            after_percent = True
+        elif character == "_":
+            parts[-1] += "."
+        elif character == "\\" and place == len(pattern):
+            is_broken = True
+        else:
+            if character == "\\":
+                character = pattern[place]
+                place += 1
+            parts[-1] += re.escape(character)
+            after_percent = False
+    # Taking each part as early as possible is enough, so none is tried twice.
+    middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
+    if is_broken:
+        written = _write_broken(parts, after_percent)
+    else:
+        last = f".*{parts[-1]}" if len(parts) > 1 else ""
+        written = parts[0] + middle + last + r"\Z"
+    return re.compile(written, re.DOTALL), is_broken
+
+
+def _write_broken(parts: list[str], after_percent: bool) -> str:
+    middle = "".join(f"(?=.)(?>.*?{part})" for part in parts[1:])
+    return parts[0] + middle + ("" if after_percent else "(?=.)")
+
+
+class _SimilarPattern:
+    """The state of the translation of one pattern, character by character."""
+
+    def __init__(self, escape: str) -> None:
+        self._escape = escape
+        self._is_escaped = False
+        self._separators = 0
+        self._depth = 0  # of square brackets
+        self._in_bracket = 0  # 1 after its start, 2 after a ^ there, 3 and more further on
+
+    def translate(self, pattern: str) -> str:
+        """The whole pattern."""
+        return "^(?:" + "".join(map(self._translate, pattern)) + ")$"
+
+    def _translate(self, character: str) -> str:
+        if self._is_escaped:
+            self._is_escaped = False
+            if character == '"' and self._depth < 1:
+                return self._separate()
+            if not self._is_multibyte(character):
+                self._in_bracket = 3
+            return "\\" + character
+        if character == self._escape:
+            self._is_escaped = True
+            return ""
+        if self._is_multibyte(character):
+            return character
+        if self._depth > 0:
+            return self._translate_in_bracket(character)
+        if character == "[":
+            self._depth = self._in_bracket = 1
+            return character
+        if character in "\\.^$":
+            return "\\" + character
+        return {"%": ".*", "_": ".", "(": "(?:"}.get(character, character)
+
+    def _is_multibyte(self, character: str) -> bool:
+        # PostgreSQL goes by bytes unless the escape character has several, so this affects only the brackets.
+        return len(self._escape.encode()) > 1 and len(character.encode()) > 1
+
+    def _translate_in_bracket(self, character: str) -> str:
+        if character == "]" and self._in_bracket > 2:
+            self._depth -= 1
+        elif character == "[":
+            self._depth += 1
+            self._in_bracket = 3
+        elif character == "^":
+            self._in_bracket += 1
+        else:
+            self._in_bracket = 3
+        return "\\\\" if character == "\\" else character
+
+    def _separate(self) -> str:
+        self._separators += 1
+        if self._separators > 2:
+            raise ValueError(TOO_MANY_SEPARATORS)
+        return "){1,1}?(" if self._separators == 1 else "){1,1}(?:"
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    *(
+        Signature(name, ("text", "text"), "boolean", call)
+        for names, call in (
+            (("~~", "like"), like),
+            (("!~~", "notlike"), not_like),
+            (("~~*",), ilike),
+            (("!~~*",), not_ilike),
+            (("similar_to",), similar_to),
+        )
+        for name in names
+    ),
+    Signature("similar_to", ("text", "text", "text"), "boolean", similar_to),
+    Signature("like_escape", ("text", "text"), "text", like_escape),
+    Signature("similar_to_escape", ("text",), "text", similar_to_escape),
+    Signature("similar_to_escape", ("text", "text"), "text", similar_to_escape),
+    Signature("substring", ("text", "text", "text"), "text", substring_similar),
+)

@@ -1,0 +1,114 @@
+"""The set of characters that a bracket expression, or a single character, stands for."""
+
+from __future__ import annotations
+
+from dataflow.pipelines.pg_functions.code_points import CodePoints, complement, from_ranges, unite
+from dataflow.pipelines.pg_functions.letters import (
+    CLASS_NAMES,
+    get_class,
+    get_mapping,
+    lower_code,
+    upper_code,
+)
+from dataflow.pipelines.pg_functions.regex.escapes import CHARACTER_NAMES
+from dataflow.pipelines.pg_functions.regex.flags import Flag
+from dataflow.pipelines.pg_functions.regex.tokens import Kind, Tokens, refuse
+
+BAD_RANGE = "invalid character range"
+BAD_ELEMENT = "invalid collating element"
+BAD_CLASS = "invalid character class"
+
+
+def character_set(code: int, flags: Flag) -> CodePoints:
+    """The character, or both its cases where case is ignored."""
+    # A character that is neither of its cases, such as ǅ, then does not match itself.
+    codes = (lower_code(code), upper_code(code)) if flags & Flag.IGNORE_CASE else (code,)
+    return from_ranges((code, code) for code in codes)
+
+
+def class_set(name: str, flags: Flag) -> CodePoints:
+    """The characters of a class."""
+    if flags & Flag.IGNORE_CASE and name in ("lower", "upper"):
+        return get_class("alpha")
+    return get_class(name)
+
+
+def read_bracket(tokens: Tokens) -> CodePoints:
+    """Read a bracket expression, from its opening bracket to the token after it."""
+    is_positive = tokens.value
+    parts: list[CodePoints] = []
+    tokens.advance()
+    while tokens.kind is not Kind.BRACKET_END:
+        parts.append(_read_part(tokens))
+    found = unite(*parts)
+    if not is_positive:
+        if tokens.flags & Flag.NEWLINE_STOPS:
+            found = unite(found, from_ranges([(10, 10)]))
+        found = complement(found)
+    tokens.advance()
+    return found
+
+
+def _read_part(tokens: Tokens) -> CodePoints:
+    match tokens.kind:
+        case Kind.RANGE:
+            refuse(BAD_RANGE)
+        case Kind.CLASS | Kind.OTHER_CLASS:
+            found = class_set(str(tokens.value), tokens.flags)
+            is_complement = tokens.kind is Kind.OTHER_CLASS
+            tokens.advance()
+            return complement(found) if is_complement else found
+        case Kind.NAMED_CLASS:
+            name = _read_name(tokens, BAD_CLASS)
+            if name not in CLASS_NAMES:
+                refuse(BAD_CLASS)
+            return class_set(name, tokens.flags)
+        case Kind.EQUIVALENCE:
+            return character_set(_get_named(_read_name(tokens, BAD_ELEMENT)), tokens.flags)
+    is_plain = tokens.kind is Kind.PLAIN
+    start = _read_end_of_range(tokens)
+    if not tokens.is_at(Kind.RANGE):
+        return character_set(start, tokens.flags) if is_plain else _range_set(start, start, tokens.flags)
+    tokens.advance()
+    if tokens.kind not in (Kind.PLAIN, Kind.RANGE, Kind.ELEMENT):
+        refuse(BAD_RANGE)
+    return _range_set(start, _read_end_of_range(tokens), tokens.flags)
+
+
+def _read_end_of_range(tokens: Tokens) -> int:
+    if tokens.kind is Kind.ELEMENT:
+        return _get_named(_read_name(tokens, BAD_ELEMENT))
+    code = tokens.value
+    assert isinstance(code, int)
+    tokens.advance()
+    return code
+
+
+def _range_set(first: int, last: int, flags: Flag) -> CodePoints:
+    if first > last:
+        refuse(BAD_RANGE)
+    found = [(first, last)]
+    if flags & Flag.IGNORE_CASE:
+        for mapping in (get_mapping("lower"), get_mapping("upper")):
+            found += [(other, other) for code, other in mapping.items() if first <= code <= last]
+    return from_ranges(found)
+
+
+def _read_name(tokens: Tokens, reason: str) -> str:
+    start = end = tokens.at
+    tokens.advance()
+    while tokens.kind is Kind.PLAIN:
+        end = tokens.at
+        tokens.advance()
+    tokens.advance()
+    if start == end:
+        refuse(reason)
+    return tokens.pattern[start:end]
+
+
+def _get_named(name: str) -> int:
+    if len(name) == 1:
+        return ord(name)
+    if name not in CHARACTER_NAMES:
+        refuse(BAD_ELEMENT)
+    return CHARACTER_NAMES[name]

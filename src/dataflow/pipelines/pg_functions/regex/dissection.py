@@ -1,0 +1,116 @@
+"""Finds what each group of a pattern captures within a match whose bounds are known.
+
+A part is taken apart from left to right: the first child gets the length it prefers among those that leave
+the rest a match. Only back references can make an attempt fail and the next length be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dataflow.pipelines.pg_functions.letters import lower_code
+from dataflow.pipelines.pg_functions.regex.automata import Automaton, Text
+from dataflow.pipelines.pg_functions.regex.repetition import LongestFirst, ShortestFirst
+from dataflow.pipelines.pg_functions.regex.tree import Node, Shape, Trait
+
+Span = tuple[int, int]
+Spans = dict[int, Span]  # of the groups that have matched
+
+
+class Dissection:
+    """The captures of one text, found part by part in `spans`."""
+
+    def __init__(self, text: Text, get_automaton: Callable[[Node], Automaton], ignores_case: bool) -> None:
+        self._text = text.characters
+        self._colored = text
+        self._get_automaton = get_automaton
+        self._ignores_case = ignores_case
+        self.spans: Spans = {}
+
+    def dissect(self, node: Node, start: int, end: int) -> bool:
+        """Record the captures of a node that spans `start` to `end`; False if a back reference fails."""
+        match node.shape:
+            case Shape.WHOLE:
+                found = True
+            case Shape.REFERENCE:
+                found = end in self._list_reference_ends(node, start, end)
+            case Shape.CAPTURE:
+                found = self.dissect(node.children[0], start, end)
+            case Shape.PAIR:
+                found = self._dissect_pair(node, start, end)
+            case Shape.CHOICE:
+                found = any(
+                    self._reaches(child, start, end) and self.dissect(child, start, end)
+                    for child in node.children
+                )
+            case Shape.REPEAT:
+                found = self._dissect_repeat(node, start, end)
+        if found and node.group:
+            self.spans[node.group] = (start, end)
+        return found
+
+    def _dissect_pair(self, node: Node, start: int, end: int) -> bool:
+        first, second = node.children
+        middles = self._list_ends(first, start, end)
+        for middle in middles if first.traits & Trait.SHORTER else reversed(middles):
+            if not self._reaches(second, middle, end):
+                continue
+            if self.dissect(first, start, middle):
+                if self.dissect(second, middle, end):
+                    return True
+                self._forget(first)
+        return False
+
+    def _dissect_repeat(self, node: Node, start: int, end: int) -> bool:
+        child = node.children[0]
+        may_be_none = node.least == 0 and start == end
+        kind = ShortestFirst if child.traits & Trait.SHORTER else LongestFirst
+        if may_be_none and kind is ShortestFirst:
+            return True
+        known: dict[int, list[int]] = {}
+
+        def list_ends(point: int) -> list[int]:
+            if point not in known or child.shape is Shape.REFERENCE:
+                known[point] = self._list_ends(child, point, end)
+            return known[point]
+
+        def verify(first: int, last: int) -> bool:
+            self._forget(child)  # only the last repetition's captures are kept
+            return self.dissect(child, first, last)
+
+        return kind(node, (start, end), list_ends, verify).divide() or may_be_none
+
+    def _forget(self, node: Node) -> None:
+        for group in node.list_groups():
+            self.spans.pop(group, None)
+
+    def _list_ends(self, node: Node, start: int, limit: int) -> list[int]:
+        if node.shape is Shape.REFERENCE and node.reference in self.spans:
+            return self._list_reference_ends(node, start, limit)
+        return self._get_automaton(node).list_ends(self._colored, start, limit)
+
+    def _reaches(self, node: Node, start: int, end: int) -> bool:
+        ends = self._list_ends(node, start, end)
+        return bool(ends) and ends[-1] == end
+
+    def _list_reference_ends(self, node: Node, start: int, limit: int) -> list[int]:
+        span = self.spans.get(node.reference)
+        if span is None:
+            return []
+        wanted = self._text[span[0] : span[1]]
+        if not wanted:
+            return [start]
+        ends = [start] if node.least == 0 else []
+        most = (limit - start) // len(wanted)
+        for times in range(1, most + 1 if node.most is None else min(most, node.most) + 1):
+            end = start + times * len(wanted)
+            if not self._is_same(wanted, self._text[end - len(wanted) : end]):
+                break
+            if times >= node.least:
+                ends.append(end)
+        return ends
+
+    def _is_same(self, one: str, other: str) -> bool:
+        if one == other or not self._ignores_case:
+            return one == other
+        return [lower_code(ord(c)) for c in one] == [lower_code(ord(c)) for c in other]

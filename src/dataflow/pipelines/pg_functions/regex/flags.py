@@ -1,0 +1,64 @@
+"""How a pattern is to be read: its flavor and options, from a function's argument or the pattern itself."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import NamedTuple
+
+
+class Flag(IntFlag):
+    """One property of the reading of a pattern."""
+
+    EXTENDED = 1
+    ADVANCED_FEATURES = 2
+    ADVANCED = 3  # both of the above: PostgreSQL's own flavor
+    QUOTE = 4  # the pattern is plain text
+    IGNORE_CASE = 8
+    EXPANDED = 16  # white space and comments are skipped
+    NEWLINE_STOPS = 32  # . and [^…] do not match a newline
+    NEWLINE_ANCHORS = 64  # ^ and $ match at newlines
+    NEWLINE = 96
+
+
+class _Change(NamedTuple):
+    cleared: Flag
+    added: Flag
+
+
+_NONE = Flag(0)
+_CHANGES = {
+    "b": _Change(Flag.ADVANCED | Flag.QUOTE, _NONE),
+    "c": _Change(Flag.IGNORE_CASE, _NONE),
+    "e": _Change(Flag.ADVANCED_FEATURES | Flag.QUOTE, Flag.EXTENDED),
+    "i": _Change(_NONE, Flag.IGNORE_CASE),
+    "m": _Change(_NONE, Flag.NEWLINE),
+    "n": _Change(_NONE, Flag.NEWLINE),
+    "p": _Change(Flag.NEWLINE_ANCHORS, Flag.NEWLINE_STOPS),
+    "q": _Change(Flag.ADVANCED, Flag.QUOTE),
+    "s": _Change(Flag.NEWLINE, _NONE),
+    "t": _Change(Flag.EXPANDED, _NONE),
+    "w": _Change(Flag.NEWLINE_STOPS, Flag.NEWLINE_ANCHORS),
+    "x": _Change(_NONE, Flag.EXPANDED),
+}
+
+
+def apply_option(flags: Flag, letter: str) -> Flag | None:
+    """The flags after an option letter inside the pattern; None when the letter is unknown."""
+    change = _CHANGES.get(letter)
+    return None if change is None else (flags & ~change.cleared) | change.added
+
+
+def read_options(options: str) -> tuple[Flag, bool]:
+    """The flags named by the options argument of a function, and whether `g` is among them."""
+    flags, is_global = Flag.ADVANCED, False
+    for letter in options:
+        if letter == "g":
+            is_global = True
+        elif letter == "e":  # as an argument it gives basic expressions, unlike inside a pattern
+            flags &= ~(Flag.ADVANCED | Flag.QUOTE)
+        else:
+            changed = apply_option(flags, letter)
+            if changed is None:
+                raise ValueError(f'invalid regular expression option: "{letter}"')
+            flags = changed
+    return flags, is_global

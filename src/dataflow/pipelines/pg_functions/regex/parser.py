@@ -1,0 +1,320 @@
+"""Reads a pattern into a tree of the parts that must be told apart in a match."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dataflow.pipelines.pg_functions.code_points import CodePoints, complement, from_ranges
+from dataflow.pipelines.pg_functions.letters import get_class
+from dataflow.pipelines.pg_functions.regex.brackets import character_set, class_set, read_bracket
+from dataflow.pipelines.pg_functions.regex.expressions import (
+    EMPTY,
+    END,
+    START,
+    Characters,
+    Choice,
+    Expression,
+    Neighbor,
+    drop_constraints,
+    in_sequence,
+    look_around,
+    repeat,
+    word_edge,
+)
+from dataflow.pipelines.pg_functions.regex.flags import Flag
+from dataflow.pipelines.pg_functions.regex.tokens import (
+    BAD_BOUND,
+    BAD_OPERAND,
+    Kind,
+    Look,
+    Quantifier,
+    Tokens,
+    refuse,
+)
+from dataflow.pipelines.pg_functions.regex.tree import (
+    PREFERENCE,
+    Node,
+    Shape,
+    Trait,
+    combine,
+    inherit,
+    is_complex,
+)
+
+BAD_PARENTHESES = "parentheses () not balanced"
+BAD_REFERENCE = "invalid backreference number"
+MOST_REPEATS = 255
+NEWLINE = from_ranges([(10, 10)])
+ANYTHING: CodePoints = complement(())
+ENDS_OF_BRANCH = (Kind.BAR, Kind.STOP)
+
+
+class Syntax(NamedTuple):
+    """A pattern that has been read."""
+
+    root: Node
+    groups: int
+    has_back_reference: bool
+    ignores_case: bool
+
+
+class _Atom(NamedTuple):
+    expression: Expression
+    node: Node | None = None
+    must_split: bool = False  # it captures or refers, so its bounds matter
+
+
+class _Count(NamedTuple):
+    least: int
+    most: int | None
+    preference: Trait
+
+
+ONCE = _Count(1, 1, Trait.NONE)
+
+
+def read_pattern(pattern: str, flags: Flag) -> Syntax:
+    """Read a whole pattern."""
+    if flags & Flag.QUOTE and flags & (Flag.ADVANCED | Flag.EXPANDED | Flag.NEWLINE):
+        refuse("invalid argument to regex function")
+    parser = _Parser(Tokens(pattern, flags))
+    root = parser.read_choice(Kind.STOP, False)
+    tokens = parser.tokens
+    return Syntax(root, tokens.groups, tokens.has_back_reference, bool(tokens.flags & Flag.IGNORE_CASE))
+
+
+class _Branch:
+    """What has been read of one branch and needs no taking apart."""
+
+    def __init__(self) -> None:
+        self.parts: list[Expression] = []
+        self.traits = Trait.NONE
+
+    def get_expression(self) -> Expression:
+        return in_sequence(*self.parts)
+
+
+class _Parser:
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self.captured: dict[int, Node] = {}
+
+    def read_choice(self, stop: Kind, in_look: bool) -> Node:
+        branches = [self._read_branch(stop, in_look)]
+        while self.tokens.kind is Kind.BAR:
+            self.tokens.advance()
+            branches.append(self._read_branch(stop, in_look))
+        if self.tokens.kind is not stop:
+            refuse(BAD_PARENTHESES)
+        if len(branches) == 1:
+            return branches[0]
+        traits = Trait.LONGER
+        for branch in branches:
+            traits |= inherit(traits | branch.traits)
+        expression = Choice(tuple(branch.expression for branch in branches))
+        if not is_complex(traits):
+            return Node(Shape.WHOLE, traits, expression)
+        return Node(Shape.CHOICE, traits, expression, branches)
+
+    def _is_end(self, stop: Kind) -> bool:
+        return self.tokens.kind in ENDS_OF_BRANCH or self.tokens.kind is stop
+
+    def _read_branch(self, stop: Kind, in_look: bool) -> Node:
+        branch = _Branch()
+        while not self._is_end(stop):
+            constraint = self._read_constraint()
+            if constraint is not None:
+                branch.parts.append(constraint)
+                continue
+            atom = self._read_atom(in_look)
+            count = self._read_count()
+            if count.most == 0:
+                branch.parts.append(EMPTY)
+                continue
+            traits = branch.traits | count.preference | (atom.node.traits if atom.node else Trait.NONE)
+            if atom.must_split or is_complex(inherit(traits)):
+                return self._split_branch(branch, _repeat_node(atom, count), count, (stop, in_look))
+            branch.parts.append(repeat(atom.expression, count.least, count.most))
+            branch.traits = traits
+        return Node(Shape.WHOLE, branch.traits, branch.get_expression())
+
+    def _split_branch(self, before: _Branch, item: _Item, count: _Count, context: tuple[Kind, bool]) -> Node:
+        prefix = Node(Shape.WHOLE, before.traits, before.get_expression())
+        if self._is_end(context[0]):
+            if not before.parts:
+                return item.node
+            return _pair(before.traits | combine(before.traits, item.node.traits), prefix, item.node)
+        rest = self._read_branch(*context)
+        traits = item.traits | combine(item.traits, rest.traits)
+        whole = before.traits | combine(before.traits, traits)
+        if not before.parts:
+            return _pair(whole, item.node, rest)
+        both = _pair(traits, item.node, rest)
+        is_plain = item.node.shape is rest.shape is Shape.WHOLE
+        if is_plain and not is_complex(inherit(item.node.traits | rest.traits)):
+            both = Node(Shape.WHOLE, combine(item.node.traits, rest.traits), both.expression)
+        return _pair(whole, prefix, both)
+
+    def _read_constraint(self) -> Expression | None:
+        tokens = self.tokens
+        found: Expression
+        match tokens.kind:
+            case Kind.LINE_START | Kind.LINE_END:
+                is_end = tokens.kind is Kind.LINE_END
+                found = END if is_end else START
+                if tokens.flags & Flag.NEWLINE_ANCHORS:
+                    found = Choice((found, Neighbor(NEWLINE, is_end)))
+            case Kind.TEXT_START:
+                found = START
+            case Kind.TEXT_END:
+                found = END
+            case Kind.WORD_START:
+                found = word_edge(get_class("word"), False, True)
+            case Kind.WORD_END:
+                found = word_edge(get_class("word"), True, False)
+            case Kind.WORD_EDGE | Kind.NOT_WORD_EDGE:
+                is_edge, word = tokens.kind is Kind.WORD_EDGE, get_class("word")
+                found = Choice((word_edge(word, False, is_edge), word_edge(word, True, not is_edge)))
+            case Kind.LOOK:
+                return self._read_look()
+            case _:
+                return None
+        tokens.advance()
+        return found
+
+    def _read_look(self) -> Expression:
+        look = self.tokens.value
+        assert isinstance(look, Look)
+        self.tokens.advance()
+        part = self.read_choice(Kind.CLOSE, True)
+        self.tokens.advance()
+        return look_around(part.expression, look.is_ahead, look.is_wanted)
+
+    def _read_atom(self, in_look: bool) -> _Atom:
+        tokens = self.tokens
+        points: CodePoints
+        match tokens.kind:
+            case Kind.BRACKET:
+                return _Atom(Characters(read_bracket(tokens)))
+            case Kind.OPEN:
+                return self._read_group(in_look)
+            case Kind.BACK_REFERENCE:
+                return self._read_reference(in_look)
+            case Kind.ANY:
+                points = complement(NEWLINE) if tokens.flags & Flag.NEWLINE_STOPS else ANYTHING
+            case Kind.CLASS:
+                points = class_set(str(tokens.value), tokens.flags)
+            case Kind.OTHER_CLASS:
+                points = complement(class_set(str(tokens.value), tokens.flags))
+            case Kind.PLAIN:
+                points = character_set(_get_code(tokens), tokens.flags)
+            case Kind.CLOSE:
+                # An unbalanced parenthesis is plain in extended, but not in advanced or basic expressions.
+                if tokens.flags & Flag.ADVANCED != Flag.EXTENDED:
+                    refuse(BAD_PARENTHESES)
+                points = character_set(_get_code(tokens), tokens.flags)
+            case _:
+                refuse(BAD_OPERAND)
+        tokens.advance()
+        return _Atom(Characters(points))
+
+    def _read_group(self, in_look: bool) -> _Atom:
+        captures = bool(self.tokens.value) and not in_look
+        number = 0
+        if captures:
+            self.tokens.groups += 1
+            number = self.tokens.groups
+        self.tokens.advance()
+        node = self.read_choice(Kind.CLOSE, in_look)
+        self.tokens.advance()
+        if captures:
+            if node.group:
+                node = Node(Shape.CAPTURE, node.traits, node.expression, [node])
+            node.traits |= Trait.CAPTURES
+            node.group = number
+            self.captured[number] = node
+        return _Atom(node.expression, node, captures)
+
+    def _read_reference(self, in_look: bool) -> _Atom:
+        number = self.tokens.value
+        assert isinstance(number, int)
+        if in_look or number not in self.captured:
+            refuse(BAD_REFERENCE)
+        referred = self.captured[number]
+        referred.traits |= Trait.REFERRED
+        self.tokens.advance()
+        expression = drop_constraints(referred.expression)
+        return _Atom(expression, Node(Shape.REFERENCE, Trait.REFERS, expression, reference=number), True)
+
+    def _read_count(self) -> _Count:
+        tokens = self.tokens
+        if tokens.kind is Kind.QUANTIFIER:
+            quantifier = tokens.value
+            assert isinstance(quantifier, Quantifier)
+            tokens.advance()
+            return _Count(quantifier.least, quantifier.most, _get_preference(quantifier.is_greedy))
+        if tokens.kind is not Kind.BOUND:
+            return ONCE
+        tokens.advance()
+        least = most = self._read_number()
+        has_preference = tokens.is_at(Kind.COMMA)
+        if has_preference:
+            tokens.advance()
+            unlimited = not tokens.is_at(Kind.DIGIT)
+            most = MOST_REPEATS + 1 if unlimited else self._read_number()
+            if least > most:
+                refuse(BAD_BOUND)
+        if not tokens.is_at(Kind.BOUND_END):
+            refuse(BAD_BOUND)
+        preference = _get_preference(bool(tokens.value)) if has_preference else Trait.NONE
+        tokens.advance()
+        return _Count(least, None if most > MOST_REPEATS else most, preference)
+
+    def _read_number(self) -> int:
+        number = 0
+        while self.tokens.kind is Kind.DIGIT and number < MOST_REPEATS:
+            number = number * 10 + _get_code(self.tokens)
+            self.tokens.advance()
+        if self.tokens.kind is Kind.DIGIT or number > MOST_REPEATS:
+            refuse(BAD_BOUND)
+        return number
+
+
+class _Item(NamedTuple):
+    node: Node
+    traits: Trait  # of the sequence that begins with it
+
+
+def _repeat_node(atom: _Atom, count: _Count) -> _Item:
+    node = atom.node or Node(Shape.WHOLE, Trait.NONE, atom.expression)
+    least, most, preference = count
+    traits = combine(preference, node.traits)
+    expression = repeat(atom.expression, least, most)
+    if node.shape is Shape.REFERENCE and node.reference and atom.must_split and not node.group:
+        node.expression, node.least, node.most = expression, least, most
+        node.traits |= traits
+        return _Item(node, traits)
+    lengths = node.traits & (PREFERENCE | Trait.MIXED)
+    if least == most == 1 and (not preference or not lengths or preference == lengths):
+        return _Item(node, traits)
+    if not node.traits & (Trait.CAPTURES | Trait.REFERS):
+        return _Item(Node(Shape.WHOLE, traits, expression), traits)
+    if least > 0 and not node.traits & Trait.REFERS:
+        # Only the last repetition's captures are seen, so the others need not be told apart.
+        earlier = repeat(atom.expression, least - 1, None if most is None else most - 1)
+        head = Node(Shape.WHOLE, traits & PREFERENCE, earlier)
+        return _Item(_pair(traits, head, node), traits)
+    return _Item(Node(Shape.REPEAT, traits, expression, [node], least=least, most=most), traits)
+
+
+def _pair(traits: Trait, first: Node, second: Node) -> Node:
+    return Node(Shape.PAIR, traits, in_sequence(first.expression, second.expression), [first, second])
+
+
+def _get_preference(is_greedy: bool) -> Trait:
+    return Trait.LONGER if is_greedy else Trait.SHORTER
+
+
+def _get_code(tokens: Tokens) -> int:
+    assert isinstance(tokens.value, int)
+    return tokens.value

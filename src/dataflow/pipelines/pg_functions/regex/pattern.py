@@ -1,0 +1,124 @@
+"""A compiled pattern: finds the first match at or after a point, with its groups."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+
+from dataflow.pipelines.pg_functions.regex.automata import Automaton, Palette, Text
+from dataflow.pipelines.pg_functions.regex.dissection import Dissection, Span, Spans
+from dataflow.pipelines.pg_functions.regex.flags import Flag
+from dataflow.pipelines.pg_functions.regex.parser import read_pattern
+from dataflow.pipelines.pg_functions.regex.shortcut import is_basic, make_shortcut
+from dataflow.pipelines.pg_functions.regex.tokens import refuse
+from dataflow.pipelines.pg_functions.regex.tree import Node, Trait, drop_captures
+
+PATTERNS_KEPT = 512
+
+
+class Pattern:
+    """One pattern; without `wants_groups` only the bounds of whole matches are found."""
+
+    def __init__(self, pattern: str, flags: Flag, wants_groups: bool) -> None:
+        syntax = read_pattern(pattern, flags)
+        self._root = syntax.root
+        self.groups = syntax.groups
+        self._has_back_reference = syntax.has_back_reference
+        self._ignores_case = syntax.ignores_case
+        self._wants_groups = wants_groups
+        if not wants_groups:
+            drop_captures(self._root)
+        self._prefers_short = bool(self._root.traits & Trait.SHORTER)
+        self._palette = Palette()
+        self._automata: dict[int, Automaton] = {}
+        self._shortcut = None if self._has_back_reference else make_shortcut(self._root)
+        if self._shortcut is None:
+            _ = self._search  # to refuse a pattern that is too complex now
+
+    @cached_property
+    def _search(self) -> Automaton:
+        return Automaton(self._root.expression, self._palette, is_search=True)
+
+    def prepare(self, text: str) -> Text:
+        """What repeated searches of one text share."""
+        return Text(text, self._palette)
+
+    def is_in(self, text: str) -> bool:
+        """Whether the pattern matches anywhere."""
+        if self._shortcut is not None and is_basic(text):
+            return self._shortcut.search(text) is not None
+        prepared = self.prepare(text)
+        if self._has_back_reference:
+            return self.find(prepared, 0) is not None
+        return self._find_first_end(prepared, 0) is not None
+
+    def find(self, text: Text, start: int) -> Spans | None:
+        """The first match that begins at `start` or later: its span as group 0, and those of its groups."""
+        if start > text.length:
+            return None
+        if self._has_back_reference:
+            return self._find_with_references(text, start)
+        if self._shortcut is not None and text.is_basic:
+            return _list_spans(self._shortcut.search(text.characters, start))
+        last = self._find_first_end(text, start)
+        if last is None:
+            return None
+        root = self._get_automaton(self._root)
+        for begin in range(start, last + 1):
+            ends = root.list_ends(text, begin, text.length, begin if self._prefers_short else None)
+            if ends:
+                return self._describe(text, (begin, ends[-1]))
+        raise AssertionError("the search found an end and no beginning")
+
+    def _describe(self, text: Text, span: Span) -> Spans:
+        if not self._wants_groups or not self.groups:
+            return {0: span}
+        dissection = Dissection(text, self._get_automaton, self._ignores_case)
+        dissection.dissect(self._root, *span)
+        return {0: span} | dissection.spans
+
+    def _find_first_end(self, text: Text, start: int) -> int | None:
+        ends = self._search.list_ends(text, start, text.length, start)
+        return ends[0] if ends else None
+
+    def _find_with_references(self, text: Text, start: int) -> Spans | None:
+        while True:
+            last = self._find_first_end(text, start)
+            if last is None:
+                return None
+            for begin in range(start, last + 1):
+                found = self._find_from(text, begin)
+                if found is not None:
+                    return found
+            start = last + 1
+            if start >= text.length:  # PostgreSQL does not try the end of the text on its own
+                return None
+
+    def _find_from(self, text: Text, begin: int) -> Spans | None:
+        ends = self._get_automaton(self._root).list_ends(text, begin, text.length)
+        for end in ends if self._prefers_short else reversed(ends):
+            dissection = Dissection(text, self._get_automaton, self._ignores_case)
+            if dissection.dissect(self._root, begin, end):
+                return {0: (begin, end)} | dissection.spans
+        return None
+
+    def _get_automaton(self, node: Node) -> Automaton:
+        found = self._automata.get(id(node))
+        if found is None:
+            found = self._automata[id(node)] = Automaton(node.expression, self._palette)
+        return found
+
+
+def _list_spans(found: re.Match[str] | None) -> Spans | None:
+    if found is None:
+        return None
+    return {0: found.span()} | {int(name[1:]): found.span(name) for name in found.re.groupindex}
+
+
+@lru_cache(PATTERNS_KEPT)
+def compile_pattern(pattern: str, flags: Flag, wants_groups: bool = True) -> Pattern:
+    """Compile a pattern, or give the one compiled before."""
+    try:
+        return Pattern(pattern, flags, wants_groups)
+    except RecursionError:
+        refuse("regular expression is too complex")

@@ -1,0 +1,138 @@
+"""Translates a pattern for Python's `re` where no choice has to be made.
+
+That is so where each quantifier repeats one character that nothing after it could match as well: there is
+one way at most to match from a given start, so the longest match, the first one and the greedy one are the
+same. Only characters below U+10000 are translated, since large sets beyond are slow in `re`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from dataflow.pipelines.pg_functions.code_points import CodePoints, list_ranges, overlap, unite
+from dataflow.pipelines.pg_functions.regex.expressions import (
+    Characters,
+    Choice,
+    Edge,
+    Expression,
+    Repeat,
+    Sequence,
+)
+from dataflow.pipelines.pg_functions.regex.tree import Node, Shape, Trait
+
+LAST_CODE = 0xFFFF
+NEVER = "[^\\x00-\\uffff]"
+
+
+class _Item(NamedTuple):
+    """One repeated character."""
+
+    points: CodePoints
+    least: int
+    most: int | None
+
+    def is_fixed(self) -> bool:
+        return self.least == self.most
+
+
+class _NotSimpleError(Exception):
+    """The pattern leaves a choice."""
+
+
+def make_shortcut(root: Node) -> re.Pattern[str] | None:
+    """The pattern for `re`, its groups named g1 and so on; None where it is not simple."""
+    translation = _Translation()
+    try:
+        translation.add_node(root)
+        return translation.compile()
+    except _NotSimpleError:
+        return None
+
+
+def is_basic(text: str) -> bool:
+    """Whether a text has only characters that a shortcut knows."""
+    return text.isascii() or max(text) <= "\uffff"
+
+
+class _Translation:
+    def __init__(self) -> None:
+        self._parts: list[str | _Item | Edge] = []
+
+    def add_node(self, node: Node) -> None:
+        if node.traits & Trait.SHORTER or node.shape not in (Shape.WHOLE, Shape.PAIR, Shape.CAPTURE):
+            raise _NotSimpleError
+        if node.group:
+            self._parts.append(f"(?P<g{node.group}>")
+        if node.shape is Shape.WHOLE:
+            self._add_expression(node.expression)
+        for child in node.children:
+            self.add_node(child)
+        if node.group:
+            self._parts.append(")")
+
+    def _add_expression(self, expression: Expression) -> None:
+        match expression:
+            case Sequence(parts):
+                for part in parts:
+                    self._add_expression(part)
+            case Repeat(part, least, most):
+                self._parts.append(_Item(_get_points(part), least, most))
+            case Edge():
+                self._parts.append(expression)
+            case _:
+                self._parts.append(_Item(_get_points(expression), 1, 1))
+
+    def compile(self) -> re.Pattern[str]:
+        """The whole pattern, if it is simple."""
+        items = [part for part in self._parts if not isinstance(part, str)]
+        for place, item in enumerate(items):
+            if isinstance(item, Edge):
+                others = items[:place] if item.is_start else items[place + 1 :]
+                if any(isinstance(other, _Item) for other in others):
+                    raise _NotSimpleError
+            elif not item.is_fixed():
+                _check_followers(item, items[place + 1 :])
+        return re.compile("".join(map(_write, self._parts)), re.DOTALL)
+
+
+def _get_points(expression: Expression) -> CodePoints:
+    if isinstance(expression, Characters):
+        return expression.points
+    if isinstance(expression, Choice) and expression.parts:
+        return unite(*map(_get_points, expression.parts))
+    raise _NotSimpleError
+
+
+def _check_followers(item: _Item, followers: list[_Item | Edge]) -> None:
+    for follower in followers:
+        if isinstance(follower, Edge):
+            continue
+        if overlap(item.points, follower.points):
+            raise _NotSimpleError
+        if follower.least > 0:
+            return
+
+
+def _write(part: str | _Item | Edge) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Edge):
+        return r"\A" if part.is_start else r"\Z"
+    count = f"{{{part.least},{'' if part.most is None else part.most}}}"
+    # Possessive: what follows could not match what is given back.
+    return _write_set(part.points) + ("" if part.least == part.most == 1 else f"{count}+")
+
+
+def _write_set(points: CodePoints) -> str:
+    ranges = [(first, min(last, LAST_CODE)) for first, last in list_ranges(points) if first <= LAST_CODE]
+    if not ranges:
+        return NEVER
+    if ranges == [(0, LAST_CODE)]:
+        return "."
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return re.escape(chr(ranges[0][0]))
+    written = [
+        f"\\u{first:04x}" if first == last else f"\\u{first:04x}-\\u{last:04x}" for first, last in ranges
+    ]
+    return f"[{''.join(written)}]"

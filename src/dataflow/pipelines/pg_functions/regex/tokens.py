@@ -1,0 +1,379 @@
+"""Cuts a pattern into tokens. What a character means depends on the flavor and on where it stands."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple, NoReturn
+
+from dataflow.pipelines.pg_functions.code_points import BEYOND, contains
+from dataflow.pipelines.pg_functions.letters import get_class
+from dataflow.pipelines.pg_functions.regex.escapes import SIMPLE_ESCAPES
+from dataflow.pipelines.pg_functions.regex.flags import Flag, apply_option
+
+BAD_ESCAPE = r"invalid escape \ sequence"
+BAD_BOUND = "invalid repetition count(s)"
+BAD_BRACKETS = "brackets [] not balanced"
+BAD_BRACES = "braces {} not balanced"
+BAD_OPERAND = "quantifier operand invalid"
+BAD_OPTION = "invalid embedded option"
+
+
+def refuse(reason: str) -> NoReturn:
+    """Raise what PostgreSQL says of a pattern it cannot read."""
+    raise ValueError(f"invalid regular expression: {reason}")
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    START = auto()  # before the first token
+    STOP = auto()  # the pattern ends
+    PLAIN = auto()  # a character; the value is its code
+    ANY = auto()
+    CLASS = auto()  # an escape such as \w; the value is the class's name
+    OTHER_CLASS = auto()  # an escape such as \W
+    OPEN = auto()  # a parenthesis; the value says whether it captures
+    CLOSE = auto()
+    BAR = auto()
+    QUANTIFIER = auto()  # the value is a Quantifier
+    BOUND = auto()  # the brace that begins a bound
+    DIGIT = auto()
+    COMMA = auto()
+    BOUND_END = auto()  # the value says whether it is greedy
+    BRACKET = auto()  # the value says whether its content is matched, not excluded
+    BRACKET_END = auto()
+    RANGE = auto()
+    ELEMENT = auto()  # [.
+    EQUIVALENCE = auto()  # [=
+    NAMED_CLASS = auto()  # [:
+    NAME_END = auto()
+    BACK_REFERENCE = auto()
+    LOOK = auto()  # the value is a Look
+    LINE_START = auto()
+    LINE_END = auto()
+    TEXT_START = auto()
+    TEXT_END = auto()
+    WORD_START = auto()
+    WORD_END = auto()
+    WORD_EDGE = auto()
+    NOT_WORD_EDGE = auto()
+
+
+class Quantifier(NamedTuple):
+    """How often an atom may occur; `most` is None without a limit."""
+
+    least: int
+    most: int | None
+    is_greedy: bool
+
+
+class Look(NamedTuple):
+    """The kind of a lookaround constraint."""
+
+    is_ahead: bool
+    is_wanted: bool
+
+
+class Place(Enum):
+    """Where in a pattern the next token stands."""
+
+    MAIN = auto()
+    BOUND = auto()
+    BRACKET = auto()
+    ELEMENT = auto()
+    EQUIVALENCE = auto()
+    NAMED_CLASS = auto()
+
+
+LOOKS = {"=": Look(True, True), "!": Look(True, False), "<=": Look(False, True), "<!": Look(False, False)}
+NAMES = {
+    ".": (Kind.ELEMENT, Place.ELEMENT),
+    "=": (Kind.EQUIVALENCE, Place.EQUIVALENCE),
+    ":": (Kind.NAMED_CLASS, Place.NAMED_CLASS),
+}
+NAME_ENDS = {place: mark for mark, (_, place) in NAMES.items()}
+QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+SINGLE = {"|": Kind.BAR, ")": Kind.CLOSE, ".": Kind.ANY, "^": Kind.LINE_START, "$": Kind.LINE_END}
+WORD_BRACKETS = {"[[:<:]]": Kind.WORD_START, "[[:>:]]": Kind.WORD_END}
+
+
+class Tokens:
+    """The tokens of one pattern; `kind` and `value` are those of the current one."""
+
+    def __init__(self, pattern: str, flags: Flag) -> None:
+        self.pattern = pattern
+        self.flags = flags
+        self.at = 0
+        self.place = Place.MAIN
+        self.kind = self._last = Kind.START
+        self.value: object = None
+        self.groups = 0  # capturing parentheses opened so far, counted by the parser
+        self.has_back_reference = False
+        if not flags & Flag.QUOTE:
+            self._read_prefixes()
+        self.advance()
+
+    def advance(self) -> None:
+        """Go to the next token."""
+        self._last = self.kind
+        self.kind, self.value = self._read()
+
+    def is_at(self, kind: Kind) -> bool:
+        """Whether the current token is of this kind."""
+        return self.kind is kind
+
+    def _read(self) -> tuple[Kind, object]:
+        if self.flags & Flag.EXPANDED and self.place in (Place.MAIN, Place.BOUND):
+            self._skip_space()
+        if self.at >= len(self.pattern):
+            return self._end()
+        character = self._take()
+        if self.place is Place.BOUND:
+            return self._read_bound(character)
+        if self.place is Place.BRACKET:
+            return self._read_bracket(character)
+        if self.place is not Place.MAIN:
+            return self._read_name(character)
+        if self.flags & Flag.QUOTE:
+            return Kind.PLAIN, ord(character)
+        if self.flags & Flag.EXTENDED:
+            return self._read_extended(character)
+        return self._read_basic(character)
+
+    def _end(self) -> tuple[Kind, object]:
+        if self.place is Place.BOUND:
+            refuse(BAD_BRACES)
+        if self.place is not Place.MAIN:
+            refuse(BAD_BRACKETS)
+        return Kind.STOP, None
+
+    def _take(self) -> str:
+        character = self.pattern[self.at]
+        self.at += 1
+        return character
+
+    def _take_if(self, wanted: str) -> bool:
+        if not self.pattern.startswith(wanted, self.at):
+            return False
+        self.at += len(wanted)
+        return True
+
+    def _is_advanced(self) -> bool:
+        return bool(self.flags & Flag.ADVANCED_FEATURES)
+
+    def _takes_question(self) -> bool:
+        return self._is_advanced() and self._take_if("?")
+
+    def _skip_space(self) -> None:
+        space = get_class("space")
+        while self.at < len(self.pattern):
+            if self.pattern[self.at] == "#":
+                end = self.pattern.find("\n", self.at)
+                self.at = len(self.pattern) if end < 0 else end
+            elif contains(space, ord(self.pattern[self.at])):
+                self.at += 1
+            else:
+                return
+
+    def _read_prefixes(self) -> None:
+        if self.pattern.startswith("***") and len(self.pattern) > 3:
+            mark = self.pattern[3]
+            if mark not in "?=:":
+                refuse(BAD_OPERAND)
+            if mark == "?":
+                refuse("invalid regexp (reg version 0.8)")
+            self.at = 4
+            if mark == "=":
+                self.flags |= Flag.QUOTE
+                self.flags &= ~(Flag.ADVANCED | Flag.EXPANDED | Flag.NEWLINE)
+                return
+            self.flags |= Flag.ADVANCED
+        if self.flags & Flag.ADVANCED == Flag.ADVANCED:
+            self._read_embedded_options()
+
+    def _read_embedded_options(self) -> None:
+        alpha = get_class("alpha")
+        start = self.at + 2
+        if not self.pattern.startswith("(?", self.at) or len(self.pattern) <= start:
+            return
+        if not contains(alpha, ord(self.pattern[start])):
+            return
+        self.at = start
+        while self.at < len(self.pattern) and contains(alpha, ord(self.pattern[self.at])):
+            changed = apply_option(self.flags, self._take())
+            if changed is None:
+                refuse(BAD_OPTION)
+            self.flags = changed
+        if not self._take_if(")"):
+            refuse(BAD_OPTION)
+        if self.flags & Flag.QUOTE:
+            self.flags &= ~(Flag.EXPANDED | Flag.NEWLINE)
+
+    def _read_bound(self, character: str) -> tuple[Kind, object]:
+        if character in "0123456789":
+            return Kind.DIGIT, int(character)
+        if character == ",":
+            return Kind.COMMA, None
+        is_extended = bool(self.flags & Flag.EXTENDED)
+        if character == "}" and is_extended:
+            self.place = Place.MAIN
+            return Kind.BOUND_END, not self._takes_question()
+        if character == "\\" and not is_extended and self._take_if("}"):
+            self.place = Place.MAIN
+            return Kind.BOUND_END, True
+        refuse(BAD_BOUND)
+
+    def _read_bracket(self, character: str) -> tuple[Kind, object]:
+        if character == "]" and self._last is not Kind.BRACKET:
+            self.place = Place.MAIN
+            return Kind.BRACKET_END, None
+        if character == "\\" and self._is_advanced():
+            return self._read_bracket_escape()
+        if character == "-" and self._last is not Kind.BRACKET and not self._is_next("]"):
+            return Kind.RANGE, ord(character)
+        if character == "[":
+            if self.at >= len(self.pattern):
+                refuse(BAD_BRACKETS)
+            if self.pattern[self.at] in NAMES:
+                kind, self.place = NAMES[self._take()]
+                return kind, None
+        return Kind.PLAIN, ord(character)
+
+    def _is_next(self, character: str) -> bool:
+        return self.pattern.startswith(character, self.at)
+
+    def _read_bracket_escape(self) -> tuple[Kind, object]:
+        if self.at >= len(self.pattern):
+            refuse(BAD_ESCAPE)
+        kind, value = self._read_escape()
+        if kind not in (Kind.PLAIN, Kind.CLASS, Kind.OTHER_CLASS):
+            refuse(BAD_ESCAPE)
+        return kind, value
+
+    def _read_name(self, character: str) -> tuple[Kind, object]:
+        if character == NAME_ENDS[self.place] and self._take_if("]"):
+            self.place = Place.BRACKET
+            return Kind.NAME_END, None
+        return Kind.PLAIN, ord(character)
+
+    def _read_extended(self, character: str) -> tuple[Kind, object]:
+        if character in SINGLE:
+            return SINGLE[character], ord(character)
+        if character in QUANTIFIERS:
+            return Kind.QUANTIFIER, Quantifier(*QUANTIFIERS[character], not self._takes_question())
+        if character == "{":
+            return self._read_brace()
+        if character == "[":
+            return self._read_bracket_start()
+        if character == "(":
+            return self._read_parenthesis()
+        if character != "\\":
+            return Kind.PLAIN, ord(character)
+        if self.at >= len(self.pattern):
+            refuse(BAD_ESCAPE)
+        if not self._is_advanced():
+            return Kind.PLAIN, ord(self._take())
+        return self._read_escape()
+
+    def _read_brace(self) -> tuple[Kind, object]:
+        if self.flags & Flag.EXPANDED:
+            self._skip_space()
+        if self.at < len(self.pattern) and self.pattern[self.at] in "0123456789":
+            self.place = Place.BOUND
+            return Kind.BOUND, None
+        return Kind.PLAIN, ord("{")
+
+    def _read_bracket_start(self) -> tuple[Kind, object]:
+        for written, kind in WORD_BRACKETS.items():
+            if self._take_if(written[1:]):
+                return kind, None
+        self.place = Place.BRACKET
+        return Kind.BRACKET, not self._take_if("^")
+
+    def _read_parenthesis(self) -> tuple[Kind, object]:
+        if not self._takes_question():
+            return Kind.OPEN, True
+        if self._take_if(":"):
+            return Kind.OPEN, False
+        if self._take_if("#"):
+            end = self.pattern.find(")", self.at)
+            self.at = len(self.pattern) if end < 0 else end + 1
+            return self._read()
+        for written, look in LOOKS.items():
+            if self._take_if(written):
+                return Kind.LOOK, look
+        refuse(BAD_OPERAND)
+
+    def _read_basic(self, character: str) -> tuple[Kind, object]:
+        at_start = self._last in (Kind.START, Kind.OPEN)
+        if character == "\\":
+            return self._read_basic_escape()
+        if character == "[":
+            return self._read_bracket_start()
+        if character == ".":
+            return Kind.ANY, None
+        if character == "*" and not at_start and self._last is not Kind.LINE_START:
+            return Kind.QUANTIFIER, Quantifier(0, None, True)
+        if character == "^" and at_start:
+            return Kind.LINE_START, None
+        if character == "$":
+            if self.flags & Flag.EXPANDED:
+                self._skip_space()
+            if self.at >= len(self.pattern) or self._is_next("\\)"):
+                return Kind.LINE_END, None
+        return Kind.PLAIN, ord(character)
+
+    def _read_basic_escape(self) -> tuple[Kind, object]:
+        if self.at >= len(self.pattern):
+            refuse(BAD_ESCAPE)
+        character = self._take()
+        if character == "{":
+            self.place = Place.BOUND
+            return Kind.BOUND, None
+        if character in "123456789":
+            self.has_back_reference = True
+            return Kind.BACK_REFERENCE, int(character)
+        found = {"(": Kind.OPEN, ")": Kind.CLOSE, "<": Kind.WORD_START, ">": Kind.WORD_END}.get(character)
+        return (Kind.PLAIN, ord(character)) if found is None else (found, True)
+
+    def _read_escape(self) -> tuple[Kind, object]:
+        character = self._take()
+        if not (character.isascii() and character.isalnum()):
+            return Kind.PLAIN, ord(character)
+        if character in SIMPLE_ESCAPES:
+            kind, value = SIMPLE_ESCAPES[character]
+            return Kind[kind], value
+        if character in "0123456789":
+            return self._read_number(character)
+        if character == "c" and self.at < len(self.pattern):
+            return Kind.PLAIN, ord(self._take()) & 0o37
+        least, most = {"u": (4, 4), "U": (8, 8), "x": (1, 255)}.get(character, (0, 0))
+        code = self._read_digits(16, least, most) if most else BEYOND
+        if code >= BEYOND:
+            refuse(BAD_ESCAPE)
+        return Kind.PLAIN, code
+
+    def _read_number(self, first: str) -> tuple[Kind, object]:
+        after_first = self.at
+        self.at -= 1
+        if first != "0":
+            number = self._read_digits(10, 1, 255)
+            # More than one digit is a back reference only if there is such a group by now.
+            if self.at == after_first or 0 < number <= self.groups:
+                self.has_back_reference = True
+                return Kind.BACK_REFERENCE, number
+            self.at = after_first - 1
+        code = self._read_digits(8, 1, 3)
+        if code > 0xFF:
+            self.at -= 1
+            code >>= 3
+        return Kind.PLAIN, code
+
+    def _read_digits(self, base: int, least: int, most: int) -> int:
+        digits = "0123456789abcdef"[:base]
+        start = self.at
+        while self.at - start < most and self.pattern[self.at : self.at + 1].lower() in tuple(digits):
+            self.at += 1
+        if self.at - start < least:
+            refuse(BAD_ESCAPE)
+        return int(self.pattern[start : self.at] or "0", base) & 0xFFFFFFFF

@@ -1,0 +1,252 @@
+"""The functions and operators of regular expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dataflow.pipelines.pg_functions.regex.dissection import Spans
+from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
+from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
+from dataflow.pipelines.pg_functions.regex.replacement import Replacement, read_replacement
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
+
+
+def matches(text: str, pattern: str) -> bool:
+    """`text ~ pattern`"""
+    return compile_pattern(pattern, Flag.ADVANCED, False).is_in(text)
+
+
+def matches_not(text: str, pattern: str) -> bool:
+    """`text !~ pattern`"""
+    return not matches(text, pattern)
+
+
+def matches_caseless(text: str, pattern: str) -> bool:
+    """`text ~* pattern`"""
+    return compile_pattern(pattern, CASELESS, False).is_in(text)
+
+
+def matches_caseless_not(text: str, pattern: str) -> bool:
+    """`text !~* pattern`"""
+    return not matches_caseless(text, pattern)
+
+
+def regexp_like(text: str, pattern: str, options: str = "") -> bool:
+    """Whether the pattern matches anywhere."""
+    return compile_pattern(pattern, _read_single_options(options, "regexp_like"), False).is_in(text)
+
+
+def regexp_match(text: str, pattern: str, options: str = "") -> list[str | None] | None:
+    """What the groups of the first match captured, or the whole match of a pattern without groups."""
+    flags = _read_single_options(options, "regexp_match")
+    compiled = compile_pattern(pattern, flags)
+    found = compiled.find(compiled.prepare(text), 0)
+    return None if found is None else _list_captures(text, compiled, found)
+
+
+def regexp_matches(text: str, pattern: str, options: str = "") -> list[list[str | None]]:
+    """What the groups of the first match captured, or with `g` those of every match."""
+    flags, is_global = read_options(options)
+    compiled = compile_pattern(pattern, flags)
+    rows: list[list[str | None]] = []
+    for found in _find_all(compiled, text, 0):
+        rows.append(_list_captures(text, compiled, found))
+        if not is_global:
+            break
+    return rows
+
+
+def regexp_count(text: str, pattern: str, start: int = 1, options: str = "") -> int:
+    """The number of matches from a position on."""
+    _check("start", start, start > 0)
+    compiled = compile_pattern(pattern, _read_single_options(options, "regexp_count"), False)
+    return sum(1 for _ in _find_all(compiled, text, start - 1))
+
+
+def regexp_instr(
+    text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
+) -> int:  # the rest: end option, options, group
+    """The position of a match, or of what its group captured; of its end plus one where the option is 1."""
+    end_option, options, group = (*rest, *(0, "", 0)[len(rest) :])
+    assert isinstance(end_option, int) and isinstance(options, str) and isinstance(group, int)
+    _check("start", start, start > 0)
+    _check("n", number, number > 0)
+    _check("endoption", end_option, end_option in (0, 1))
+    _check("subexpr", group, group >= 0)
+    flags = _read_single_options(options, "regexp_instr")
+    span = _find_span(text, compile_pattern(pattern, flags, group > 0), (start, number, group))
+    return 0 if span is None else span[end_option] + 1
+
+
+def regexp_substr(
+    text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
+) -> str | None:  # the rest: options, group
+    """The text of a match, or of what its group captured."""
+    options, group = (*rest, *("", 0)[len(rest) :])
+    assert isinstance(options, str) and isinstance(group, int)
+    _check("start", start, start > 0)
+    _check("n", number, number > 0)
+    _check("subexpr", group, group >= 0)
+    flags = _read_single_options(options, "regexp_substr")
+    span = _find_span(text, compile_pattern(pattern, flags, group > 0), (start, number, group))
+    return None if span is None else text[span[0] : span[1]]
+
+
+def regexp_split_to_array(text: str, pattern: str, options: str = "") -> list[str]:
+    """The parts of the text between the matches."""
+    return _split(text, pattern, _read_single_options(options, "regexp_split_to_array"))
+
+
+def regexp_split_to_table(text: str, pattern: str, options: str = "") -> list[str]:
+    """The parts of the text between the matches, as rows."""
+    return _split(text, pattern, _read_single_options(options, "regexp_split_to_table"))
+
+
+def substring_matching(text: str, pattern: str) -> str | None:
+    """`substring(text from pattern)`: what the first group captured, or the whole match without groups."""
+    compiled = compile_pattern(pattern, Flag.ADVANCED)
+    found = compiled.find(compiled.prepare(text), 0)
+    if found is None:
+        return None
+    return _cut(text, found, 1 if compiled.groups else 0)
+
+
+def regexp_replace(text: str, pattern: str, replacement: str, options: str = "") -> str:
+    """Replace the first match, or with `g` every match."""
+    if options[:1] in tuple("0123456789"):
+        raise ValueError(f'invalid regular expression option: "{options[0]}"')
+    flags, is_global = read_options(options)
+    return _replace(text, (pattern, flags), read_replacement(replacement), (0, 0 if is_global else 1))
+
+
+def regexp_replace_from(text: str, pattern: str, replacement: str, start: int, *rest: int | str) -> str:
+    """Replace the match of a number, or for 0 all, from a position on."""
+    _check("start", start, start > 0)
+    number = rest[0] if rest else 1
+    assert isinstance(number, int)
+    _check("n", number, number >= 0)
+    flags, _ = read_options(str(rest[1]) if len(rest) > 1 else "")
+    return _replace(text, (pattern, flags), read_replacement(replacement), (start - 1, number))
+
+
+def _replace(text: str, pattern: tuple[str, Flag], parts: Replacement, which: tuple[int, int]) -> str:
+    start, number = which
+    compiled = compile_pattern(*pattern, parts.has_groups)
+    pieces: list[str] = []
+    done = 0
+    for count, found in enumerate(_find_all(compiled, text, start), 1):
+        if number in (0, count):
+            pieces += (text[done : found[0][0]], *parts.write(text, found))
+            done = found[0][1]
+        if number == count:
+            break
+    return "".join((*pieces, text[done:]))
+
+
+def _split(text: str, pattern: str, flags: Flag) -> list[str]:
+    compiled = compile_pattern(pattern, flags, False)
+    parts: list[str] = []
+    previous_end = done = 0
+    for found in _find_all(compiled, text, 0):
+        start, end = found[0]
+        # An empty match at either end of the text or right after a match separates nothing.
+        if start < len(text) and end > previous_end:
+            parts.append(text[done:start])
+            done = end
+        previous_end = end
+    return [*parts, text[done:]]
+
+
+def _find_all(compiled: Pattern, text: str, start: int) -> Iterator[Spans]:
+    if start > len(text):
+        return
+    prepared = compiled.prepare(text)
+    while start <= len(text):
+        found = compiled.find(prepared, start)
+        if found is None:
+            return
+        yield found
+        begin, end = found[0]
+        start = end + 1 if begin == end else end
+
+
+def _find_span(text: str, compiled: Pattern, which: tuple[int, int, int]) -> tuple[int, int] | None:
+    start, number, group = which
+    for count, found in enumerate(_find_all(compiled, text, start - 1), 1):
+        if count == number:
+            # Of a pattern without groups the whole counts as the first.
+            return found.get(0 if group == 1 and not compiled.groups else group)
+    return None
+
+
+def _list_captures(text: str, compiled: Pattern, found: Spans) -> list[str | None]:
+    groups = range(1, compiled.groups + 1) if compiled.groups else range(1)
+    return [_cut(text, found, group) for group in groups]
+
+
+def _cut(text: str, found: Spans, group: int) -> str | None:
+    span = found.get(group)
+    return None if span is None else text[span[0] : span[1]]
+
+
+def _read_single_options(options: str, function: str) -> Flag:
+    flags, is_global = read_options(options)
+    if is_global:
+        raise ValueError(f'{function}() does not support the "global" option')
+    return flags
+
+
+def _check(name: str, value: int, is_allowed: bool) -> None:
+    if not is_allowed:
+        raise ValueError(f'invalid value for parameter "{name}": {value}')
+
+
+TEXTS = ("text", "text", "text")
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("~", TEXTS[:2], "boolean", matches),
+    Signature("!~", TEXTS[:2], "boolean", matches_not),
+    Signature("~*", TEXTS[:2], "boolean", matches_caseless),
+    Signature("!~*", TEXTS[:2], "boolean", matches_caseless_not),
+    Signature("regexp_like", TEXTS[:2], "boolean", regexp_like),
+    Signature("regexp_like", TEXTS, "boolean", regexp_like),
+    Signature("regexp_match", TEXTS[:2], "text[]", regexp_match),
+    Signature("regexp_match", TEXTS, "text[]", regexp_match),
+    Signature("regexp_matches", TEXTS[:2], "text[]", regexp_matches, is_set=True),
+    Signature("regexp_matches", TEXTS, "text[]", regexp_matches, is_set=True),
+    Signature("regexp_split_to_array", TEXTS[:2], "text[]", regexp_split_to_array),
+    Signature("regexp_split_to_array", TEXTS, "text[]", regexp_split_to_array),
+    Signature("regexp_split_to_table", TEXTS[:2], "text", regexp_split_to_table, is_set=True),
+    Signature("regexp_split_to_table", TEXTS, "text", regexp_split_to_table, is_set=True),
+    Signature("substring", TEXTS[:2], "text", substring_matching),
+    Signature("regexp_replace", TEXTS, "text", regexp_replace),
+    Signature("regexp_replace", (*TEXTS, "text"), "text", regexp_replace),
+    *(
+        Signature("regexp_replace", (*TEXTS, *more), "text", regexp_replace_from)
+        for more in (("integer",), ("integer", "integer"), ("integer", "integer", "text"))
+    ),
+    *(
+        Signature("regexp_count", (*TEXTS[:2], *more), "integer", regexp_count)
+        for more in ((), ("integer",), ("integer", "text"))
+    ),
+    *(
+        Signature(
+            "regexp_instr",
+            (*TEXTS[:2], *("integer", "integer", "integer", "text", "integer")[:count]),
+            "integer",
+            regexp_instr,
+        )
+        for count in range(6)
+    ),
+    *(
+        Signature(
+            "regexp_substr",
+            (*TEXTS[:2], *("integer", "integer", "text", "integer")[:count]),
+            "text",
+            regexp_substr,
+        )
+        for count in range(5)
+    ),
+)

@@ -1,0 +1,54 @@
+"""generate_series over numbers and timestamps; the list has every row."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dataflow.pipelines.pg_functions import intervals, numeric, timestamps
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+
+ZERO_STEP = "step size cannot equal zero"
+
+
+def series_of_integers(start: int, stop: int, step: int = 1) -> list[int]:
+    if step == 0:
+        raise ValueError(ZERO_STEP)
+    return list(range(start, stop + (1 if step > 0 else -1), step))
+
+
+def series_of_numeric(start: Decimal, stop: Decimal, step: Decimal = numeric.ONE) -> list[Decimal]:
+    if not step:
+        raise ValueError(ZERO_STEP)
+    found = []
+    while start <= stop if step > 0 else start >= stop:
+        found.append(start)
+        start = numeric.add(start, step)
+    return found
+
+
+def series_of_timestamps(start: int, stop: int, step: Interval) -> list[int]:
+    sign = intervals.sort_key(step)
+    if sign == 0:
+        raise ValueError(ZERO_STEP)
+    found = []
+    while start <= stop if sign > 0 else start >= stop:
+        found.append(start)
+        start = timestamps.add_interval(start, step)
+    return found
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    *(
+        Signature("generate_series", (kind,) * count, kind, series_of_integers, is_set=True)
+        for kind in ("integer", "bigint")
+        for count in (2, 3)
+    ),
+    *(
+        Signature("generate_series", ("numeric",) * count, "numeric", series_of_numeric, is_set=True)
+        for count in (2, 3)
+    ),
+    *(
+        Signature("generate_series", (kind, kind, "interval"), kind, series_of_timestamps, is_set=True)
+        for kind in ("timestamp", "timestamptz")
+    ),
+)

@@ -1,0 +1,38 @@
+"""How a function, operator or cast of PostgreSQL is declared: the types it takes and gives, and its Python.
+
+Values: `boolean` bool; `smallint integer bigint` int; `real double` float; `numeric` a Decimal whose
+exponent is minus the digits shown after the point; `text` str; `uuid` its canonical text; `json jsonb` their
+text, jsonb as PostgreSQL writes it; `bytea` bytes; `date` days and `timestamp timestamptz` microseconds since
+1970-01-01 (UTC); `interval` an Interval; arrays (`text[]`) lists with None for NULL. What PostgreSQL refuses
+raises ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dataflow.model.record import record
+
+ANY, ANY_ARRAY = "any", "any[]"  # all of them in one signature stand for the same type
+
+
+class Interval(NamedTuple):
+    """A PostgreSQL interval: three fields that do not carry over into each other."""
+
+    months: int
+    days: int
+    micros: int
+
+
+@record
+class Signature:
+    """One overload. `name` is the SQL name in lower case, an operator as written, or `cast`."""
+
+    name: str
+    takes: tuple[str, ...]
+    gives: str
+    call: Callable[..., Any]
+    strict: bool = True  # a NULL argument gives NULL without a call
+    variadic: bool = False  # the last type may repeat
+    is_set: bool = False  # gives a list, whose items are rows

@@ -1,0 +1,238 @@
+"""The plain functions over text. Positions count characters from 1."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+LARGEST = 0x3FFFFFFF  # bytes of one value
+LARGEST_INTEGER = 2**31 - 1
+SMALLEST_INTEGER = -(2**31)
+TOO_LARGE = "requested length too large"
+NEGATIVE_LENGTH = "negative substring length not allowed"
+FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
+
+
+def length(text: str) -> int:
+    """The number of characters."""
+    return len(text)
+
+
+def octet_length(text: str) -> int:
+    """The number of bytes."""
+    return len(text.encode())
+
+
+def bit_length(text: str) -> int:
+    """The number of bits."""
+    return octet_length(text) * 8
+
+
+def left(text: str, count: int) -> str:
+    """The first characters, or all but the last ones for a negative count."""
+    return text[:count]
+
+
+def right(text: str, count: int) -> str:
+    """The last characters, or all but the first ones for a negative count."""
+    if count == SMALLEST_INTEGER:  # has no opposite in PostgreSQL, which then leaves nothing out
+        return text
+    return text[-count:] if count < 0 else text[max(len(text) - count, 0) :]
+
+
+def lpad(text: str, size: int, filler: str = " ") -> str:
+    """Fill up on the left, or cut off on the right."""
+    return _fill(len(text), size, filler) + text[: max(size, 0)]
+
+
+def rpad(text: str, size: int, filler: str = " ") -> str:
+    """Fill up, or cut off, on the right."""
+    return text[: max(size, 0)] + _fill(len(text), size, filler)
+
+
+def _fill(present: int, size: int, filler: str) -> str:
+    missing = size - present
+    if (size if filler else min(size, present)) * 4 + 4 > LARGEST:
+        raise ValueError(TOO_LARGE)
+    if missing <= 0 or not filler:
+        return ""
+    return (filler * (missing // len(filler) + 1))[:missing]
+
+
+def repeat(text: str, count: int) -> str:
+    """The text several times."""
+    if count > 0 and octet_length(text) * count + 4 > LARGEST:
+        raise ValueError(TOO_LARGE)
+    return text * count
+
+
+def reverse(text: str) -> str:
+    """The characters in reverse order."""
+    return text[::-1]
+
+
+def btrim(text: str, characters: str = " ") -> str:
+    """Without these characters at both ends."""
+    return text.strip(characters) if characters else text
+
+
+def ltrim(text: str, characters: str = " ") -> str:
+    """Without these characters at the start."""
+    return text.lstrip(characters) if characters else text
+
+
+def rtrim(text: str, characters: str = " ") -> str:
+    """Without these characters at the end."""
+    return text.rstrip(characters) if characters else text
+
+
+def replace(text: str, old: str, new: str) -> str:
+    """Each occurrence of one text replaced by another."""
+    return text.replace(old, new) if old else text
+
+
+def translate(text: str, old: str, new: str) -> str:
+    """Each character of `old` replaced by the one at the same place of `new`, or dropped."""
+    table: dict[int, str | None] = {}
+    for place, character in enumerate(old):
+        table.setdefault(ord(character), new[place] if place < len(new) else None)
+    return text.translate(table)
+
+
+def split_part(text: str, separator: str, number: int) -> str:
+    """The part of this number between separators; from the end for a negative one."""
+    if number == 0:
+        raise ValueError("field position must not be zero")
+    parts = text.split(separator) if separator else [text]
+    place = number - 1 if number > 0 else len(parts) + number
+    return parts[place] if 0 <= place < len(parts) else ""
+
+
+def strpos(text: str, wanted: str) -> int:
+    """Where one text is found in the other, or 0."""
+    return text.find(wanted) + 1
+
+
+def position(wanted: str, text: str) -> int:
+    """`position(wanted in text)`"""
+    return strpos(text, wanted)
+
+
+def starts_with(text: str, beginning: str) -> bool:
+    """Whether the text begins so."""
+    return text.startswith(beginning)
+
+
+def substr(text: str, start: int, count: int | None = None) -> str:
+    """Characters from a position on, which may lie before the first."""
+    if count is None or (count >= 0 and start + count > LARGEST_INTEGER):
+        return text[max(start - 1, 0) :]
+    if count < 0:
+        raise ValueError(NEGATIVE_LENGTH)
+    return text[max(start - 1, 0) : max(start + count - 1, 0)]
+
+
+def overlay(text: str, new: str, start: int, count: int | None = None) -> str:
+    """`overlay(text placing new from start for count)`"""
+    if start <= 0:
+        raise ValueError(NEGATIVE_LENGTH)
+    after = start + (len(new) if count is None else count)
+    if not SMALLEST_INTEGER <= after <= LARGEST_INTEGER:
+        raise ValueError("integer out of range")
+    return text[: start - 1] + new + text[max(after - 1, 0) :]
+
+
+def ascii_code(text: str) -> int:
+    """The code of the first character, or 0."""
+    return ord(text[0]) if text else 0
+
+
+def chr_of(code: int) -> str:
+    """The character with a code."""
+    if code < 0:
+        raise ValueError("character number must be positive")
+    if code == 0:
+        raise ValueError("null character not permitted")
+    if code > 0x10FFFF:
+        raise ValueError(f"requested character too large for encoding: {code}")
+    if 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"requested character not valid for encoding: {code}")
+    return chr(code)
+
+
+def concat(*texts: str | None) -> str:
+    """All texts in a row, without those that are NULL."""
+    return "".join(text for text in texts if text is not None)
+
+
+def concat_ws(separator: str | None, *texts: str | None) -> str | None:
+    """All texts with a separator between them, without those that are NULL."""
+    return None if separator is None else separator.join(text for text in texts if text is not None)
+
+
+def join(one: str, other: str) -> str:
+    """`one || other`"""
+    return one + other
+
+
+def normalize(text: str, form: str = "NFC") -> str:
+    """The text in a normal form of Unicode, as far as Python knows its characters."""
+    _check_form(form)
+    return unicodedata.normalize(form.upper(), text)  # type: ignore[arg-type]
+
+
+def is_normalized(text: str, form: str = "NFC") -> bool:
+    """Whether the text is in a normal form of Unicode."""
+    return normalize(text, form) == text
+
+
+def _check_form(form: str) -> None:
+    if form.upper() not in FORMS:
+        raise ValueError(f"invalid normalization form: {form}")
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    *(
+        Signature(name, ("text",), "integer", length)
+        for name in ("length", "char_length", "character_length")
+    ),
+    Signature("octet_length", ("text",), "integer", octet_length),
+    Signature("bit_length", ("text",), "integer", bit_length),
+    Signature("octet_length", ("bytea",), "integer", len),
+    Signature("length", ("bytea",), "integer", len),
+    Signature("left", ("text", "integer"), "text", left),
+    Signature("right", ("text", "integer"), "text", right),
+    Signature("lpad", ("text", "integer"), "text", lpad),
+    Signature("lpad", ("text", "integer", "text"), "text", lpad),
+    Signature("rpad", ("text", "integer"), "text", rpad),
+    Signature("rpad", ("text", "integer", "text"), "text", rpad),
+    Signature("repeat", ("text", "integer"), "text", repeat),
+    Signature("reverse", ("text",), "text", reverse),
+    Signature("btrim", ("text",), "text", btrim),
+    Signature("btrim", ("text", "text"), "text", btrim),
+    Signature("ltrim", ("text",), "text", ltrim),
+    Signature("ltrim", ("text", "text"), "text", ltrim),
+    Signature("rtrim", ("text",), "text", rtrim),
+    Signature("rtrim", ("text", "text"), "text", rtrim),
+    Signature("replace", ("text", "text", "text"), "text", replace),
+    Signature("translate", ("text", "text", "text"), "text", translate),
+    Signature("split_part", ("text", "text", "integer"), "text", split_part),
+    Signature("strpos", ("text", "text"), "integer", strpos),
+    Signature("position", ("text", "text"), "integer", position),
+    Signature("starts_with", ("text", "text"), "boolean", starts_with),
+    Signature("^@", ("text", "text"), "boolean", starts_with),
+    *(Signature(name, ("text", "integer"), "text", substr) for name in ("substr", "substring")),
+    *(Signature(name, ("text", "integer", "integer"), "text", substr) for name in ("substr", "substring")),
+    Signature("overlay", ("text", "text", "integer"), "text", overlay),
+    Signature("overlay", ("text", "text", "integer", "integer"), "text", overlay),
+    Signature("ascii", ("text",), "integer", ascii_code),
+    Signature("chr", ("integer",), "text", chr_of),
+    Signature("concat", ("text",), "text", concat, strict=False, variadic=True),
+    Signature("concat_ws", ("text", "text"), "text", concat_ws, strict=False, variadic=True),
+    Signature("||", ("text", "text"), "text", join),
+    Signature("normalize", ("text",), "text", normalize),
+    Signature("normalize", ("text", "text"), "text", normalize),
+    Signature("is_normalized", ("text",), "boolean", is_normalized),
+    Signature("is_normalized", ("text", "text"), "boolean", is_normalized),
+)

@@ -1,0 +1,269 @@
+"""to_char of timestamps, dates and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dataflow.pipelines.pg_functions.civil import day_of_year, take_apart, weekday
+from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
+from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import modulo
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
+_FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 7)}}
+
+
+class Shown(NamedTuple):
+    """The fields to show; those of an interval may be negative or past their usual ends."""
+
+    year: int
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    micros: int
+    day_of_year: int
+    weekday: int
+    zone: str
+    is_interval: bool
+
+    @property
+    def shown_year(self) -> int:
+        return self.year if self.is_interval or self.year > 0 else 1 - self.year
+
+    @property
+    def shown_iso_year(self) -> int:
+        year = iso_year_of(self.year, self.month, self.day)
+        return year if self.is_interval or year > 0 else 1 - year
+
+
+def format_timestamp(micros: int, picture: str) -> str | None:
+    return _format(_take_apart(micros, ""), picture)
+
+
+def format_timestamptz(micros: int, picture: str) -> str | None:
+    return _format(_take_apart(micros, "UTC"), picture)
+
+
+def format_date(days: int, picture: str) -> str | None:
+    return format_timestamptz(days * DAY, picture)
+
+
+def format_interval(value: Interval, picture: str) -> str | None:
+    years = cut(value.months, 12)
+    months = value.months - years * 12
+    hours, minutes, seconds = (cut(value.micros, size) for size in (HOUR, MINUTE, SECOND))
+    days = (years * 12 + months) * 30 + value.days
+    clock = (hours, minutes - hours * 60, seconds - minutes * 60, value.micros - seconds * SECOND)
+    return _format(Shown(years, months, value.days, *clock, days, 0, "", True), picture)
+
+
+def _take_apart(micros: int, zone: str) -> Shown:
+    days = micros // DAY
+    return Shown(*take_apart(micros), day_of_year(days), weekday(days), zone, False)
+
+
+def _format(shown: Shown, picture: str) -> str | None:
+    if not picture:
+        return None
+    return "".join(
+        node.text if node.kind != "keyword" else _write(node, shown) for node in parse_picture(picture)
+    )
+
+
+def _write(node: Node, shown: Shown) -> str:
+    name = node.name
+    if name in _NAMES:
+        if shown.is_interval and name not in _IN_INTERVALS:
+            raise ValueError("invalid format specification for an interval value")
+        return _NAMES[name](node, shown)
+    if name in _FRACTIONS:
+        digits = _FRACTIONS[name]
+        text = f"{cut(shown.micros, 10 ** (6 - digits)):0{digits}d}"
+    elif name in _NUMBERS:
+        number, width = _NUMBERS[name](shown)
+        text = f"{number:0{width + (number < 0) if not node.fill else 0}d}"
+    elif name in ("D", "ID"):
+        if shown.is_interval:
+            raise ValueError("invalid format specification for an interval value")
+        text = str(shown.weekday + 1 if name == "D" else shown.weekday or 7)
+    elif name == "Q":
+        if not shown.month:
+            return ""
+        text = str(cut(shown.month - 1, 3) + 1)
+    elif name == "Y,YYY":
+        thousands = cut(shown.shown_year, 1000)
+        text = f"{thousands},{shown.shown_year - thousands * 1000:03d}"
+    else:
+        return ""  # FX
+    return text + (ordinal_of(text, node.ordinal) if node.ordinal else "")
+
+
+def _century(shown: Shown) -> tuple[int, int]:
+    if shown.is_interval:
+        century = cut(shown.year, 100)
+    else:
+        century = (shown.year - 1) // 100 + 1 if shown.year > 0 else cut(shown.year, 100) - 1
+    return century, 2 if -99 <= century <= 99 else 0
+
+
+def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
+    """The end of a year; where the whole year is negative, zeros fill one more place."""
+    found = modulo(year, 10**digits)
+    return found, digits + (sign_of < 0) - (found < 0)
+
+
+# The number that a keyword shows, and to how many digits it is filled with zeros.
+_NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
+    "HH24": lambda shown: (shown.hour, 2),
+    "HH12": lambda shown: _twelve_hours(shown.hour),
+    "HH": lambda shown: _twelve_hours(shown.hour),
+    "MI": lambda shown: (shown.minute, 2),
+    "SS": lambda shown: (shown.second, 2),
+    "SSSS": lambda shown: (shown.hour * 3600 + shown.minute * 60 + shown.second, 0),
+    "SSSSS": lambda shown: (shown.hour * 3600 + shown.minute * 60 + shown.second, 0),
+    "MM": lambda shown: (shown.month, 2),
+    "DDD": lambda shown: _filled(shown.day_of_year, 3),
+    "IDDD": lambda shown: _filled(iso_day_of(shown.year, shown.month, shown.day), 3),
+    "DD": lambda shown: _filled(shown.day, 2),
+    "WW": lambda shown: _filled(cut(shown.day_of_year - 1, 7) + 1, 2),
+    "IW": lambda shown: _filled(iso_week_of(shown.year, shown.month, shown.day), 2),
+    "W": lambda shown: (cut(shown.day - 1, 7) + 1, 0),
+    "J": lambda shown: (julian_of(shown.year, shown.month, shown.day), 0),
+    "CC": _century,
+    "YYYY": lambda shown: (shown.shown_year, 4),
+    "IYYY": lambda shown: _iso_year(shown, 4),
+    "YYY": lambda shown: _last_digits(shown.shown_year, 3, shown.shown_year),
+    "IYY": lambda shown: _last_digits(shown.shown_iso_year, 3, shown.shown_year),
+    "YY": lambda shown: _last_digits(shown.shown_year, 2, shown.shown_year),
+    "IY": lambda shown: _last_digits(shown.shown_iso_year, 2, shown.shown_year),
+    "Y": lambda shown: (modulo(shown.shown_year, 10), 0),
+    "I": lambda shown: (modulo(shown.shown_iso_year, 10), 0),
+}
+
+
+def _filled(number: int, width: int) -> tuple[int, int]:
+    """A number whose sign takes one of its places."""
+    return number, width - (number < 0)
+
+
+def _twelve_hours(hour: int) -> tuple[int, int]:
+    found = modulo(hour, 12) or 12
+    return found, 2 + (hour < 0) - (found < 0)
+
+
+def _iso_year(shown: Shown, width: int) -> tuple[int, int]:
+    year = shown.shown_iso_year
+    return year, width + (shown.shown_year < 0) - (year < 0)
+
+
+def _cased(text: str, node: Node) -> str:
+    if node.text.isupper():
+        return text.upper()
+    return text.lower() if node.text.islower() else text
+
+
+def _padded(text: str, node: Node, width: int) -> str:
+    return _cased(text if node.fill or node.localized else text.ljust(width), node)
+
+
+def _half(node: Node, shown: Shown) -> str:
+    text = "pm" if modulo(shown.hour, 24) >= 12 else "am"
+    return _cased(".".join(text) + "." if "." in node.text else text, node)
+
+
+def _era(node: Node, shown: Shown) -> str:
+    text = "bc" if shown.year <= 0 else "ad"
+    return _cased(".".join(text) + "." if "." in node.text else text, node)
+
+
+def _roman_month(node: Node, shown: Shown) -> str:
+    if not shown.month and not shown.year:
+        return ""
+    place = shown.month - (shown.month > 0) if shown.month else -1 if shown.year >= 0 else 0
+    return _padded(ROMAN[place], node._replace(localized=False), 4)  # -1 is December
+
+
+def _offset_hours(node: Node, _shown: Shown) -> str:
+    return "+0" if node.name == "OF" and node.fill else "+00"
+
+
+_NAMES: dict[str, Callable[[Node, Shown], str]] = {
+    **dict.fromkeys(("A.M.", "P.M.", "AM", "PM"), _half),
+    **dict.fromkeys(("A.D.", "B.C.", "AD", "BC"), _era),
+    "MONTH": lambda node, shown: _padded(MONTHS[shown.month - 1], node, 9),
+    "MON": lambda node, shown: _cased(MONTHS[shown.month - 1][:3], node),
+    "DAY": lambda node, shown: _padded(DAYS[shown.weekday], node, 9),
+    "DY": lambda node, shown: _cased(DAYS[shown.weekday][:3], node),
+    "RM": _roman_month,
+    "TZ": lambda node, shown: _cased(shown.zone, node),
+    "TZH": _offset_hours,
+    "OF": _offset_hours,
+    "TZM": lambda _node, _shown: "00",
+}
+_IN_INTERVALS = ("A.M.", "P.M.", "AM", "PM", "RM")
+
+
+def julian_of(year: int, month: int, day: int) -> int:
+    """The Julian day, computed as PostgreSQL does, since the months of an interval may be 0 or negative."""
+    month, year = (month + 1, year + 4800) if month > 2 else (month + 13, year + 4799)
+    century = cut(year, 100)
+    days = year * 365 - 32_167 + cut(year, 4) - century + cut(century, 4)
+    return days + cut(7834 * month, 256) + day
+
+
+def _iso_start(year: int) -> int:
+    """The Julian day of the Monday of the first ISO week."""
+    fourth = julian_of(year, 1, 4)
+    return fourth - fourth % 7
+
+
+def iso_year_of(year: int, month: int, day: int) -> int:
+    julian = julian_of(year, month, day)
+    start = _iso_start(year)
+    if julian < start:
+        year -= 1
+        start = _iso_start(year)
+    is_late = cut(julian - start, 7) + 1 >= 52
+    return year + 1 if is_late and julian >= _iso_start(year + 1) else year
+
+
+def iso_week_of(year: int, month: int, day: int) -> int:
+    julian = julian_of(year, month, day)
+    start = _iso_start(year)
+    if julian < start:
+        start = _iso_start(year - 1)
+    week = cut(julian - start, 7) + 1
+    next_start = _iso_start(year + 1)
+    return cut(julian - next_start, 7) + 1 if week >= 52 and julian >= next_start else week
+
+
+def iso_day_of(year: int, month: int, day: int) -> int:
+    return julian_of(year, month, day) - _iso_start(iso_year_of(year, month, day)) + 1
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("to_char", ("timestamp", "text"), "text", format_timestamp),
+    Signature("to_char", ("timestamptz", "text"), "text", format_timestamptz),
+    Signature("to_char", ("date", "text"), "text", format_date),
+    Signature("to_char", ("interval", "text"), "text", format_interval),
+)

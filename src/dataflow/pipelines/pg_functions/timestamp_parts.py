@@ -1,0 +1,194 @@
+"""Fields of dates and timestamps: extract, date_part and date_trunc."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dataflow.pipelines.pg_functions import numeric
+from dataflow.pipelines.pg_functions.civil import (
+    EPOCH_JULIAN,
+    POSTGRES_EPOCH,
+    check_timestamp,
+    day_of_year,
+    from_days,
+    iso_weekday,
+    iso_year_week,
+    to_days,
+    weekday,
+)
+from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
+from dataflow.pipelines.pg_functions.interval_parts import scaled
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
+from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
+
+NAMES = {
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "date": "date",
+}
+LAST_EXACT = 2**63 - 1  # from here on PostgreSQL computes the epoch with fewer digits
+_CLOCK_UNITS = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000, "microsecond": 1}
+_ZONE_UNITS = ("timezone", "timezone_hour", "timezone_minute")
+
+
+def extract_from_date(field: str, days: int) -> Decimal:
+    unit = _find_unit(field, "date")
+    if unit == "epoch":
+        return Decimal(days * 86_400)
+    if unit == "julian":
+        return Decimal(days + EPOCH_JULIAN)
+    return Decimal(_day_part(unit, days, field, "date"))
+
+
+def extract_from_timestamp(field: str, micros: int) -> Decimal:
+    return _extract(field, micros, "timestamp")
+
+
+def extract_from_timestamptz(field: str, micros: int) -> Decimal:
+    return _extract(field, micros, "timestamptz")
+
+
+def part_of_date(field: str, days: int) -> float:
+    return _part(field, days * DAY, "timestamp")
+
+
+def part_of_timestamp(field: str, micros: int) -> float:
+    return _part(field, micros, "timestamp")
+
+
+def part_of_timestamptz(field: str, micros: int) -> float:
+    return _part(field, micros, "timestamptz")
+
+
+def _extract(field: str, micros: int, kind: str) -> Decimal:
+    unit = _find_unit(field, kind)
+    days, rest = divmod(micros, DAY)
+    if unit == "epoch":
+        if micros < LAST_EXACT:
+            return scaled(micros, 6)
+        return numeric.round_to(numeric.divide(Decimal(micros), Decimal(SECOND)), 6)
+    if unit == "julian":
+        return numeric.add(Decimal(days + EPOCH_JULIAN), numeric.divide(Decimal(rest), Decimal(DAY)))
+    if unit in ("second", "millisecond"):
+        return scaled(rest % MINUTE, 6 if unit == "second" else 3)
+    return Decimal(_whole_part(unit, micros, field, kind))
+
+
+def _part(field: str, micros: int, kind: str) -> float:
+    unit = _find_unit(field, kind)
+    days, rest = divmod(micros, DAY)
+    seconds, fraction = divmod(rest, SECOND)
+    if unit == "epoch":
+        if micros < LAST_EXACT:
+            return micros / 1_000_000.0
+        return (float(micros - POSTGRES_EPOCH) + POSTGRES_EPOCH) / 1_000_000.0
+    if unit == "julian":
+        return days + EPOCH_JULIAN + (seconds + fraction / 1_000_000.0) / 86_400.0
+    if unit == "second":
+        return seconds % 60 + fraction / 1_000_000.0
+    if unit == "millisecond":
+        return seconds % 60 * 1000.0 + fraction / 1000.0
+    return float(_whole_part(unit, micros, field, kind))
+
+
+def _find_unit(field: str, kind: str) -> str:
+    lowered = field.lower()
+    if (unit := find_unit(lowered)) and unit != "ago":
+        return unit
+    word, value = find_word(lowered) or ("", "")
+    if word == "unit" or (word, value) == ("reserved", "epoch"):
+        return str(value)
+    problem = "not supported" if word == "reserved" else "not recognized"
+    raise ValueError(f'unit "{lowered}" {problem} for type {NAMES[kind]}')
+
+
+def _whole_part(unit: str, micros: int, field: str, kind: str) -> int:
+    days, rest = divmod(micros, DAY)
+    if unit == "microsecond":
+        return rest % MINUTE
+    if unit in ("hour", "minute"):
+        return rest // HOUR if unit == "hour" else rest // MINUTE % 60
+    if unit in _ZONE_UNITS and kind == "timestamptz":
+        return 0
+    return _day_part(unit, days, field, kind)
+
+
+def _day_part(unit: str, days: int, field: str, kind: str) -> int:
+    year, month, day = from_days(days)
+    if unit in ("isoyear", "week"):
+        iso_year, week = iso_year_week(days)
+        return week if unit == "week" else iso_year if iso_year > 0 else iso_year - 1
+    if unit in ("dow", "isodow", "doy"):
+        return {"dow": weekday, "isodow": iso_weekday, "doy": day_of_year}[unit](days)
+    if unit in ("century", "millennium"):
+        size = 100 if unit == "century" else 1000
+        return (year + size - 1) // size if year > 0 else -((size - year) // size)
+    parts = {
+        "day": day,
+        "month": month,
+        "quarter": (month - 1) // 3 + 1,
+        "year": year if year > 0 else year - 1,
+        "decade": year // 10 if year >= 0 else -((9 - year) // 10),
+    }
+    if unit not in parts:
+        raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
+    return parts[unit]
+
+
+def truncate_timestamp(field: str, micros: int) -> int:
+    """date_trunc."""
+    return check_timestamp(_truncate(field, micros, "timestamp"))
+
+
+def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
+    """date_trunc by the clock and calendar of a zone."""
+    found = find_zone(zone)
+    if isinstance(found, NamedTime):
+        found = found.zone
+    offset = found.at(micros // SECOND).offset
+    local = _truncate(field, micros + offset * SECOND, "timestamptz")
+    if find_unit(field.lower()) not in _CLOCK_UNITS:
+        offset = found.offset_of_local(local // SECOND)
+    return check_timestamp(local - offset * SECOND)
+
+
+def _truncate(field: str, micros: int, kind: str) -> int:
+    unit = find_unit(field.lower())
+    if unit is None or unit == "ago":
+        raise ValueError(f'unit "{field.lower()}" not recognized for type {NAMES[kind]}')
+    if unit in _CLOCK_UNITS:
+        return micros - micros % _CLOCK_UNITS[unit]
+    days = micros // DAY
+    if unit in ("day", "week"):
+        return (days - (iso_weekday(days) - 1 if unit == "week" else 0)) * DAY
+    year, month, _ = from_days(days)
+    starts = {
+        "month": (year, month),
+        "quarter": (year, (month - 1) // 3 * 3 + 1),
+        "year": (year, 1),
+        "decade": (year // 10 * 10 if year > 0 else -((9 - year) // 10) * 10, 1),
+        "century": (_first_year(year, 100), 1),
+        "millennium": (_first_year(_first_year(year, 1000), 100), 1),
+    }
+    if unit not in starts:
+        raise ValueError(f'unit "{field.lower()}" not supported for type {NAMES[kind]}')
+    return to_days(*starts[unit], 1) * DAY
+
+
+def _first_year(year: int, size: int) -> int:
+    """The first year of a century or millennium: 2001, 1, -99 for 100 BC."""
+    return (year + size - 1) // size * size - size + 1 if year > 0 else -((size - year) // size) * size + 1
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("extract", ("text", "date"), "numeric", extract_from_date),
+    Signature("extract", ("text", "timestamp"), "numeric", extract_from_timestamp),
+    Signature("extract", ("text", "timestamptz"), "numeric", extract_from_timestamptz),
+    Signature("date_part", ("text", "date"), "double", part_of_date),
+    Signature("date_part", ("text", "timestamp"), "double", part_of_timestamp),
+    Signature("date_part", ("text", "timestamptz"), "double", part_of_timestamptz),
+    Signature("date_trunc", ("text", "timestamp"), "timestamp", truncate_timestamp),
+    Signature("date_trunc", ("text", "timestamptz"), "timestamptz", truncate_timestamptz),
+    Signature("date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz),
+)

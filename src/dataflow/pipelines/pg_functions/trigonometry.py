@@ -1,0 +1,192 @@
+"""Angles, hyperbolic functions and error functions of PostgreSQL's double precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dataflow.pipelines.pg_functions.floats import INFINITY, NAN, divide, multiply
+from dataflow.pipelines.pg_functions.signatures import Signature
+
+_DEGREE = 0.0174532925199432957692
+
+_SIN_30 = math.sin(30.0 * _DEGREE)
+_ONE_MINUS_COS_60 = 1.0 - math.cos(60.0 * _DEGREE)
+_ASIN_HALF, _ACOS_HALF, _ATAN_ONE = math.asin(0.5), math.acos(0.5), math.atan(1.0)
+
+
+def ranged(call: Callable[[float], float], low: float, high: float) -> Callable[[float], float]:
+    """The function, refusing what lies outside its domain; NaN gives NaN."""
+
+    def checked(value: float) -> float:
+        if math.isnan(value):
+            return NAN
+        if not low <= value <= high:
+            raise ValueError("input is out of range")
+        return call(value)
+
+    return checked
+
+
+def finite(call: Callable[[float], float]) -> Callable[[float], float]:
+    """The function, refusing infinity."""
+
+    def checked(value: float) -> float:
+        if math.isinf(value):
+            raise ValueError("input is out of range")
+        return call(value)
+
+    return checked
+
+
+def cotangent(value: float) -> float:
+    tangent = math.tan(value)
+    return 1.0 / tangent if tangent else math.copysign(INFINITY, tangent)
+
+
+def hyperbolic_sine(value: float) -> float:
+    try:
+        return math.sinh(value)
+    except OverflowError:
+        return math.copysign(INFINITY, value)
+
+
+def hyperbolic_cosine(value: float) -> float:
+    try:
+        return math.cosh(value)
+    except OverflowError:
+        return INFINITY
+
+
+def area_tangent(value: float) -> float:
+    return math.copysign(INFINITY, value) if abs(value) == 1 else math.atanh(value)
+
+
+def degrees(value: float) -> float:
+    return divide(value, _DEGREE)
+
+
+def radians(value: float) -> float:
+    return multiply(value, _DEGREE)
+
+
+def arc_sine_degrees(value: float) -> float:
+    return math.copysign(_arc_sine_quarter(abs(value)), value) if value else _arc_sine_quarter(value)
+
+
+def arc_cosine_degrees(value: float) -> float:
+    if value < 0:
+        return 90.0 + _arc_sine_quarter(-value)
+    if value <= 0.5:
+        return 90.0 - (math.asin(value) / _ASIN_HALF) * 30.0
+    return (math.acos(value) / _ACOS_HALF) * 60.0
+
+
+def arc_tangent_degrees(value: float) -> float:
+    return (math.atan(value) / _ATAN_ONE) * 45.0
+
+
+def arc_tangent2_degrees(left: float, right: float) -> float:
+    return (math.atan2(left, right) / _ATAN_ONE) * 45.0
+
+
+def sine_degrees(value: float) -> float:
+    angle, sign, _ = _reduced(value)
+    return sign * _sine_quarter(angle)
+
+
+def cosine_degrees(value: float) -> float:
+    angle, _, sign = _reduced(value)
+    return sign * _cosine_quarter(angle)
+
+
+def tangent_degrees(value: float) -> float:
+    angle, sine_sign, cosine_sign = _reduced(value)
+    sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
+    found = sine / cosine / _TAN_45 if cosine else INFINITY
+    return sine_sign * cosine_sign * found + 0.0  # no minus zero
+
+
+def cotangent_degrees(value: float) -> float:
+    angle, sine_sign, cosine_sign = _reduced(value)
+    sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
+    found = cosine / sine / _COT_45 if sine else math.copysign(INFINITY, sine)
+    return sine_sign * cosine_sign * found + 0.0
+
+
+def _reduced(value: float) -> tuple[float, int, int]:
+    """The angle in the first quarter, and the signs of its sine and its cosine."""
+    if math.isnan(value):
+        return value, 1, 1
+    angle, sine_sign, cosine_sign = math.fmod(value, 360.0), 1, 1
+    if angle < 0:
+        angle, sine_sign = -angle, -1
+    if angle > 180:
+        angle, sine_sign = 360.0 - angle, -sine_sign
+    if angle > 90:
+        angle, cosine_sign = 180.0 - angle, -1
+    return angle, sine_sign, cosine_sign
+
+
+def _arc_sine_quarter(value: float) -> float:
+    if value <= 0.5:
+        return (math.asin(value) / _ASIN_HALF) * 30.0
+    return 90.0 - (math.acos(value) / _ACOS_HALF) * 60.0
+
+
+def _sine_to_30(angle: float) -> float:
+    return (math.sin(angle * _DEGREE) / _SIN_30) / 2.0
+
+
+def _cosine_to_60(angle: float) -> float:
+    return 1.0 - ((1.0 - math.cos(angle * _DEGREE)) / _ONE_MINUS_COS_60) / 2.0
+
+
+def _sine_quarter(angle: float) -> float:
+    return _sine_to_30(angle) if angle <= 30 else _cosine_to_60(90.0 - angle)
+
+
+def _cosine_quarter(angle: float) -> float:
+    return _cosine_to_60(angle) if angle <= 60 else _sine_to_30(90.0 - angle)
+
+
+def pi() -> float:
+    return math.pi
+
+
+_TAN_45 = _sine_quarter(45.0) / _cosine_quarter(45.0)
+_COT_45 = _cosine_quarter(45.0) / _sine_quarter(45.0)
+
+_ONE_TO_ONE = (
+    ("sin", finite(math.sin)),
+    ("cos", finite(math.cos)),
+    ("tan", finite(math.tan)),
+    ("cot", finite(cotangent)),
+    ("asin", ranged(math.asin, -1, 1)),
+    ("acos", ranged(math.acos, -1, 1)),
+    ("atan", math.atan),
+    ("sind", finite(sine_degrees)),
+    ("cosd", finite(cosine_degrees)),
+    ("tand", finite(tangent_degrees)),
+    ("cotd", finite(cotangent_degrees)),
+    ("asind", ranged(arc_sine_degrees, -1, 1)),
+    ("acosd", ranged(arc_cosine_degrees, -1, 1)),
+    ("atand", arc_tangent_degrees),
+    ("sinh", hyperbolic_sine),
+    ("cosh", hyperbolic_cosine),
+    ("tanh", math.tanh),
+    ("asinh", math.asinh),
+    ("acosh", ranged(math.acosh, 1, INFINITY)),
+    ("atanh", ranged(area_tangent, -1, 1)),
+    ("erf", math.erf),
+    ("erfc", math.erfc),
+    ("degrees", degrees),
+    ("radians", radians),
+)
+
+SIGNATURES: tuple[Signature, ...] = (
+    *(Signature(name, ("double",), "double", call) for name, call in _ONE_TO_ONE),
+    Signature("atan2", ("double", "double"), "double", math.atan2),
+    Signature("atan2d", ("double", "double"), "double", arc_tangent2_degrees),
+    Signature("pi", (), "double", pi),
+)

@@ -1,0 +1,242 @@
+"""Time zones by name, abbreviation or offset, and `at time zone`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from dataflow.pipelines.pg_functions.civil import check_timestamp
+from dataflow.pipelines.pg_functions.datetime_fields import Malformed
+from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.intervals import SECOND
+from dataflow.pipelines.pg_functions.intervals import show as show_interval
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
+
+# PostgreSQL's default set: minutes ahead of UTC and the abbreviations of that time.
+_FIXED = {
+    -600: "hst taht",
+    -570: "mart",
+    -540: "akst gamt",
+    -480: "akdt pst",
+    -420: "mst pdt",
+    -360: "cst galt mdt",
+    -300: "act cdt cot est pet",
+    -240: "amt ast bot edt",
+    -210: "nft nst",
+    -180: "adt bra brt clst gft pmst pyst uyt wgt",
+    -150: "ndt",
+    -120: "brst fnt pmdt uyst wgst",
+    -60: "azot egt fnst",
+    0: "azost egst gmt uct ut utc wet z zulu",
+    60: "bst cet met mez wat wetdst",
+    120: "bdst cest cetdst eet ist mest mesz metdst sast",
+    180: "eat eest eetdst fet idt",
+    210: "irt",
+    240: "msd mut ret sct",
+    270: "aft",
+    300: "must mvt pkt tft tjt uzt",
+    345: "npt",
+    360: "almt bdt btt kgst pkst uzst xjt yekst",
+    390: "mmt",
+    420: "almst cxt ict wast",
+    480: "awst bnt bort cct hkt myt pht wadt",
+    525: "acwst",
+    540: "awsst jayt jst kst pwt ulast wdt",
+    570: "acst cast",
+    600: "aest chut ddut kdt ligt mpt pgt trut yapt",
+    630: "acdt acsst cadt lhst sadt",
+    660: "aedt aesst pont vut",
+    720: "fjt gilt mht nzst nzt tvt wakt wft",
+    765: "chast",
+    780: "fjst nzdt tot",
+    825: "chadt",
+}
+# Those of a summer time, which may not be followed by "DST".
+_SUMMER = frozenset(
+    [
+        "adt",
+        "acdt",
+        "acsst",
+        "aedt",
+        "aesst",
+        "akdt",
+        "almst",
+        "awsst",
+        "azost",
+        "bdst",
+        "brst",
+        "bst",
+        "cadt",
+        "cdt",
+        "cest",
+        "cetdst",
+        "chadt",
+        "clst",
+        "edt",
+        "eest",
+        "eetdst",
+        "egst",
+        "fjst",
+        "fnst",
+        "idt",
+        "kdt",
+        "kgst",
+        "mdt",
+        "mest",
+        "mesz",
+        "metdst",
+        "msd",
+        "must",
+        "ndt",
+        "nzdt",
+        "pdt",
+        "pkst",
+        "pmdt",
+        "pyst",
+        "sadt",
+        "ulast",
+        "uyst",
+        "uzst",
+        "wadt",
+        "wdt",
+        "wetdst",
+        "wgst",
+        "yekst",
+    ]
+)
+# Abbreviations whose meaning changed over time, and the zone that knows it.
+_CHANGING = {
+    "America/": "art:Argentina/Buenos_Aires arst:Argentina/Buenos_Aires clt:Santiago gyt:Guyana pyt:Asuncion "
+    "vet:Caracas",
+    "Antarctica/": "davt:Davis mawt:Mawson",
+    "Asia/": "amst:Yerevan anast:Anadyr anat:Anadyr azst:Baku azt:Baku gest:Tbilisi get:Tbilisi "
+    "irkst:Irkutsk irkt:Irkutsk kgt:Bishkek krast:Krasnoyarsk krat:Krasnoyarsk lkt:Colombo magst:Magadan "
+    "magt:Magadan novst:Novosibirsk novt:Novosibirsk omsst:Omsk omst:Omsk petst:Kamchatka pett:Kamchatka "
+    "sgt:Singapore tmt:Ashgabat ulat:Ulaanbaatar vlast:Vladivostok vlat:Vladivostok yakst:Yakutsk "
+    "yakt:Yakutsk yekt:Yekaterinburg",
+    "Atlantic/": "fkst:Stanley fkt:Stanley",
+    "Australia/": "lhdt:Lord_Howe",
+    "Europe/": "msk:Moscow volt:Volgograd",
+    "Indian/": "iot:Chagos",
+    "Pacific/": "ckt:Rarotonga easst:Easter east:Easter kost:Kosrae lint:Kiritimati nut:Niue tkt:Fakaofo",
+}
+FIXED = {name: minutes * 60 for minutes, names in _FIXED.items() for name in names.split()}
+CHANGING = {
+    pair.split(":")[0]: area + pair.split(":")[1]
+    for area, pairs in _CHANGING.items()
+    for pair in pairs.split()
+}
+
+
+class NamedTime(NamedTuple):
+    """A zone seen through one of its abbreviations: what that meant at the time."""
+
+    zone: Zone
+    name: str
+
+    def at(self, moment: int) -> LocalTime:
+        if found := self.zone.find_name(self.name, moment):
+            return found
+        local = moment + self.zone.at(moment).offset
+        return LocalTime(self.zone.offset_of_local(local), False, self.name)
+
+    def offset_of_local(self, local: int) -> int:
+        offset = self.zone.offset_of_local(local)
+        found = self.zone.find_name(self.name, local - offset)
+        return found.offset if found else offset
+
+
+AnyZone = Zone | NamedTime
+
+
+def fixed_zone(offset: int, name: str = "") -> Zone:
+    """A zone that is always as far ahead of UTC, in seconds."""
+    return Zone((), (), LocalTime(offset, False, name), None)
+
+
+def is_summer_abbreviation(name: str) -> bool:
+    return name in _SUMMER
+
+
+def find_abbreviation(name: str) -> AnyZone | None:
+    """The zone of a lower-case abbreviation."""
+    if name in FIXED:
+        return fixed_zone(FIXED[name], name.upper())
+    if name in CHANGING and (zone := load_zone(CHANGING[name])):
+        return NamedTime(zone, name.upper())
+    return None
+
+
+@lru_cache(maxsize=1024)
+def find_zone(name: str) -> AnyZone:
+    """The zone of an abbreviation, a name or a POSIX form."""
+    found = find_abbreviation(name.lower()) or load_zone(name)
+    if not found:
+        raise ValueError(f'time zone "{name}" not recognized')
+    return found
+
+
+_OFFSET = re.compile(r"([+-])(\d*)(?::(\d*)(?::(\d*))?)?(.*)", re.DOTALL)
+
+
+def read_offset(text: str) -> int:
+    """Seconds ahead of UTC that `+5`, `-0530` or `+05:30:15` spells; IndexError past fifteen hours."""
+    match = _OFFSET.fullmatch(text)
+    if not match:
+        raise Malformed(text)
+    hours, minutes, seconds = int(match[2] or 0), int(match[3] or 0), int(match[4] or 0)
+    if match[3] is None and not match[5] and len(text) > 3:
+        hours, minutes = divmod(hours, 100)
+    if hours > 15 or minutes > 59 or seconds > 59:
+        raise IndexError(text)
+    if match[5]:
+        raise Malformed(text)
+    offset = hours * 3600 + minutes * 60 + seconds
+    return -offset if match[1] == "-" else offset
+
+
+def zone_for_making(name: str) -> AnyZone:
+    """The zone that make_timestamptz takes: an offset with a sign, or as elsewhere."""
+    if name[:1].isdigit():
+        raise ValueError(f'invalid input syntax for type numeric time zone: "{name}"')
+    try:
+        return fixed_zone(read_offset(name))
+    except IndexError:
+        raise ValueError(f'numeric time zone "{name}" out of range') from None
+    except Malformed:
+        return find_zone(name)
+
+
+def to_local(name: str, micros: int) -> int:
+    """A timestamptz as the timestamp of a zone."""
+    return check_timestamp(micros + find_zone(name).at(micros // SECOND).offset * SECOND)
+
+
+def from_local(name: str, micros: int) -> int:
+    """The timestamptz of a timestamp of a zone."""
+    return check_timestamp(micros - find_zone(name).offset_of_local(micros // SECOND) * SECOND)
+
+
+def to_local_by(zone: Interval, micros: int) -> int:
+    return check_timestamp(micros + _interval_offset(zone))
+
+
+def from_local_by(zone: Interval, micros: int) -> int:
+    return check_timestamp(micros - _interval_offset(zone))
+
+
+def _interval_offset(zone: Interval) -> int:
+    if zone.months or zone.days:
+        shown = show_interval(zone)
+        raise ValueError(f'interval time zone "{shown}" must not include months or days')
+    return cut(zone.micros, SECOND) * SECOND
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("timezone", ("text", "timestamptz"), "timestamp", to_local),
+    Signature("timezone", ("text", "timestamp"), "timestamptz", from_local),
+    Signature("timezone", ("interval", "timestamptz"), "timestamp", to_local_by),
+    Signature("timezone", ("interval", "timestamp"), "timestamptz", from_local_by),
+)

@@ -1,0 +1,66 @@
+"""How a Spark task gets the password of a database: apart from the task itself.
+
+A task is pickled, broadcast and kept in places that Spark decides on. It carries a random key only; the URL,
+mixed with that key, is in a private file beside the staged pages. Neither says anything without the other.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from dataflow.errors import TargetError
+from dataflow.model.record import record
+from dataflow.pipelines.postgres.table import Connection
+from dataflow.private_files import make_private_folder, open_private
+
+
+@record
+class SealedConnection:
+    """A connection that can be sent to tasks."""
+
+    name: str
+    path: str
+    owner: int  # the id of the user who may read the file
+    key: bytes  # as long as the URL, and used for it alone: a one-time pad
+
+    _hidden = ("key",)
+
+    def opened(self) -> Connection:
+        """The connection itself, where its file can be read; TargetError if not, with what to do."""
+        try:
+            with open(self.path, "rb", opener=open_private) as file:
+                return Connection(self.name, _mixed(file.read(), self.key).decode())
+        except FileNotFoundError as error:
+            raise TargetError(
+                f"Connection {self.name}: {self.path} is missing. The run has ended, or this machine does "
+                "not see the project's folder, as [spark] shared_files = true says."
+            ) from error
+        except PermissionError as error:
+            raise TargetError(
+                f"Connection {self.name}: {self.path} belongs to user id {self.owner}, and this task runs "
+                f"as {os.geteuid()}. Run Spark's executors as the user who runs DataFlow."
+            ) from error
+
+    def remove(self) -> None:
+        """Takes the file away, and its folder with it if nothing else is there."""
+        try:
+            os.unlink(self.path)
+            os.rmdir(os.path.dirname(self.path))
+        except OSError:
+            pass  # another file is in the folder, or somebody has cleared up
+
+
+def seal(connection: Connection, folder: str) -> SealedConnection:
+    """Puts the URL, mixed with a new key, into a new file in the folder; the key is in what is returned."""
+    make_private_folder(folder)
+    url = connection.url.encode()
+    key = secrets.token_bytes(len(url))
+    path = os.path.join(os.path.abspath(folder), f"connection-{secrets.token_hex(8)}")
+    with open(path, "xb", opener=open_private) as file:
+        file.write(_mixed(url, key))
+    return SealedConnection(connection.name, path, os.geteuid(), key)
+
+
+def _mixed(text: bytes, key: bytes) -> bytes:
+    return bytes(one ^ other for one, other in zip(text, key, strict=True))

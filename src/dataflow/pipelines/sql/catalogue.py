@@ -1,0 +1,151 @@
+"""Which of PostgreSQL's functions a call means: its rules for overloads, over our signatures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from dataflow.model.record import record
+from dataflow.pipelines import pg_functions
+from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
+
+_NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double")
+_TIMES = ("date", "timestamp", "timestamptz")
+_PREFERRED = ("double", "text", "timestamptz", "boolean", "interval")
+
+
+@record
+class Match:
+    """A signature with the types its arguments are to be cast to, and what it gives."""
+
+    signature: Signature
+    takes: tuple[str, ...]
+    gives: str
+
+
+@cache
+def _signatures() -> dict[str, tuple[Signature, ...]]:
+    found: dict[str, list[Signature]] = defaultdict(list)
+    for module in iter_modules(pg_functions.__path__, f"{pg_functions.__name__}."):
+        for signature in getattr(import_module(module.name), "SIGNATURES", ()):
+            found[signature.name].append(signature)
+    return {name: tuple(each) for name, each in found.items()}
+
+
+def list_functions() -> tuple[str, ...]:
+    """The names of all functions, operators excepted."""
+    return tuple(sorted(name for name in _signatures() if name[0].isalpha() and name != "cast"))
+
+
+def find_cast(source: str, target: str) -> Signature | None:
+    """The cast between two types, by the names functions know them by."""
+    casts = _signatures().get("cast", ())
+    return next((each for each in casts if each.takes == (source,) and each.gives == target), None)
+
+
+def find_function(name: str, given: tuple[str, ...]) -> Match | None:
+    """The overload PostgreSQL would call with arguments of these types; None if there is none, or several.
+
+    `unknown` is the type of a text or NULL written out.
+    """
+    fitting = [
+        (each, takes)
+        for each in _signatures().get(name, ())
+        if (takes := _fill_in(each, given)) is not None and all(map(is_implied, given, takes))
+    ]
+    best = _most(fitting, given, lambda one, other: one == other)
+    if len(best) > 1:
+        best = _most(best, given, lambda one, other: one == other or other in _PREFERRED)
+    if len(best) > 1:
+        best = _by_category(best, given)
+    if not best:
+        return None
+    signature, takes = best[0]
+    return Match(signature, takes, _result(signature, takes))
+
+
+def _fill_in(signature: Signature, given: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The types of a signature for that many arguments, `any` replaced; None if they cannot agree."""
+    takes = signature.takes
+    if signature.variadic and len(given) >= len(takes):
+        takes += (takes[-1],) * (len(given) - len(takes))
+    if len(takes) != len(given):
+        return None
+    if not {ANY, ANY_ARRAY} & set(takes):
+        return takes
+    element = _find_element(takes, given)
+    if element is None:
+        return None
+    return tuple({ANY: element, ANY_ARRAY: f"{element}[]"}.get(each, each) for each in takes)
+
+
+def _find_element(takes: tuple[str, ...], given: tuple[str, ...]) -> str | None:
+    elements = []
+    for want, have in zip(takes, given, strict=True):
+        if want == ANY_ARRAY and have.endswith("[]"):
+            elements.append(have[:-2])
+        elif want == ANY and have != "unknown":
+            elements.append(have)
+        elif want == ANY_ARRAY and have != "unknown":
+            return None
+    if not elements:
+        return "text" if ANY in takes and ANY_ARRAY not in takes else None
+    widest = elements[0]
+    for each in elements[1:]:
+        if is_implied(widest, each):
+            widest = each
+        elif not is_implied(each, widest):
+            return None
+    arrays = [have for want, have in zip(takes, given, strict=True) if want == ANY_ARRAY]
+    return widest if all(have in ("unknown", f"{widest}[]") for have in arrays) else None
+
+
+def _result(signature: Signature, takes: tuple[str, ...]) -> str:
+    if signature.gives not in (ANY, ANY_ARRAY):
+        return signature.gives
+    places = [number for number, each in enumerate(signature.takes) if each in (ANY, ANY_ARRAY)]
+    element = takes[places[0]].removesuffix("[]")
+    return element if signature.gives == ANY else f"{element}[]"
+
+
+def is_implied(source: str, target: str) -> bool:
+    """Whether PostgreSQL casts one type to the other without being asked."""
+    if source in (target, "unknown"):
+        return True
+    if source.endswith("[]") and target.endswith("[]"):
+        return is_implied(source[:-2], target[:-2])
+    for ladder in (_NUMBERS, _TIMES):
+        if source in ladder and target in ladder:
+            return ladder.index(source) < ladder.index(target)
+    return False
+
+
+def _most(
+    candidates: list[tuple[Signature, tuple[str, ...]]],
+    given: tuple[str, ...],
+    counts: Callable[[str, str], bool],
+) -> list[tuple[Signature, tuple[str, ...]]]:
+    if not candidates:
+        return []
+    scores = [
+        sum(have != "unknown" and counts(have, want) for have, want in zip(given, takes, strict=True))
+        for _, takes in candidates
+    ]
+    return [each for each, score in zip(candidates, scores, strict=True) if score == max(scores)]
+
+
+def _by_category(
+    candidates: list[tuple[Signature, tuple[str, ...]]], given: tuple[str, ...]
+) -> list[tuple[Signature, tuple[str, ...]]]:
+    """For a text written out PostgreSQL prefers text, then what the other arguments have."""
+    for place, have in enumerate(given):
+        if have != "unknown":
+            continue
+        texts = [each for each in candidates if each[1][place] == "text"]
+        others = [each for each in candidates if each[1][place] in given]
+        preferred = [each for each in candidates if each[1][place] in _PREFERRED]
+        candidates = others or texts or preferred or candidates
+    return candidates[:1]

@@ -1,0 +1,130 @@
+"""Constants: what is written out in a query, and functions of it, computed while it is translated."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from dataflow.pipelines.pg_functions.signatures import Interval
+from dataflow.pipelines.sql.calls import receive, write_numeric
+from dataflow.pipelines.sql.catalogue import Match, find_cast
+from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, TIMES, SqlType, numeric
+from dataflow.pipelines.sql.work import Typed, Work, text_literal
+
+_TRIED = ("~", "~*", "!~", "!~*", "to_char", "date_trunc", "extract", "date_part")
+_SAMPLES: dict[str, Any] = {
+    "text": "",
+    "date": 0,
+    "timestamp": 0,
+    "timestamptz": 0,
+    "integer": 0,
+    "bigint": 0,
+    "double": 0.0,
+    "real": 0.0,
+    "numeric": Decimal(0),
+    "interval": Interval(0, 0, 0),
+}
+
+
+def is_null(value: Typed) -> bool:
+    """Whether it is a NULL written out, of which PostgreSQL, too, knows the result without computing."""
+    return value.sql == "NULL" or value.sql.startswith("CAST(NULL AS ")
+
+
+def number_literal(text: str) -> Typed:
+    """A number written in SQL: integer, bigint or numeric, never floating."""
+    value = Decimal(text)
+    if re.fullmatch(r"\d+", text) and value < 2**63:
+        small = value < 2**31
+        return Typed(text if small else f"{text}L", INTEGER if small else BIGINT, text)
+    return number_constant(value)
+
+
+def number_constant(value: Decimal) -> Typed:
+    """A numeric constant with the digits it shows."""
+    text = write_numeric(value)
+    digits, scale = len(re.sub(r"\D", "", text).lstrip("0")), len(text.partition(".")[2])
+    kind = numeric(max(digits, scale, 1), scale)
+    return Typed(f"CAST('{text}' AS {kind.spark})" if kind.is_decimal else f"'{text}'", kind, text)
+
+
+def type_of(family: str) -> SqlType:
+    """The type that functions call by that name."""
+    if family.endswith("[]"):
+        return SqlType("array", element=type_of(family[:-2]))
+    return SqlType(family)
+
+
+def fold_call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
+    """The result of a call with nothing but constants; BadInput if PostgreSQL refuses them."""
+    arguments = [_constant_value(value, take) for value, take in zip(values, match.takes, strict=True)]
+    try:
+        found = match.signature.call(*arguments)
+    except (ValueError, ArithmeticError) as error:
+        work.refuse(node, f"{_why(error)}: {error}")
+    return literal(found, type_of(match.gives))
+
+
+def try_constants(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> None:
+    """BadInput for a pattern, picture or field written out that is wrong whatever the other values are."""
+    name = match.signature.name
+    if name not in _TRIED and not name.startswith("regexp_"):
+        return
+    arguments = [
+        _SAMPLES.get(take) if value.constant is None else _constant_value(value, take)
+        for value, take in zip(values, match.takes, strict=True)
+    ]
+    if name.startswith("regexp_") and any(value.constant is None for value in values[1:]):
+        return
+    try:
+        if None not in arguments:
+            match.signature.call(*arguments)
+    except ValueError as error:
+        work.refuse(node, f"is an error in PostgreSQL: {error}")
+
+
+def _why(error: Exception) -> str:
+    return "has no equal on Spark" if "supported" in str(error) else "is an error in PostgreSQL"
+
+
+def _constant_value(value: Typed, family: str) -> Any:
+    text = value.constant or ""
+    if family in INTEGERS:
+        return int(text)
+    if family == "numeric":
+        return Decimal(text)
+    if family in FLOATS:
+        return float(text)
+    signature = find_cast("text", family) if family != "text" else None
+    return signature.call(text) if signature else text
+
+
+def literal(value: Any, kind: SqlType) -> Typed:
+    """A value computed here as Spark SQL."""
+    if value is None:
+        return Typed(f"CAST(NULL AS {kind.spark})", kind)
+    if kind.element is not None:
+        items = ", ".join(literal(item, kind.element).sql for item in value)
+        return Typed(f"CAST(ARRAY({items}) AS {kind.spark})", kind)
+    if kind.name == "numeric":
+        found = number_constant(value)
+        return Typed(found.sql, found.type, found.constant)
+    if isinstance(value, Interval):
+        fields = f"'months', {value.months}, 'days', {value.days}, 'micros', {value.micros}L"
+        return Typed(f"NAMED_STRUCT({fields})", kind)
+    if kind.name in TIMES:
+        return Typed(
+            receive(f"CAST({value} AS {'INT' if kind.name == 'date' else 'BIGINT'})", kind.name), kind
+        )
+    if kind.name == "boolean":
+        return Typed(str(value).upper(), kind)
+    if kind.name in INTEGERS:
+        return Typed(f"CAST({value} AS {kind.spark})", kind, str(value))
+    if kind.name in FLOATS:
+        return Typed(f"CAST('{value!r}' AS {kind.spark})", kind, repr(value))
+    if kind.name == "bytea":
+        return Typed(f"X'{value.hex()}'", kind)
+    return Typed(text_literal(value), kind, value if kind.name == "text" else None)

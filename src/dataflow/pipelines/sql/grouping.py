@@ -1,0 +1,96 @@
+"""GROUP BY, in one way or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from dataflow.pipelines.sql.comparison import sort_key
+from dataflow.pipelines.sql.names import column_name
+from dataflow.pipelines.sql.types import SqlType
+from dataflow.pipelines.sql.work import Typed, Work, fold
+
+_SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_GROUPINGS: dict[type, str] = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
+
+
+def group_by(work: Work, node: exp.Select) -> str:
+    """GROUP BY. A number without precision is grouped by its value, and one of its texts is shown."""
+    group = node.args.get("group")
+    if group is None:
+        return ""
+    if any(value for key, value in group.args.items() if value and key != "expressions"):
+        work.refuse(group, "groups in a way that PostgreSQL does not have")
+    several = any(isinstance(each, _SEVERAL) for each in group.expressions)
+    keys = _Keys(work, node, several)
+    parts = [
+        _grouping_clause(each, keys.add) if isinstance(each, _SEVERAL) else keys.add(each)
+        for each in group.expressions
+    ]
+    work.scope.grouped = keys.grouped
+    work.scope.totals = keys.totals if any(map(_has_total, group.expressions)) else {}
+    return f" GROUP BY {', '.join(parts)}"
+
+
+class _Keys:
+    """The keys of a GROUP BY, and what stands for each outside aggregates."""
+
+    def __init__(self, work: Work, select: exp.Select, several: bool) -> None:
+        self._work = work
+        self._select = select
+        self._several = several
+        self.grouped: dict[str, str] = {}
+        self.totals: dict[str, SqlType] = {}
+
+    def add(self, node: exp.Expr) -> str:
+        """The text by which Spark groups."""
+        value = _find_key(self._work, self._select, node)
+        found = sort_key(self._work, value, node, sorting=False)
+        if self._several:
+            self.totals[value.sql] = value.type
+        if found != value.sql:
+            if self._several:
+                self._work.refuse(
+                    node, "groups by a numeric without precision in several ways; cast it to numeric(p,s)"
+                )
+            self.grouped[value.sql] = f"MIN({value.sql})"
+        return found
+
+
+def _find_key(work: Work, select: exp.Select, node: exp.Expr) -> Typed:
+    node = node.unnest()
+    if isinstance(node, exp.Literal) and node.is_int:
+        items = select.expressions
+        if not 1 <= int(node.name) <= len(items) or any(item.is_star for item in items):
+            work.refuse(node, f"names an output by its number; there are {len(items)}")
+        return work.expression(items[int(node.name) - 1].unalias())
+    if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
+        work.refuse(node, "is a constant in GROUP BY, which PostgreSQL does not take")
+    if isinstance(node, exp.Column) and not node.table and not work.scope.has(fold(node.this)):
+        # A column goes before an output's name here, and after it in ORDER BY.
+        for item in select.expressions:
+            if column_name(item) == fold(node.this):
+                return work.expression(item.unalias())
+    return work.expression(node)
+
+
+def _has_total(node: exp.Expr) -> bool:
+    """Whether one of the ways of grouping is all rows together."""
+    if isinstance(node, exp.GroupingSets):
+        return any(map(_has_total, node.expressions))
+    return isinstance(node, exp.Rollup | exp.Cube) or (isinstance(node, exp.Tuple) and not node.expressions)
+
+
+def _grouping_clause(clause: exp.Expr, key: Callable[[exp.Expr], str]) -> str:
+    word = _GROUPINGS[type(clause)]
+    sets = []
+    for each in clause.expressions:
+        if isinstance(each, _SEVERAL):
+            sets.append(_grouping_clause(each, key))
+        elif isinstance(each, exp.Tuple):
+            sets.append(f"({', '.join(key(item) for item in each.expressions)})")
+        else:
+            found = key(each)
+            sets.append(found if not word.startswith("GROUPING") or found.startswith("(") else f"({found})")
+    return f"{word} ({', '.join(sets)})"

@@ -1,0 +1,79 @@
+"""Values made into JSON: to_jsonb, builders and aggregates, whose arguments may be of any type."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dataflow.pipelines.sql.casting import call_function, cast, to_text
+from dataflow.pipelines.sql.types import JSON, JSONB, TEXT, TIMES
+from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, quote, text_literal
+
+
+def to_document(work: Work, value: Typed, name: str, node: exp.Expr) -> Typed:
+    """A value as json or jsonb; NULL stays NULL."""
+    kind = JSON if name == "json" else JSONB
+    if value.type.name == "unknown":
+        if value.constant is None:
+            return Typed("CAST(NULL AS STRING)", kind)
+        value = cast(work, value, TEXT, node)
+    if value.type == kind:
+        return value
+    if value.type.name == "bpchar":
+        value = Typed(value.sql, TEXT)  # with its blanks
+    if value.type.name in ("json", "jsonb"):
+        return cast(work, value, kind, node)
+    if value.type.name in TIMES:
+        value = _iso(to_text(work, value, node), value.type.name)
+    return call_function(work, f"to_{name}", [value], node)
+
+
+def _iso(text: Typed, name: str) -> Typed:
+    """The text of a time as JSON has it: T before the hour, minutes in the offset."""
+    if name == "date":
+        return text
+    day = f"SUBSTRING_INDEX({text.sql}, ' ', 1)"
+    joined = f"CONCAT({day}, 'T', SUBSTRING({text.sql}, LENGTH({day}) + 2))"
+    return Typed(f"REPLACE({joined}, '+00', '+00:00')" if name == "timestamptz" else joined, TEXT)
+
+
+def _convert(name: str) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        if len(node.expressions) != 1:
+            work.refuse(node, "needs one argument")
+        if name == "jsonb" and (columns := _row_of(work, node.expressions[0])):
+            return call_function(work, "jsonb_build_object", columns, node)
+        value = work.expression(node.expressions[0])
+        if value.type.name == "unknown":
+            work.refuse(node, "needs a type; write ::text")
+        return to_document(work, value, name, node)
+
+    return handle
+
+
+def _row_of(work: Work, node: exp.Expr) -> list[Typed]:
+    """Names and values of all columns of a table whose name stands for its rows; empty if it is a column."""
+    if not isinstance(node, exp.Column) or node.table or work.scope.find(fold(node.this)):
+        return []
+    pairs = []
+    for name, kind in work.scope.sources.get(fold(node.this), {}).items():
+        value = Typed(f"{quote(fold(node.this))}.{quote(name)}", kind)
+        pairs += [Typed(text_literal(name), TEXT, name), value]
+    return [to_document(work, each, "jsonb", node) for each in pairs]
+
+
+def _build(work: Work, node: exp.Anonymous) -> Typed:
+    name = node.name.lower()
+    kind = name.partition("_")[0]
+    values = [to_document(work, work.expression(each), kind, node) for each in node.expressions]
+    return call_function(work, name, values, node)
+
+
+FUNCTIONS: dict[str, Handler] = {
+    "to_json": _convert("json"),
+    "to_jsonb": _convert("jsonb"),
+    "array_to_json": _convert("json"),
+    **dict.fromkeys(
+        ("jsonb_build_object", "jsonb_build_array", "json_build_object", "json_build_array"), _build
+    ),
+}
+HANDLERS: dict[type, Handler] = {}

@@ -1,0 +1,75 @@
+"""What PostgreSQL calls a column of a result that has no alias."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dataflow.pipelines.sql.types import read_type
+from dataflow.pipelines.sql.work import fold
+
+UNNAMED = "?column?"
+_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+_NAMED: dict[type, str] = {
+    exp.Extract: "extract",
+    exp.AtTimeZone: "timezone",
+    exp.Substring: "substring",
+    exp.StrPosition: "position",
+    exp.Overlay: "overlay",
+    exp.Overlaps: "overlaps",
+    exp.Array: "array",
+    exp.Exists: "exists",
+    exp.GroupConcat: "string_agg",
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.Localtimestamp: "localtimestamp",
+    exp.Interval: "interval",
+}
+_TYPE_NAMES = {
+    "smallint": "int2",
+    "integer": "int4",
+    "bigint": "int8",
+    "real": "float4",
+    "double": "float8",
+    "boolean": "bool",
+}
+
+
+def column_name(item: exp.Expr) -> str:
+    """The name of a column of a SELECT."""
+    if isinstance(item, exp.Alias):
+        return fold(item.args["alias"])
+    return _figure(item)[0]
+
+
+def _figure(node: exp.Expr) -> tuple[str, bool]:
+    """A name, and whether it is good enough to go before that of a cast or CASE around it."""
+    if isinstance(node, exp.Paren | exp.Collate | exp.Filter | exp.Window | exp.WithinGroup | exp.Bracket):
+        return _figure(node.this)
+    if isinstance(node, exp.Column):
+        return fold(node.this), True
+    if isinstance(node, exp.Cast):
+        name, strong = _figure(node.this)
+        return (name, True) if strong else (_type_name(node), False)
+    if isinstance(node, exp.Case):
+        name, strong = _figure(node.args["default"]) if node.args.get("default") else ("", False)
+        return (name, True) if strong else ("case", False)
+    if isinstance(node, exp.Subquery | exp.Query):
+        return _figure_query(node), True
+    if isinstance(node, exp.Trim):
+        return _TRIMS.get((node.args.get("position") or "").upper(), "btrim"), True
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower(), True
+    name = _NAMED.get(type(node), UNNAMED)
+    return name, name not in (UNNAMED, "interval")
+
+
+def _figure_query(node: exp.Expr) -> str:
+    while isinstance(node, exp.Subquery | exp.SetOperation):
+        node = node.this
+    return column_name(node.expressions[0]) if isinstance(node, exp.Select) else "column1"
+
+
+def _type_name(node: exp.Cast) -> str:
+    kind = read_type(node.args["to"].sql(dialect="postgres"))
+    kind = kind.element or kind
+    return _TYPE_NAMES.get(kind.name, kind.name)

@@ -1,0 +1,115 @@
+"""ORDER BY, LIMIT and DISTINCT ON."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dataflow.pipelines.sql.comparison import sort_key
+from dataflow.pipelines.sql.types import SqlType
+from dataflow.pipelines.sql.windows import direction
+from dataflow.pipelines.sql.work import Typed, Work, fold, quote
+
+Outputs = list[tuple[str, Typed]]
+_RANK, _KEY = "dataflow rank", "dataflow key"
+
+
+def _limits(work: Work, node: exp.Expr) -> str:
+    text = ""
+    for key, word in (("limit", "LIMIT"), ("offset", "OFFSET")):
+        if clause := node.args.get(key):
+            count = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.expression
+            options = clause.args.get("limit_options")
+            if count is None or not count.is_int or (options and _has_more(options)):
+                work.refuse(node, f"has a {word} that is not a number written out")
+            text += f" {word} {count.name}"
+    return text
+
+
+def _has_more(options: exp.Expr) -> bool:
+    """Whether FETCH FIRST says more than ROWS ONLY."""
+    return bool(options.args.get("percent") or options.args.get("with_ties"))
+
+
+def sorted_rows(work: Work, node: exp.Expr, sql: str, columns: tuple[tuple[str, SqlType], ...]) -> str:
+    """The rows of a query in the order and number asked for, sorted by its own columns only."""
+    order, limits = node.args.get("order"), _limits(work, node)
+    if order is None:
+        return sql + limits
+    names = [f"c{number}" for number, _ in enumerate(columns)]
+    keys = []
+    for each in order.expressions:
+        place = _named_output(each.this, [name for name, _ in columns])
+        if place is None:
+            work.refuse(each, "sorts by something that is not a column of the result")
+        keys.append(sort_key(work, Typed(names[place], columns[place][1]), each) + direction(each))
+    listed = ", ".join(f"{name} AS {quote(given)}" for name, (given, _) in zip(names, columns, strict=True))
+    return f"SELECT {listed} FROM ({sql}) AS s({', '.join(names)}) ORDER BY {', '.join(keys)}{limits}"
+
+
+def sorted_select(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> str:
+    """A SELECT sorted by whatever ORDER BY names, through columns that are then left out."""
+    order, limits = node.args.get("order"), _limits(work, node)
+    plain = f"SELECT {select_list(outputs)}"
+    if order is None:
+        return f"{plain}{rest}{limits}"
+    keys = [_sort_value(work, each.this, outputs) for each in order.expressions]
+    texts = [sort_key(work, value, each) for value, each in zip(keys, order.expressions, strict=True)]
+    hidden = [f"k{number}" for number, _ in enumerate(texts)]
+    names = [f"c{number}" for number, _ in enumerate(outputs)]
+    inner = ", ".join(
+        [select_list(outputs), *(f"{text} AS {name}" for text, name in zip(texts, hidden, strict=True))]
+    )
+    listed = ", ".join(f"{name} AS {quote(given)}" for name, (given, _) in zip(names, outputs, strict=True))
+    sorting = ", ".join(name + direction(each) for name, each in zip(hidden, order.expressions, strict=True))
+    called = ", ".join([*names, *hidden])
+    return f"SELECT {listed} FROM (SELECT {inner}{rest}) AS s({called}) ORDER BY {sorting}{limits}"
+
+
+def _sort_value(work: Work, node: exp.Expr, outputs: Outputs) -> Typed:
+    place = _named_output(node, [name for name, _ in outputs])
+    if place is not None:
+        return outputs[place][1]
+    if work.scope.totals:
+        work.refuse(node, "sorts several groupings by something that is not a column of the result")
+    if isinstance(node.unnest(), exp.Literal):
+        work.refuse(node, f"names an output by its number; there are {len(outputs)}")
+    return work.expression(node)
+
+
+def distinct_on(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> str:
+    """A SELECT of the first row of each kind."""
+    order, on = node.args.get("order"), node.args["distinct"].args["on"]
+    if order is None or node.args.get("group"):
+        work.refuse(node, "uses DISTINCT ON with GROUP BY, or without ORDER BY")
+    named = [*(each.this for each in order.expressions), *(on.expressions or [on])]
+    texts = [sort_key(work, _sort_value(work, each, outputs), each) for each in named]
+    keys, parts = texts[: len(order.expressions)], dict.fromkeys(texts[len(order.expressions) :])
+    if set(list(dict.fromkeys(keys))[: len(parts)]) - set(parts):
+        work.refuse(node, "has an ORDER BY that does not begin with what is in DISTINCT ON")
+    sorting = [f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True)]
+    window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(sorting)}"
+    rank = f"ROW_NUMBER() OVER ({window}) AS {quote(_RANK)}"
+    hidden = [quote(f"{_KEY} {number}") for number, _ in enumerate(keys)]
+    kept = ", ".join(f"{key} AS {name}" for key, name in zip(keys, hidden, strict=True))
+    names = ", ".join(quote(name) for name, _ in outputs)
+    again = ", ".join(
+        f"{name}{direction(each)}" for name, each in zip(hidden, order.expressions, strict=True)
+    )
+    inner = f"SELECT {select_list(outputs)}, {rank}, {kept}{rest}"
+    limits = _limits(work, node)
+    return f"SELECT {names} FROM ({inner}) WHERE {quote(_RANK)} = 1 ORDER BY {again}{limits}"
+
+
+def select_list(outputs: Outputs) -> str:
+    """What a SELECT lists."""
+    return ", ".join(f"{value.sql} AS {quote(name)}" for name, value in outputs)
+
+
+def _named_output(node: exp.Expr, names: list[str]) -> int | None:
+    """Which output an ORDER BY names, by number or name; None if it is an expression."""
+    node = node.unnest()
+    if isinstance(node, exp.Literal) and node.is_int:
+        return int(node.name) - 1 if 1 <= int(node.name) <= len(names) else None
+    if isinstance(node, exp.Column) and not node.table and fold(node.this) in names:
+        return names.index(fold(node.this))
+    return None

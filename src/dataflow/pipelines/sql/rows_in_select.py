@@ -1,0 +1,48 @@
+"""Functions that give rows, such as unnest, in the list of a SELECT."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dataflow.pipelines.sql.aggregates import is_aggregate
+from dataflow.pipelines.sql.rows import SET_FUNCTIONS, array_of, exploded
+from dataflow.pipelines.sql.types import TEXT
+from dataflow.pipelines.sql.work import Handler, Typed, Work, quote
+
+_ROWS = "dataflow rows"
+_NO_SCOPE = (exp.Query, exp.Subquery)
+
+
+def rows_beside(work: Work, node: exp.Select, source: str) -> str:
+    """What FROM gets so that each of their rows is one row; several such functions go in step."""
+    calls = [each for item in node.expressions for each in _find_calls(item)]
+    if not calls:
+        return ""
+    if node.args.get("group") or node.args.get("distinct"):
+        work.refuse(node, "has a function of rows beside GROUP BY or DISTINCT; put it in a subquery")
+    if any(is_aggregate(each) for call in calls for each in call.walk()):
+        work.refuse(node, "has a function of rows of an aggregate; compute the aggregate in a subquery")
+    arrays = [array_of(work, each.name.lower(), list(each.expressions), each)[0] for each in calls]
+    names = [f"c{number}" for number, _ in enumerate(arrays)]
+    for each, array, name in zip(calls, arrays, names, strict=True):
+        work.scope.rows[id(each)] = Typed(f"{quote(_ROWS)}.{name}", array.type.element or TEXT)
+    start = "" if source else " FROM (SELECT 1) AS one"
+    return f"{start} CROSS JOIN LATERAL ({exploded(arrays, False)}) AS {quote(_ROWS)}({', '.join(names)})"
+
+
+def _find_calls(node: exp.Expr) -> list[exp.Anonymous]:
+    if isinstance(node, _NO_SCOPE):
+        return []
+    if isinstance(node, exp.Anonymous) and node.name.lower() in SET_FUNCTIONS:
+        return [node]
+    return [found for child in node.iter_expressions() for found in _find_calls(child)]
+
+
+def _column(work: Work, node: exp.Anonymous) -> Typed:
+    found = work.scope.rows.get(id(node))
+    if found is None:
+        work.refuse(node, "gives rows, which is not supported in this place; put it in FROM")
+    return found
+
+
+FUNCTIONS: dict[str, Handler] = dict.fromkeys(SET_FUNCTIONS, _column)

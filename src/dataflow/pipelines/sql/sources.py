@@ -1,0 +1,236 @@
+"""What stands in FROM: datasets, subqueries, functions that give rows, and joins of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dataflow.errors import BadInput
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.sql.advice import instead_of
+from dataflow.pipelines.sql.casting import unify
+from dataflow.pipelines.sql.comparison import sort_key
+from dataflow.pipelines.sql.operators import condition
+from dataflow.pipelines.sql.rows import Rows, rows_of
+from dataflow.pipelines.sql.stored import read_stored, stored_type
+from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.sql.queries import Queries
+
+_JOINS = {("", ""): "CROSS", ("", "CROSS"): "CROSS", ("", "INNER"): "INNER"}
+_JOINS |= {(side, kind): side for side in ("LEFT", "RIGHT", "FULL") for kind in ("", "OUTER")}
+
+
+class Tables:
+    """The datasets a query may name, and those it did."""
+
+    def __init__(self, schema: Mapping[str, Mapping[str, str]]) -> None:
+        self.written = schema
+        self.schema: dict[str, Columns] = {
+            name: {column: stored_type(kind) for column, kind in columns.items()}
+            for name, columns in schema.items()
+        }
+        self.named: dict[str, None] = {}
+        self.common: dict[str, Columns] = {}  # CTEs in sight
+
+    def find(self, work: Work, node: exp.Table) -> tuple[str, Columns]:
+        """Name and columns of a table; BadInput with the nearest dataset if there is none."""
+        name = ".".join(fold(part) for part in node.parts)
+        if len(node.parts) == 1 and name in self.common:
+            return name, self.common[name]
+        if name not in self.schema:
+            hint = did_you_mean(name, self.schema) or f" Known datasets: {', '.join(sorted(self.schema))}."
+            raise BadInput(f"{work.place}: unknown dataset {quoted(name)}.{hint}")
+        self.named[name] = None
+        return name, self.schema[name]
+
+    def read(self, work: Work, name: str, columns: Columns) -> str:
+        """A dataset or CTE as it stands in FROM; a dataset with its values as PostgreSQL has them."""
+        if columns is not self.schema.get(name):
+            return quote(name)
+        written = self.written[name]
+        stored = {
+            column: read_stored(work, column, kind, written[column]) for column, kind in columns.items()
+        }
+        if all(sql == quote(column) for column, sql in stored.items()):
+            return quote(name)
+        listed = ", ".join(f"{sql} AS {quote(column)}" for column, sql in stored.items())
+        return f"(SELECT {listed} FROM {quote(name)})"
+
+
+class Sources:
+    """Translates FROM, and notes in the work's scope which columns it brings."""
+
+    def __init__(self, tables: Tables, queries: Queries) -> None:
+        self.tables = tables
+        self.queries = queries
+
+    def read(self, work: Work, node: exp.Select) -> str:
+        """FROM with all of its joins; empty where there is none."""
+        if node.args.get("laterals"):
+            work.refuse(node, "has LATERAL VIEW, which PostgreSQL does not know")
+        if node.args.get("from_") is None:
+            return ""
+        text = f" FROM {self._item(work, node.args['from_'].this)}"
+        commas = 0
+        for join in node.args.get("joins") or []:
+            commas += not (join.side or join.kind or join.args.get("on") or join.args.get("using"))
+            if commas and join.side in ("RIGHT", "FULL"):
+                work.refuse(join, "follows a comma in FROM; write CROSS JOIN instead of the comma")
+            text += self._join(work, join)
+        return text
+
+    def _item(self, work: Work, node: exp.Expr) -> str:
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Join):
+            work.refuse(node, "has a join in parentheses; write it as a subquery with a name")
+        if isinstance(node, exp.Lateral):
+            return self._lateral(work, node)
+        if rows := rows_of(work, node):
+            return self._rows(work, node, rows)
+        if isinstance(node, exp.Table):
+            return self._table(work, node)
+        if isinstance(node, exp.Subquery | exp.Values) and node.args.get("alias") is not None:
+            return self._subquery(work, node, "")
+        work.refuse(node, "is not a dataset, or a subquery with a name")
+
+    def _table(self, work: Work, node: exp.Table) -> str:
+        alias = node.args.get("alias")
+        kept = ("this", "alias", "db", "catalog")
+        extra = [key for key, value in node.args.items() if value and key not in kept]
+        if isinstance(node.this, exp.Anonymous):
+            hint = instead_of(node.this.name.lower())
+            work.refuse(node, f"is a function in FROM that is not supported on Spark{hint}")
+        if extra or not isinstance(node.this, exp.Identifier):
+            work.refuse(node, "is more than a dataset's name; write the name alone")
+        name, columns = self.tables.find(work, node)
+        given = fold(alias.this) if alias else fold(node.this)
+        names = [fold(column) for column in (alias.args.get("columns") or [] if alias else [])]
+        table = self.tables.read(work, name, columns)
+        if not names:
+            return f"{table} AS {self._bring(work, node, given, columns)}"
+        renamed = dict(zip([*names, *list(columns)[len(names) :]], columns.values(), strict=True))
+        listed = ", ".join(quote(column) for column in renamed)
+        return f"{table} AS {self._bring(work, node, given, renamed)}({listed})"
+
+    def _subquery(self, work: Work, node: exp.Expr, word: str) -> str:
+        alias = node.args["alias"]
+        found = self.queries.query(
+            work, node.this if isinstance(node, exp.Subquery) else _without_alias(node)
+        )
+        names = [fold(column) for column in alias.args.get("columns") or []]
+        columns = self.queries.name_columns(work, node, found, names)
+        listed = ", ".join(quote(column) for column in columns)
+        given = self._bring(work, node, fold(alias.this), columns)
+        return f"{word}({found.sql}) AS {given}({listed})"
+
+    def _lateral(self, work: Work, node: exp.Lateral) -> str:
+        if rows := rows_of(work, node):
+            return self._rows(work, node, rows)
+        inner, alias = node.this, node.args.get("alias")
+        if not isinstance(inner, exp.Subquery) or alias is None:
+            work.refuse(node, "is not a subquery or a function of rows with a name")
+        around = work.scope
+        work.scope = Scope(around)  # what stands before it in FROM is outside for it
+        try:
+            found = self.queries.query(work, inner.this)
+        finally:
+            work.scope = around
+        columns = self.queries.name_columns(
+            work, node, found, [fold(column) for column in alias.args.get("columns") or []]
+        )
+        listed = ", ".join(quote(column) for column in columns)
+        return f"LATERAL ({found.sql}) AS {self._bring(work, node, fold(alias.this), columns)}({listed})"
+
+    def _rows(self, work: Work, node: exp.Expr, rows: Rows) -> str:
+        given = self._bring(work, node, rows.alias, rows.columns)
+        if len(rows.columns) == 1:
+            work.scope.functions.add(rows.alias)
+        listed = ", ".join(quote(column) for column in rows.columns)
+        return f"LATERAL ({rows.sql}) AS {given}({listed})"
+
+    def _bring(self, work: Work, node: exp.Expr, given: str, columns: Columns) -> str:
+        if given in work.scope.sources:
+            raise BadInput(f"{work.place}: {quoted(given)} is in FROM twice. Give one of them another name.")
+        refuse_case(work, node, given, work.scope.aliases())
+        work.scope.sources[given] = columns
+        return quote(given)
+
+    def _join(self, work: Work, node: exp.Join) -> str:
+        side, kind = (node.side or "").upper(), (node.kind or "").upper()
+        on, using = node.args.get("on"), node.args.get("using")
+        if (on or using) and not side and not kind:
+            kind = "INNER"
+        natural = (node.args.get("method") or "").upper() == "NATURAL"
+        if natural and not side and not kind:
+            kind = "INNER"
+        word = _JOINS.get((side, kind))
+        if word is None or (node.args.get("method") and not natural):
+            work.refuse(node, "is a kind of join that is not supported on Spark; write JOIN … ON")
+        before = Scope(None)
+        before.sources, before.merged = dict(work.scope.sources), dict(work.scope.merged)
+        text = f" {word} JOIN {self._item(work, node.this)}"
+        if natural:
+            using = self._shared(work, before)
+        if using:
+            return f"{text} ON {self._using(work, node, before, (word, using))}"
+        if on is None:
+            return text
+        test = condition(work, on)
+        if word in ("LEFT", "RIGHT", "FULL") and Typed(test, None).calls_python:  # type: ignore[arg-type]
+            self._refuse_python(work, node, on, before)
+        return f"{text} ON {test}"
+
+    def _refuse_python(self, work: Work, node: exp.Join, on: exp.Expr, before: Scope) -> None:
+        """Spark cannot join outwards by a function of both sides that it does not compute itself."""
+        parts = on.flatten(unnest=False) if isinstance(on, exp.And) else [on]
+        for part in parts:
+            if not work.expression(part).calls_python:
+                continue
+            sides = [part.this, part.expression] if isinstance(part, exp.EQ) else [part]
+            for each in sides:
+                names = {fold(column.args.get("table")) for column in each.find_all(exp.Column)}
+                if "" in names or (names & set(before.sources) and names - set(before.sources)):
+                    work.refuse(
+                        node,
+                        "is an outer join by a condition that Spark cannot compute with both sides together; "
+                        "compute each side in a subquery",
+                    )
+
+    def _shared(self, work: Work, before: Scope) -> list[exp.Identifier]:
+        """The columns that NATURAL joins by."""
+        alias = next(reversed(work.scope.sources))
+        known = [name for name, _ in before.all_columns()]
+        return [exp.to_identifier(name, quoted=True) for name in work.scope.sources[alias] if name in known]
+
+    def _using(
+        self, work: Work, node: exp.Join, before: Scope, joined: tuple[str, Sequence[exp.Expr]]
+    ) -> str:
+        word, columns = joined
+        alias = next(reversed(work.scope.sources))
+        tests = []
+        for column in columns:
+            name = fold(column.this if isinstance(column, exp.Column) else column)
+            left, kind = before.find(name), work.scope.sources[alias].get(name)
+            if left is None or kind is None:
+                work.refuse(node, f"joins by {name}, which is not a column of both")
+            left, right = unify(work, [left, Typed(f"{quote(alias)}.{quote(name)}", kind)], node)
+            keys = [sort_key(work, each, node, sorting=False) for each in (left, right)]
+            tests.append(f"{keys[0]} = {keys[1]}")
+            merged = {"RIGHT": right.sql, "FULL": f"COALESCE({left.sql}, {right.sql})"}.get(word, left.sql)
+            work.scope.merged[name] = Typed(merged, left.type)
+        return " AND ".join(tests)
+
+
+def _without_alias(node: exp.Expr) -> exp.Expr:
+    copied = node.copy()
+    copied.set("alias", None)
+    return copied
+
+
+def refuse_case(work: Work, node: exp.Expr, name: str, others: list[str]) -> None:
+    """BadInput for a name that Spark takes for another one."""
+    if any(other != name and other.lower() == name.lower() for other in others):
+        work.refuse(node, f"is called {name}, which Spark does not tell from another name by its case")

@@ -1,0 +1,192 @@
+"""Window functions: OVER, its frames, and what works only there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from dataflow.pipelines.sql.advice import instead_of
+from dataflow.pipelines.sql.aggregates import is_aggregate
+from dataflow.pipelines.sql.casting import cast, unify
+from dataflow.pipelines.sql.catalogue import find_cast
+from dataflow.pipelines.sql.comparison import sort_key
+from dataflow.pipelines.sql.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTEGERS,
+    TIMES,
+    SqlType,
+    without_length,
+)
+from dataflow.pipelines.sql.work import Handler, Typed, Work, fold
+
+
+def order_by(work: Work, order: exp.Expr) -> str:
+    """A sort order with PostgreSQL's place for NULLs: last, or first when descending."""
+    keys = [sort_key(work, work.expression(each.this), each) for each in order.expressions]
+    return ", ".join(f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True))
+
+
+def direction(ordered: exp.Expr) -> str:
+    """Ascending or descending, and where NULLs go, written out."""
+    nulls = "FIRST" if ordered.args.get("nulls_first") else "LAST"
+    return f" {'DESC' if ordered.args.get('desc') else 'ASC'} NULLS {nulls}"
+
+
+def _window(work: Work, node: exp.Window) -> Typed:
+    inner = node.this
+    function = inner.this if isinstance(inner, exp.Filter) else inner
+    if not is_aggregate(function) and not _is_window_function(function):
+        hint = instead_of(function.name.lower()) if isinstance(function, exp.Anonymous) else ""
+        work.refuse(node, f"has OVER, and is not a window function that is supported on Spark{hint}")
+    over = _specification(work, node)
+    before = work.over, work.surrounded, work.over_order
+    # The handler of FILTER passes the window on.
+    work.over, work.surrounded = f" OVER ({over})", inner
+    work.over_order = _resolve(work, node).get("order")
+    try:
+        return work.expression(inner)
+    finally:
+        work.over, work.surrounded, work.over_order = before
+
+
+def _is_window_function(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in WINDOW_FUNCTIONS
+
+
+def _specification(work: Work, node: exp.Window) -> str:
+    """What stands in OVER (…), with the named window it builds on."""
+    parts = _resolve(work, node)
+    text = []
+    if partition := parts.get("partition_by"):
+        keys = [sort_key(work, work.expression(each), node, sorting=False) for each in partition]
+        text.append(f"PARTITION BY {', '.join(keys)}")
+    if order := parts.get("order"):
+        text.append(f"ORDER BY {order_by(work, order)}")
+    if spec := parts.get("spec"):
+        text.append(_frame(work, spec, parts.get("order")))
+    return " ".join(text)
+
+
+def _resolve(work: Work, node: exp.Expr) -> dict[str, Any]:
+    found = {key: node.args[key] for key in ("partition_by", "order", "spec") if node.args.get(key)}
+    name = node.args.get("alias")
+    if name is None:
+        return found
+    base = work.scope.windows.get(fold(name))
+    if base is None:
+        work.refuse(node, f"uses the window {fold(name)}, which is not defined")
+    return {**_resolve(work, base), **found}
+
+
+def _frame(work: Work, spec: exp.Expr, order: exp.Expr | None) -> str:
+    kind = str(spec.args.get("kind") or "").upper()
+    bounds = [
+        (spec.args.get("start"), spec.args.get("start_side")),
+        (spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side")),
+    ]
+    offsets = [bound for bound, _ in bounds if isinstance(bound, exp.Expr)]
+    if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
+        work.refuse(spec, "is a window frame that is not supported on Spark; use ROWS or RANGE alone")
+    if kind == "RANGE" and offsets and (spans := _spans(work, spec, bounds, order)):
+        return f"RANGE BETWEEN {spans[0]} AND {spans[1]}"
+    if any(not each.is_int for each in offsets):
+        work.refuse(
+            spec, "is a window frame that is not supported on Spark; write its offsets as whole numbers"
+        )
+    if kind == "RANGE" and offsets:
+        keys = order.expressions if order is not None else []
+        if len(keys) != 1 or work.expression(keys[0].this).type.name not in INTEGERS:
+            work.refuse(spec, "is a RANGE frame with an offset, which needs one ORDER BY of an integer type")
+    words = [f"{bound or 'CURRENT ROW'} {side or ''}".upper().strip() for bound, side in bounds]
+    return f"{kind} BETWEEN {words[0]} AND {words[1]}"
+
+
+def _spans(
+    work: Work, spec: exp.Expr, bounds: list[tuple[Any, str | None]], order: exp.Expr | None
+) -> list[str] | None:
+    """Bounds of a RANGE frame over dates or times, which are intervals; None if it is over something else."""
+    keys = order.expressions if order is not None else []
+    kind = work.expression(keys[0].this).type if len(keys) == 1 else None
+    if kind is None or kind.name not in TIMES:
+        return None
+    spans = [f"{_span(work, spec, bound, kind)} {side or ''}".upper().strip() for bound, side in bounds]
+    if len({" MONTH " in span for span in spans if "INTERVAL" in span}) > 1:
+        work.refuse(
+            spec, "is a RANGE frame from months to days, which Spark does not have; write both in days"
+        )
+    return spans
+
+
+def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
+    if not isinstance(bound, exp.Expr):
+        return bound or "CURRENT ROW"
+    literal = bound.this if isinstance(bound, exp.Cast) else bound
+    signature = find_cast("text", "interval")
+    if not isinstance(literal, exp.Literal) or not literal.is_string or signature is None:
+        work.refuse(spec, "is a RANGE frame whose offset is not an interval written out")
+    try:
+        months, days, micros = signature.call(literal.name)
+    except ValueError as error:
+        work.refuse(spec, f"is an error in PostgreSQL: {error}")
+    if min(months, days, micros) < 0 or (months and (days or micros)) or (kind == DATE and micros):
+        work.refuse(
+            spec,
+            "is a RANGE frame with an offset that Spark does not have; write whole days, or whole months",
+        )
+    if months:
+        return f"INTERVAL '{months}' MONTH"
+    if kind == DATE:
+        return f"INTERVAL '{days}' DAY"
+    # Spark wants one literal, whose hours are fewer than 24.
+    more, rest = divmod(micros, 86_400_000_000)
+    hours, rest = divmod(rest, 3_600_000_000)
+    minutes, rest = divmod(rest, 60_000_000)
+    clock = f"{hours:02}:{minutes:02}:{rest // 1_000_000:02}.{rest % 1_000_000:06}"
+    return f"INTERVAL '{days + more} {clock}' DAY TO SECOND"
+
+
+def _ranking(word: str, kind: SqlType = BIGINT) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        arguments = [cast(work, work.expression(each), INTEGER, node).sql for each in node.expressions]
+        call = f"{word}({', '.join(arguments)}){_over(work, node)}"
+        return Typed(f"CAST({call} AS {kind.spark})", kind)
+
+    return handle
+
+
+def _neighbour(word: str) -> Handler:
+    def handle(work: Work, node: exp.Anonymous) -> Typed:
+        value, *rest = (work.aggregate_argument(each) for each in node.expressions)
+        parts = [cast(work, each, INTEGER, node).sql for each in rest[:1]]
+        value, *default = unify(work, [value, *rest[1:]], node)
+        listed = ", ".join([value.sql, *parts, *(each.sql for each in default)])
+        return Typed(f"{word}({listed}){_over(work, node)}", without_length(value.type))
+
+    return handle
+
+
+def _over(work: Work, node: exp.Expr) -> str:
+    if not work.over:
+        work.refuse(node, "needs OVER (…)")
+    return work.over
+
+
+WINDOW_FUNCTIONS: dict[str, Handler] = {
+    "row_number": _ranking("ROW_NUMBER"),
+    "rank": _ranking("RANK"),
+    "dense_rank": _ranking("DENSE_RANK"),
+    "ntile": _ranking("NTILE", INTEGER),
+    "percent_rank": _ranking("PERCENT_RANK", DOUBLE),
+    "cume_dist": _ranking("CUME_DIST", DOUBLE),
+    "lag": _neighbour("LAG"),
+    "lead": _neighbour("LEAD"),
+    "first_value": _neighbour("FIRST_VALUE"),
+    "last_value": _neighbour("LAST_VALUE"),
+    "nth_value": _neighbour("NTH_VALUE"),
+}
+HANDLERS: dict[type, Handler] = {exp.Window: _window}
+FUNCTIONS: dict[str, Handler] = dict(WINDOW_FUNCTIONS)

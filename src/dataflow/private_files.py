@@ -1,0 +1,55 @@
+"""Files and folders that only their owner may use, whatever the umask: logs, staging, locks, the store.
+
+What other tools read, the lake above all, is not made here: it keeps the umask.
+"""
+
+from __future__ import annotations
+
+import os
+
+STATE_FOLDER = ".dataflow"
+"""Where a project keeps its private state."""
+
+
+def make_private_folder(path: str) -> None:
+    """Makes a folder with mode 0700, and every missing folder above it likewise.
+
+    Folders that exist keep their mode, except for `.dataflow`, which earlier versions left open to others.
+    """
+    missing: list[str] = []
+    folder = os.path.abspath(path)
+    while not (os.path.exists(folder) if missing else os.path.isdir(folder)):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    _close_state(folder)
+    for each in reversed(missing):
+        try:
+            os.mkdir(each, 0o700)
+        except FileExistsError:
+            if not os.path.isdir(each):  # else another process was faster
+                raise
+
+
+def open_private(path: str, flags: int) -> int:
+    """Opens a file, never through a symbolic link; one that is made has mode 0600. An `opener` for `open`."""
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def open_with_folder(path: str, flags: int) -> int:
+    """Opens a private file to write to; its folder is made if it is missing."""
+    try:
+        return open_private(path, flags)
+    except FileNotFoundError:
+        make_private_folder(os.path.dirname(path))
+        return open_private(path, flags)
+
+
+def _close_state(folder: str) -> None:
+    """Takes the rights of others from the `.dataflow` that this folder is or lies in."""
+    above, found, _ = os.path.join(folder, "").rpartition(f"{os.sep}{STATE_FOLDER}{os.sep}")
+    if not found:
+        return
+    state = os.path.join(above, STATE_FOLDER)
+    mode = os.stat(state)
+    if mode.st_mode & 0o077 and mode.st_uid == os.geteuid():
+        os.chmod(state, 0o700)

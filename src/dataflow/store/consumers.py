@@ -1,0 +1,270 @@
+"""Who reads a dataset, and what becomes of their work when its chunks change: of all of them at once.
+
+`present` in work_input moves only when a chunk's readiness moved, so saying `ready` twice counts once.
+"""
+
+from __future__ import annotations
+
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
+from dataflow.model.record import record
+from dataflow.store import covering
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dataflow.store.database import Call, Transaction
+
+    Pair = tuple[str, str]
+
+BATCH = 5000
+"""Calls of one statement: those of a thousand consumers at once, and never more than fit in memory."""
+
+
+@record
+class Consumer:
+    """One input of one job that reads a dataset."""
+
+    dataset_id: int
+    job_id: int
+    position: int
+    mapping: str
+    job: str
+    first: str
+    grain: str
+    timezone: str
+    inputs: int
+    lagging: int
+    covering: int
+    source_grain: str
+    source_timezone: str
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """What says which dataid of the job comes before which."""
+        return self.grain, self.timezone, self.first
+
+    def calls(self, pairs: Iterable[Pair]) -> list[Call]:
+        """What the input says to these works of the job."""
+        return [(self.job_id, self.position, dataid, key, self.inputs) for dataid, key in pairs]
+
+
+@record
+class Change:
+    """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
+
+    `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
+    `published`: what was gained is new, too, and not merely open again.
+    """
+
+    gained: Sequence[Pair] = ()
+    lost: Sequence[Pair] = ()
+    renewed: Sequence[Pair] = ()
+    published: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many chunks it is about, each as often as it is told."""
+        return len(self.gained) + len(self.lost) + len(self.renewed)
+
+
+def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0) -> list[Consumer]:
+    """The job inputs that read any of some datasets, and those of one job."""
+    rows = tx.rows("publish.consumers", job_id=job_id, **tx.ids(dataset_ids))
+    return [Consumer(*row) for row in rows]
+
+
+def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
+    """Brings all work downstream of a dataset up to date with a change of its chunks.
+
+    One generation of consumers after the other: what their outputs lose by it is told to the next.
+    """
+    changes = {dataset_id: change} if change.size else {}
+    while changes:
+        consumers = list_consumers(tx, list(changes))
+        stale: list[tuple[int, Pair]] = []
+        for consumer in consumers:
+            if consumer.mapping == LATEST:
+                stale += _latest_changed(tx, consumer, changes[consumer.dataset_id])
+        for some in _groups([item for item in consumers if item.mapping != LATEST], changes):
+            stale += _others_changed(tx, some, changes)
+        lost: dict[int, list[Pair]] = {}
+        for output_id, pair in stale:
+            lost.setdefault(output_id, []).append(pair)
+        changes = {output_id: Change(lost=pairs) for output_id, pairs in lost.items()}
+
+
+def arrive(
+    tx: Transaction, consumers: Sequence[Consumer], chunks: Mapping[int, Sequence[Pair]]
+) -> list[Call]:
+    """Makes or updates the work that these ready chunks serve; gives what there was before."""
+    calls = _calls_of(consumers, chunks)
+    if not calls:
+        return []
+    for consumer in consumers:
+        if consumer.covering:
+            covering.lock(tx, consumer.job_id)
+    rows = tx.rows("publish.insert_work", **tx.calls(calls))
+    new: dict[tuple[int, str], int] = {(job_id, dataid): work_id for work_id, job_id, dataid in rows}
+    made: list[Call] = []
+    known: list[Call] = []
+    for call in calls:
+        # Of two inputs that call for the same work at once the first has made it.
+        work_id = new.pop((call[0], call[2]), None)
+        if work_id is None:
+            known.append(call)
+        else:
+            made.append((*call[:4], work_id))
+    if made:
+        tx.run("publish.insert_work_input", **tx.calls(made))
+        _complete(tx, consumers, made)
+    if known:
+        _count(tx, known, 1)
+        tx.run("publish.arrive", **tx.calls(known))
+    return known
+
+
+def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]) -> None:
+    """Work with nothing before it needs no chunk of its `previous` inputs.
+
+    `order` is the job's grain, time zone and first dataid, which together say what comes before what.
+    """
+    grain, timezone, first = order
+    facts = (Grain(grain), timezone, first or None)
+    waived = [dataid for dataid in dataids if not needed_dataids(PREVIOUS, dataid, *facts)]
+    if waived:
+        tx.run("publish.waive_inputs", job_id=job_id, **tx.batch([(dataid, "") for dataid in waived]))
+        calls = tx.calls(to_work(job_id, waived))
+        tx.run("publish.count_missing", **calls)
+        tx.run("publish.arrive", **calls)
+
+
+def do_again(tx: Transaction, calls: Sequence[Call], reason: str, resubmitted: bool = False) -> list[str]:
+    """Has finished work done again, and if it is `resubmitted` unfinished work too; gives the new states."""
+    rows = tx.rows("publish.do_again", reason=reason, resubmitted=resubmitted, **tx.calls(calls))
+    return [row[0] for row in rows]
+
+
+def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:
+    """Calls that name works of a job and come from no input of it."""
+    return [(job_id, 0, dataid, "", 0) for dataid in dataids]
+
+
+def _others_changed(
+    tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, Change]
+) -> list[tuple[int, Pair]]:
+    """Consumers that each read the chunks their mapping names; gives the outputs that became stale."""
+    known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
+    if lost := _calls_of(consumers, {key: change.lost for key, change in changes.items()}):
+        _depart(tx, lost)
+    renewed = _calls_of(consumers, {key: change.renewed for key, change in changes.items()})
+    if known and any(change.published for change in changes.values()):
+        # What a run has had, forced or before the input was one, has not been done from what came now.
+        renewed += [tuple(row) for row in tx.rows("publish.tried_among", **tx.calls(known))]
+    return _renew(tx, renewed)
+
+
+def _latest_changed(tx: Transaction, consumer: Consumer, change: Change) -> list[tuple[int, Pair]]:
+    """Only what the newest chunk covers can be claimed; what was read from a renewed one is done again."""
+    if change.gained or change.lost:
+        covered, uncovered = covering.move_reach(tx, consumer, change)
+        for pairs in _batches(covered):
+            calls = consumer.calls(pairs)
+            _count(tx, calls, 1)
+            tx.run("publish.arrive", **tx.calls(calls))
+        for pairs in _batches(uncovered):
+            _depart(tx, consumer.calls(pairs))
+    if not change.renewed:
+        return []
+    readers = covering.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
+    if not readers:
+        return []
+    # Lock first, read in a later statement: one of them may have read a newer chunk since.
+    tx.lock("publish.lock_work", **tx.calls(consumer.calls(readers)))
+    readers = covering.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
+    return _renew(tx, consumer.calls(readers))
+
+
+def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Call]) -> None:
+    """New work that has nothing before it, or is covered by what was there, need not wait for that."""
+    for consumer in consumers:
+        if not (consumer.lagging or consumer.covering):
+            continue
+        pairs = [(dataid, key) for job_id, _, dataid, key, _ in made if job_id == consumer.job_id]
+        if consumer.lagging and pairs:
+            waive_inputs(tx, consumer.job_id, consumer.order, [dataid for dataid, _ in pairs])
+        if consumer.covering and pairs:
+            covering.cover(tx, consumer.job_id, pairs)
+
+
+def _renew(tx: Transaction, calls: Sequence[Call]) -> list[tuple[int, Pair]]:
+    """Has work done again because an input has a newer version; gives the outputs that are ready no more."""
+    if not calls:
+        return []
+    tx.lock("publish.lock_work", **tx.calls(calls))
+    do_again(tx, calls, "an input has a newer version")
+    tx.lock("publish.lock_outputs", **tx.ids(sorted({call[0] for call in calls})))
+    # Whatever the work's state: a run that fails later must not leave the old output looking current.
+    rows = tx.rows("publish.make_stale", **tx.calls(calls))
+    return [(output_id, (dataid, key)) for output_id, dataid, key, was_ready in rows if was_ready]
+
+
+def _depart(tx: Transaction, calls: Sequence[Call]) -> None:
+    _count(tx, calls, -1)
+    tx.run("publish.depart", **tx.calls(calls))
+
+
+def _count(tx: Transaction, calls: Sequence[Call], delta: int) -> None:
+    parameters = tx.calls(calls)
+    tx.lock("publish.lock_work", **parameters)
+    tx.run("publish.count_present", delta=delta, **parameters)
+    tx.run("publish.count_missing", **parameters)
+
+
+def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]]) -> list[Call]:
+    """What chunks of some datasets say to the work of their consumers."""
+    served: dict[tuple[object, ...], Sequence[Pair]] = {}
+    calls: list[Call] = []
+    for item in consumers:
+        if not chunks[item.dataset_id]:
+            continue
+        kind = item.dataset_id, item.mapping, item.grain, item.timezone
+        if kind not in served:
+            served[kind] = _work_of(item, chunks[item.dataset_id])
+        calls += item.calls(served[kind])
+    return calls
+
+
+def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
+    """The work that chunks of an input serve, in the job's own order."""
+    grain = Grain(consumer.grain)
+    if consumer.mapping == SAME:
+        if grain is Grain.TEXT:
+            return chunks
+        return [(dataid, sort_key(dataid, grain)) for dataid, _ in chunks]
+    served = []
+    for dataid, _ in chunks:
+        for work in consumers_of(consumer.mapping, dataid, grain, consumer.timezone):
+            served.append((work, sort_key(work, grain)))
+    return served
+
+
+def _groups(consumers: Iterable[Consumer], changes: Mapping[int, Change]) -> Iterator[list[Consumer]]:
+    """Consumers that can be told together."""
+    some: list[Consumer] = []
+    size = 0
+    for consumer in consumers:
+        if some and size + changes[consumer.dataset_id].size > BATCH:
+            yield some
+            some, size = [], 0
+        some.append(consumer)
+        size += changes[consumer.dataset_id].size
+    if some:
+        yield some
+
+
+def _batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+    for start in range(0, len(pairs), BATCH):
+        yield pairs[start : start + BATCH]

@@ -1,0 +1,177 @@
+"""Datasets and jobs come and change, many at a time, and a job's work with the job."""
+
+from __future__ import annotations
+
+import json
+
+from dataflow import errors
+from dataflow.model.mapping import LATEST
+from dataflow.model.record import names_of, record
+from dataflow.store import covering, registration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from dataflow.model.records import Calendar, Dataset, Job, JobInput, Plan
+    from dataflow.store.database import Row, Transaction
+
+BATCH = 2000
+"""Datasets or jobs that one statement writes."""
+
+
+@record
+class JobEntry:
+    """A checked job as it is to be written, with its new or changed calendars; `inputs` has its own, too."""
+
+    job: Job
+    inputs: tuple[JobInput, ...]
+    grain: str
+    timezone: str
+    calendars: tuple[tuple[Dataset, Calendar], ...] = ()
+
+
+def write_dataset(tx: Transaction, dataset: Dataset) -> int:
+    """Registers a dataset or changes its fields, and gives its id."""
+    return write_datasets(tx, [dataset])[dataset.name]
+
+
+def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, int]:
+    """Registers datasets or changes their fields, and gives their ids; runs of their jobs see the change.
+
+    Where one is cannot change while a run may be writing it: its readers would be sent to the other place.
+    """
+    before = registration.find_datasets(tx, [dataset.name for dataset in datasets])
+    for dataset in datasets:
+        if dataset.name in before and _place_of(before[dataset.name][1]) != _place_of(dataset):
+            producer = tx.find("publish.producer", dataset_id=before[dataset.name][0])
+            if producer is not None:
+                refusal = f"The place of dataset {dataset.name} cannot change now"
+                registration.refuse_beside_runs(tx, producer[0], refusal)
+    ids: dict[str, int] = {}
+    for some in _batches([_dataset_record(dataset) for dataset in datasets]):
+        ids |= {row[0]: row[1] for row in tx.rows("registration.upsert_datasets", **tx.records(some))}
+    if before:
+        tx.run("registration.bump_revisions", **tx.ids([dataset_id for dataset_id, _ in before.values()]))
+    return ids
+
+
+def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
+    """Registers jobs or changes them, and rebuilds the work of those whose work is made another way."""
+    before = {
+        plan.job.name: plan for plan in registration.find_plans(tx, [entry.job.name for entry in entries])
+    }
+    ids = _dataset_ids(tx, entries)
+    # The inputs they have had, too: one that arrives now must not be counted at the place of another.
+    former = {source.dataset_id for plan in before.values() for source in plan.inputs}
+    tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
+    for entry in entries:
+        # An output may move from one job to another in one go, in either order.
+        if entry.job.name in before:
+            registration.free_outputs(tx, before[entry.job.name], entry.job.outputs)
+    reaches = {name: _reaches_of(tx, plan) for name, plan in before.items()}
+    job_ids: dict[str, int] = {}
+    for some in _batches([_job_record(entry) for entry in entries]):
+        job_ids |= {row[0]: row[1] for row in tx.rows("registration.upsert_jobs", **tx.records(some))}
+    _replace_parts(tx, entries, job_ids, ids)
+    _follow(tx, entries, job_ids, before, reaches)
+
+
+def _dataset_ids(tx: Transaction, entries: Sequence[JobEntry]) -> dict[str, int]:
+    names = {
+        name for entry in entries for name in (*(item.dataset for item in entry.inputs), *entry.job.outputs)
+    }
+    ids = {name: found[0] for name, found in registration.find_datasets(tx, sorted(names)).items()}
+    for name in sorted(names - ids.keys()):
+        raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
+    return ids
+
+
+def _replace_parts(
+    tx: Transaction, entries: Sequence[JobEntry], job_ids: Mapping[str, int], ids: Mapping[str, int]
+) -> None:
+    registration.delete_parts(tx, list(job_ids.values()))
+    makers = {name: entry.job.name for entry in entries for name in entry.job.outputs}
+    for dataset, producer in tx.rows("registration.producers_of", **tx.ids([ids[name] for name in makers])):
+        raise registration.second_producer(dataset, producer, makers[dataset])
+    inputs: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
+    variables: list[dict[str, Any]] = []
+    for entry in entries:
+        job_id = job_ids[entry.job.name]
+        for position, item in enumerate(entry.inputs):
+            where = {"job_id": job_id, "position": position, "dataset_id": ids[item.dataset]}
+            inputs.append(where | {"mapping": item.mapping})
+        for position, name in enumerate(entry.job.outputs):
+            outputs.append({"job_id": job_id, "position": position, "dataset_id": ids[name]})
+        for name, value in entry.job.environment:
+            variables.append({"job_id": job_id, "name": name, "value": value})
+    insertions = {
+        "registration.insert_inputs": inputs,
+        "registration.insert_outputs": outputs,
+        "registration.insert_environments": variables,
+    }
+    for query, records in insertions.items():
+        for some in _batches(records):
+            tx.run(query, **tx.records(some))
+
+
+def _follow(
+    tx: Transaction,
+    entries: Sequence[JobEntry],
+    job_ids: Mapping[str, int],
+    before: Mapping[str, Plan],
+    reaches: Mapping[str, list[Row]],
+) -> None:
+    """Brings the work of these jobs up to date with what they have become."""
+    after = {plan.job.name: plan for plan in registration.find_plans(tx, list(job_ids))}
+    new = [job_id for name, job_id in job_ids.items() if name not in before]
+    # A new job has no work yet, and gets none from inputs that have no chunks: most often all of them.
+    called = {row[0] for row in tx.rows("registration.jobs_with_chunks", **tx.ids(new))}
+    for entry in entries:
+        plan = after[entry.job.name]
+        if any(source.mapping == LATEST for source in plan.inputs):
+            covering.measure(tx, plan)
+        if entry.job.name not in before:
+            is_another = plan.job_id in called
+        else:
+            # What a snapshot covers changes with its dataset's time zone, too.
+            moved = reaches[entry.job.name] != _reaches_of(tx, plan)
+            is_another = moved or _shape_of_work(before[entry.job.name]) != _shape_of_work(plan)
+        if is_another:
+            registration.rebuild_work(tx, plan.job_id, entry.job)
+
+
+def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:
+    has_latest = any(source.mapping == LATEST for source in plan.inputs)
+    return tx.rows("cover.reaches", job_id=plan.job_id) if has_latest else []
+
+
+def _shape_of_work(plan: Plan) -> tuple[object, ...]:
+    """What a job's work is made from: as long as it is the same, its million works can stay as they are."""
+    inputs = tuple((item.position, item.dataset_id, item.mapping) for item in plan.inputs)
+    return inputs, plan.grain, plan.timezone, plan.job.start, plan.job.ordered, plan.job.priority
+
+
+def _place_of(dataset: Dataset) -> tuple[str, ...]:
+    """What says where a dataset's chunks are, and which of them share a place."""
+    table = (dataset.hostname, dataset.database, dataset.schemaname, dataset.tablename)
+    return (*table, dataset.location, dataset.mode)
+
+
+def _dataset_record(dataset: Dataset) -> dict[str, Any]:
+    fields = {name: getattr(dataset, name) for name in names_of(dataset)}
+    options = json.dumps(dict(dataset.options), sort_keys=True)
+    return fields | {"grain": str(dataset.grain), "options": options}
+
+
+def _job_record(entry: JobEntry) -> dict[str, Any]:
+    parts = ("inputs", "outputs", "environment")
+    fields = {name: getattr(entry.job, name) for name in names_of(entry.job) if name not in parts}
+    return fields | {"grain": str(entry.grain), "grain_timezone": entry.timezone}
+
+
+def _batches(records: Sequence[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:
+    for start in range(0, len(records), BATCH):
+        yield records[start : start + BATCH]

@@ -1,0 +1,156 @@
+"""Packed pages: every encoding that is offered is undone, none beyond its limit, the others are explained."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as some
+
+from dataflow.model.record import replace
+from dataflow.pipelines.fetch import unpacking
+from dataflow.pipelines.fetch.body import TooLarge, read_body
+from dataflow.pipelines.fetch.source import HttpSource
+from dataflow.pipelines.fetch.unpacking import Damaged, find_unpacker
+from tests.pipelines.answer_server import AnswerServer, Reply
+from tests.pipelines.fetch.fetching import QUICK, fetch, ids_in, make_rows, refuse
+
+PAGE = json.dumps({"next": None, "results": make_rows(500)}).encode()
+
+
+def deflate_without_header(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+PACKERS: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("gzip", lambda data: zlib.compress(data, wbits=31)),
+    ("deflate", zlib.compress),
+    ("deflate", deflate_without_header),
+    ("br", brotli.compress),
+    ("zstd", zstandard.compress),
+]
+NAMES = ["gzip", "deflate", "bare deflate", "br", "zstd"]
+packed = pytest.mark.parametrize(("encoding", "pack"), PACKERS, ids=NAMES)
+
+
+def source_for(server: AnswerServer, body_bytes: int = 10_000_000) -> HttpSource:
+    return HttpSource(f"{server.origin}/rows", limits=replace(QUICK, body_bytes=body_bytes))
+
+
+def serve(body: bytes, encoding: str) -> AnswerServer:
+    return AnswerServer(lambda asked: Reply(body, headers=[("Content-Encoding", encoding)]))
+
+
+@packed
+def test_a_packed_page_is_unpacked(tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    with serve(pack(PAGE), encoding) as server:
+        assert ids_in(fetch(source_for(server), tmp_path)) == list(range(500))
+        assert server.asked[0].headers["Accept-Encoding"] == "gzip, br, zstd"
+
+
+@packed
+@given(data=some.binary(max_size=3000), size=some.integers(1, 5000))
+def test_a_body_is_unpacked_however_it_is_cut(
+    encoding: str, pack: Callable[[bytes], bytes], data: bytes, size: int
+) -> None:
+    whole = pack(data)
+    chunks = [whole[start : start + size] for start in range(0, len(whole), size)]
+    assert read_body(chunks, find_unpacker(encoding), 5000, ()).data == data
+
+
+@packed
+def test_a_body_that_ends_too_early_is_damaged(encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    whole = pack(hashlib.sha512(b"x").digest() * 5)
+    for missing in range(1, len(whole)):
+        with pytest.raises(Damaged):
+            read_body([whole[:-missing]], find_unpacker(encoding), 5000, ())
+
+
+@packed
+def test_a_damaged_page_is_asked_for_again(
+    tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
+    bodies = [b"\xffnothing of the kind", pack(PAGE)[:-9], pack(PAGE)]
+    with AnswerServer(lambda asked: Reply(bodies.pop(0), headers=[("Content-Encoding", encoding)])) as server:
+        assert ids_in(fetch(source_for(server), tmp_path)) == list(range(500))
+
+
+def bomb_of(encoding: str, size: int) -> bytes:
+    """A few bytes that unpack to so many blanks; made piece by piece, since its test measures memory."""
+    blanks = b" " * 1_000_000
+    if encoding == "br":
+        brotli_packer = brotli.Compressor(quality=5)
+        return b"".join([brotli_packer.process(blanks) for _ in range(size)] + [brotli_packer.finish()])
+    packer = zstandard.ZstdCompressor().compressobj() if encoding == "zstd" else zlib.compressobj(wbits=31)
+    return b"".join([packer.compress(blanks) for _ in range(size)] + [packer.flush()])
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_a_bomb_stops_at_the_limit(tmp_path: Path, encoding: str) -> None:
+    bomb = bomb_of(encoding, 150)
+    assert len(bomb) < 1_000_000
+    with serve(bomb, encoding) as server:
+        source = source_for(server)
+        tracemalloc.start()
+        refuse(source, tmp_path, "larger than 10,000,000 bytes unpacked")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 60_000_000
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd"])
+def test_a_body_may_be_as_large_as_its_limit_and_not_a_byte_larger(encoding: str) -> None:
+    for size in (1000, 1_048_576, 3_000_000):
+        body = dict(PACKERS)[encoding](bytes(size))
+        assert len(read_body([body], find_unpacker(encoding), size, ()).data) == size
+        with pytest.raises(TooLarge):
+            read_body([body], find_unpacker(encoding), size - 1, ())
+
+
+def test_zstd_that_asks_for_a_large_window_is_refused(tmp_path: Path) -> None:
+    parameters = zstandard.ZstdCompressionParameters(window_log=27)
+    packer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    body = packer.compress(PAGE) + packer.flush()
+    with serve(body, "zstd") as server:
+        refuse(source_for(server), tmp_path, r"zstd data is damaged \(.*memory")
+
+
+def test_several_frames_are_one_body() -> None:
+    body = zstandard.compress(b"one ") + zstandard.compress(b"two")
+    for size in range(1, len(body) + 1):
+        chunks = [body[start : start + size] for start in range(0, len(body), size)]
+        assert read_body(chunks, find_unpacker("zstd"), 100, ()).data == b"one two"
+
+
+@pytest.fixture
+def without_packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("brotli", "zstandard"):
+        monkeypatch.setitem(sys.modules, name, None)
+    unpacking._find_package.cache_clear()
+    yield
+    monkeypatch.undo()
+    unpacking._find_package.cache_clear()
+
+
+@pytest.mark.usefixtures("without_packages")
+@pytest.mark.parametrize("encoding", ["br", "zstd"])
+def test_without_its_package_an_encoding_is_neither_offered_nor_taken(tmp_path: Path, encoding: str) -> None:
+    with serve(b"x", encoding) as server:
+        told = refuse(source_for(server), tmp_path, f"in the encoding '{encoding}', which was not asked for")
+        assert server.asked[0].headers["Accept-Encoding"] == "gzip"
+    assert "pip install 'dataflow-runjob[compression]'" in told
+
+
+def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:
+    with serve(b"x", "compress") as server:
+        refuse(source_for(server), tmp_path, "'compress', which was not asked for: only gzip, br, zstd were")

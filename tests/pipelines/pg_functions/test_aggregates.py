@@ -1,0 +1,139 @@
+"""Aggregates finish as PostgreSQL's do, from sums for numeric and from lists for doubles."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from random import Random
+
+from dataflow.pipelines.pg_functions import aggregates, floats, intervals, numeric, numeric_keys
+from dataflow.pipelines.pg_functions.signatures import Interval
+from tests.pipelines.pg_functions.comparison import (
+    Case,
+    list_differences,
+    literal,
+    random_interval,
+    random_numeric,
+)
+from tests.pipelines.pg_functions.reference import Reference
+
+GROUPS = 60
+SIZES = [0, 1, 2, 2, 3, 5, 9]
+
+
+def aggregate(call: str, values: Sequence[object], kind: str, order: str = "") -> str:
+    """An aggregate over an array in SQL."""
+    items = ", ".join(literal(value, kind) for value in values)
+    sql_kind = "float8" if kind == "double" else kind
+    return f"(select {call.format('v')}{order} from unnest(array[{items}]::{sql_kind}[]) v)"
+
+
+def random_doubles(random: Random, size: int) -> list[float]:
+    edges = [0.0, 1.0, -1.0, 2.5, 1e200, 1e-200, -1e308, math.inf, math.nan]
+    choices = random.choice([edges, [0.0, 1.0, 2.0], [random.uniform(-100, 100) for _ in range(9)]])
+    return [random.choice(choices) for _ in range(size)]
+
+
+def test_numeric_aggregates_finish_from_sums(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    finishers = (
+        ("var_samp", aggregates.variance, True),
+        ("var_pop", aggregates.variance, False),
+        ("stddev", aggregates.deviation, True),
+        ("stddev_pop", aggregates.deviation, False),
+    )
+    for _ in range(GROUPS):
+        values = [random_numeric(random) for _ in range(random.choice(SIZES))]
+        squares = [numeric.EXACT.multiply(value, value) for value in values]
+        total, square = (
+            functools.reduce(numeric.EXACT.add, items, Decimal(0)) for items in (values, squares)
+        )
+        average = functools.partial(aggregates.average, total, len(values))
+        cases.append((aggregate("avg({})", values, "numeric"), average))
+        for name, finish, is_sample in finishers:
+            sql = aggregate(name + "({})", values, "numeric")
+            cases.append((sql, functools.partial(finish, len(values), total, square, is_sample)))
+    assert list_differences(reference, cases) == []
+
+
+def test_sums_of_limbs_are_sums_of_numeric(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for _ in range(GROUPS):
+        values = [numeric.round_to(random_numeric(random), 20) for _ in range(random.randrange(1, 9))]
+        limbs = [numeric_keys.limbs(value) for value in values]
+        first, second, third, fourth = (sum(column) for column in zip(*limbs, strict=True))
+        scale = max(map(numeric.scale_of, values))
+        total = functools.partial(numeric_keys.from_limbs, first, second, third, fourth, scale)
+        cases.append((aggregate("sum({})", values, "numeric"), total))
+    assert list_differences(reference, cases) == []
+
+
+def test_double_aggregates_finish_from_lists(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for _ in range(GROUPS):
+        values = random_doubles(random, random.choice(SIZES))
+        for name, call in (
+            ("sum", aggregates.sum_doubles),
+            ("avg", aggregates.average_doubles),
+            ("var_samp", aggregates.variance_doubles),
+            ("var_pop", lambda values: aggregates.variance_doubles(values, False)),
+            ("stddev", aggregates.deviation_doubles),
+            ("stddev_pop", lambda values: aggregates.deviation_doubles(values, False)),
+        ):
+            cases.append((aggregate(name + "({})", values, "double"), functools.partial(call, values)))
+    assert list_differences(reference, cases) == []
+
+
+def test_aggregates_of_pairs_finish_from_lists(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for _ in range(GROUPS):
+        size = random.choice(SIZES)
+        ys, xs = random_doubles(random, size), random_doubles(random, size)
+        arrays = (
+            f"array[{', '.join(literal(v, 'double') for v in values)}]::float8[]" for values in (ys, xs)
+        )
+        source = f"unnest({', '.join(arrays)}) as t(y, x)"
+        for name in aggregates.PAIR_AGGREGATES:
+            call = functools.partial(aggregates.aggregate_pairs, name, ys, xs)
+            cases.append((f"(select {name}(y, x) from {source})", call))
+    assert list_differences(reference, cases) == []
+
+
+def test_percentiles_and_modes_finish_from_sorted_lists(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    order = " within group (order by v)"
+    for _ in range(GROUPS):
+        values = sorted(random_doubles(random, random.choice(SIZES)), key=floats.sort_key)
+        part = random.choice([0.0, 0.5, 1.0, 0.25, 1 / 3, random.random(), 1.5, -0.1, math.nan])
+        cont = functools.partial(aggregates.percentile_cont, part, values, aggregates.between_doubles)
+        disc = functools.partial(aggregates.percentile_disc, part, values)
+        cases.append((aggregate(f"percentile_cont('{part}'::float8)", values, "double", order), cont))
+        cases.append((aggregate(f"percentile_disc('{part}'::float8)", values, "double", order), disc))
+        mode = functools.partial(aggregates.mode, values, floats.sort_key)
+        cases.append((aggregate("mode()", values, "double", order), mode))
+    assert list_differences(reference, cases) == []
+
+
+def test_aggregates_of_intervals_finish_as_postgresql_does(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for _ in range(GROUPS):
+        values = [random_interval(random) for _ in range(random.randrange(1, 6))]
+        values.sort(key=intervals.sort_key)
+        part = random.choice([0.0, 0.5, 1.0, 0.25, 1 / 3])
+        call = functools.partial(aggregates.percentile_cont, part, values, intervals.between)
+        order = " within group (order by v)"
+        cases.append((aggregate(f"percentile_cont('{part}'::float8)", values, "interval", order), call))
+
+        def average(values: Sequence[Interval] = values) -> Interval | None:
+            return intervals.average(functools.reduce(intervals.add, values), len(values))
+
+        cases.append((aggregate("avg({})", values, "interval"), average))
+    assert list_differences(reference, cases) == []

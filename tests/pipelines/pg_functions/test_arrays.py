@@ -1,0 +1,38 @@
+"""Arrays against PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.pipelines.pg_functions import array_text, arrays
+from dataflow.pipelines.pg_functions.signatures import Signature
+from tests.pipelines.pg_functions.drawn_calls import find_differences
+from tests.pipelines.pg_functions.reference import Reference
+from tests.pipelines.pg_functions.test_text import name_call, pieces
+
+LITERALS = pieces(
+    "{", "}", "{", "}", "a", "1", " ", ",", ",", '"', "\\", '"a"', "null", "NULL", "é", '"b c"', "\t", most=8
+)
+OURS = "several dimensions are not supported"  # what we refuse and PostgreSQL does not
+
+
+@pytest.mark.parametrize("element", ["text", "double", "integer", "boolean", "numeric", "uuid"])
+def test_functions_of_arrays_give_what_postgresql_gives(element: str, reference: Reference) -> None:
+    assert find_differences(reference, arrays.SIGNATURES, 25, element=element) == []
+
+
+@pytest.mark.parametrize("signature", array_text.SIGNATURES, ids=name_call)
+def test_arrays_are_read_and_written_as_in_postgresql(signature: Signature, reference: Reference) -> None:
+    draws = {"text": lambda chosen: "{" + LITERALS(chosen)} if signature.name == "cast" else {}
+    found = find_differences(reference, [signature], 200, draws)
+    assert [one for one in found if OURS not in one] == []
+
+
+def test_an_aggregate_keeps_nulls_and_is_null_without_rows(reference: Reference) -> None:
+    rows = "(values (1), (null), (2)) t(x)"
+    asked = reference.ask(
+        [f"select array_agg(x) from {rows}", f"select array_agg(x) from {rows} where false"]
+    )
+    assert asked == ["{1,NULL,2}", None]
+    assert arrays.array_agg([1, None, 2]) == [1, None, 2]
+    assert arrays.array_agg([]) is None

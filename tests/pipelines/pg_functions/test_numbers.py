@@ -1,0 +1,184 @@
+"""Numbers of every type answer to the digit as PostgreSQL does, errors included."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+
+from dataflow.pipelines.pg_functions import (
+    buckets,
+    floats,
+    integers,
+    intervals,
+    number_casts,
+    numeric,
+    numeric_keys,
+    numeric_powers,
+    numeric_text,
+    trigonometry,
+)
+from dataflow.pipelines.pg_functions.signatures import Signature
+from tests.pipelines.pg_functions.comparison import (
+    SQL_TYPES,
+    Case,
+    list_differences,
+    literal,
+    make_cases,
+    random_numeric,
+    random_value,
+)
+from tests.pipelines.pg_functions.reference import Reference
+
+NUMBERS = [" 1.5", "1e5", "1E-5 ", "-.5", "5.", ".", "", "+3", "1e", "--1", " - 1", "0e10", "0e-5", "-0.00"]
+NUMBERS += ["1e-16383", "1e-16384", "1e131071", "1e131072", "abc", "1 2", "\t7\n", "00012.500", "0e-20000"]
+KEYS: dict[str, Callable[[Any], Any]] = {
+    "interval": intervals.sort_key,
+    "double": floats.sort_key,
+    "real": floats.sort_key,
+}
+SMALL = {"scale": (0, 30), "<<": (0, 70), ">>": (0, 70), "round": (-40, 40), "trunc": (-40, 40)}
+
+
+def choose(signature: Signature, random: Random) -> Sequence[Any] | None:
+    if signature.takes == ("text",):
+        return [random.choice(NUMBERS)]
+    found = [random_value(kind, random) for kind in signature.takes]
+    if signature.name == "cast":
+        is_special = isinstance(found[0], float) and not abs(found[0]) < float("inf")
+        return None if len(found) > 1 or (signature.gives == "numeric" and is_special) else found
+    if signature.name in SMALL and len(found) == 2:
+        found[1] = random.randrange(*SMALL[signature.name])
+    if signature.name == "factorial":
+        found[0] = random.randrange(-2, 60)
+    if signature.takes[0:1] == ("numeric",):
+        return within_reach(signature.name, found, random)
+    return found
+
+
+def within_reach(name: str, found: list[Any], random: Random) -> list[Any]:
+    """Powers of a size that a numeric can hold, mostly."""
+    if name in ("exp", "power", "pow", "^"):
+        limits = (4,) if name == "exp" else (5, 3)
+        return [
+            numeric.rescaled(value.scaleb(-max(0, value.adjusted() - random.randrange(-3, limit))), 9)
+            for value, limit in zip(found, limits, strict=True)
+        ]
+    if name in ("ln", "log", "log10", "sqrt") and random.random() < 0.9:
+        return [abs(value) for value in found]
+    return found
+
+
+@pytest.mark.parametrize("module", [numeric, numeric_powers, integers, floats, trigonometry, number_casts])
+def test_numbers_are_computed_as_postgresql_does(reference: Reference, module: Any) -> None:
+    cases = make_cases(module.SIGNATURES, choose, count=40)
+    assert list_differences(reference, cases) == []
+
+
+def test_numeric_is_read_and_written_as_postgresql_does(reference: Reference) -> None:
+    cases = make_cases(numeric_text.SIGNATURES, choose, count=100)
+    assert list_differences(reference, cases) == []
+
+
+LIMITS = [
+    "0 1 -1 2 0.5 4.5 -4.5 1e3 1e15 1e131071 9.5e131071 -1e131071 1e-16383 -9e-1000 1e-1000 1e5000 1e8000",
+    "6000 5999.99 -5999 -6000 1e-20 1.0000000000000000000000001 0.99999999999999 32768 2147483648 2147483647",
+    "-2147483648 -2147483649 123456789012345678901234567890.123",
+]
+LONG_SCALES = [0, 1, 5, -3, 20_000, 131_073, -131_071, -131_072, -131_073, 2**31 - 1, -(2**31)]
+
+
+def choose_limit(signature: Signature, random: Random) -> Sequence[Any] | None:
+    values = [numeric_text.parse(text) for text in " ".join(LIMITS).split()]
+    found = [random.choice(values if kind == "numeric" else LONG_SCALES) for kind in signature.takes]
+    # Divisors of numbers this long take minutes.
+    return None if signature.name in ("gcd", "lcm", "factorial") else found
+
+
+def test_numbers_at_their_limits_are_computed_as_postgresql_does(reference: Reference) -> None:
+    cases = make_cases((*numeric.SIGNATURES, *numeric_powers.SIGNATURES), choose_limit, count=12)
+    assert list_differences(reference, cases) == []
+
+
+def test_powers_near_a_tie_are_rounded_as_postgresql_does(reference: Reference) -> None:
+    cases: list[Case] = []
+    for places in range(20):
+        for digit in (1, 2, 5, -1, -2, -5):
+            value = Decimal(digit).scaleb(-places)
+            near_one = Decimal(1) + value
+            cases.append((f"exp({value:f}::numeric)", partial(numeric_powers.exponential, value)))
+            if near_one > 0:
+                cases.append(
+                    (f"ln({near_one:f}::numeric)", partial(numeric_powers.natural_logarithm, near_one))
+                )
+    assert list_differences(reference, cases) == []
+
+
+def test_a_numeric_is_cut_to_its_precision_as_postgresql_does(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for _ in range(300):
+        value, precision, scale = random_numeric(random), random.randrange(1, 30), random.randrange(-3, 30)
+
+        def cast(value: Decimal = value, precision: int = precision, scale: int = scale) -> Decimal:
+            try:
+                return numeric_text.to_precision(value, precision, scale)
+            except ValueError as error:
+                raise ValueError(str(error).split(": A field")[0]) from None
+
+        cases.append((f"'{value:f}'::numeric({precision}, {scale})", cast))
+    assert list_differences(reference, cases) == []
+
+
+def test_keys_sort_and_group_as_the_numbers_they_stand_for(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for _ in range(400):
+        left, right = random_numeric(random), random_numeric(random)
+        wider = numeric.rescaled(left, numeric.scale_of(left) + 2)
+        keys = [numeric_keys.sort_key(value) for value in (left, right, wider)]
+        cases.append((f"'{left:f}'::numeric < '{right:f}'", partial(operator.lt, keys[0], keys[1])))
+        cases.append((f"'{left:f}'::numeric = '{wider:f}'", partial(operator.eq, keys[0], keys[2])))
+    assert list_differences(reference, cases) == []
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-inf"])
+def test_numeric_without_a_value_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="NaN and infinity are not supported"):
+        numeric_text.parse(text)
+    with pytest.raises(ValueError, match="NaN and infinity are not supported"):
+        numeric_text.from_double(float(text))
+
+
+@pytest.mark.parametrize("text", ["1_000", "0x1F", "0b1", "0o7"])
+def test_what_postgresql_15_does_not_read_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="invalid input syntax for type numeric"):
+        numeric_text.parse(text)
+
+
+def test_a_number_too_long_for_limbs_is_refused() -> None:
+    assert numeric_keys.limbs(Decimal("-123.45")) == (0, -123, -45 * 10**26, 0)
+    for text in ("1e56", "1e-57"):
+        with pytest.raises(ValueError, match="more than 56 digits"):
+            numeric_keys.limbs(Decimal(text))
+
+
+def test_values_fall_into_buckets_as_postgresql_counts_them(reference: Reference) -> None:
+    random = Random(7)
+    cases: list[Case] = []
+    for signature in buckets.SIGNATURES:
+        kind = signature.takes[0]
+        for _ in range(20 if kind != "text" else 0):
+            thresholds = [random_value(kind, random) for _ in range(random.randrange(5))]
+            thresholds.sort(key=KEYS.get(kind, lambda value: value))
+            operand = random.choice([random_value(kind, random), *thresholds])
+            items = ", ".join(literal(value, kind) for value in thresholds)
+            array = f"array[{items}]::{SQL_TYPES.get(kind, kind)}[]"
+            call = partial(signature.call, operand, thresholds)
+            cases.append((f"width_bucket({literal(operand, kind)}, {array})", call))
+    assert list_differences(reference, cases) == []

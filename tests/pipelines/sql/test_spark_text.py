@@ -1,0 +1,121 @@
+"""SQL in Spark's own dialect: what Spark is sent means the same as what was written, or it is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.sql.spark_functions import ALLOWED, REFUSED
+from dataflow.pipelines.sql.translation import translate
+
+QUERIES = (Path(__file__).parent / "spark_queries.sql").read_text().splitlines()
+"""One a line, each of which Spark answers."""
+ORDERS = """
+    select * from values
+        (1, 'order 1', cast(10.75 as decimal(38, 18)), timestamp '2024-01-02 03:04:05', array('x', 'y')),
+        (2, 'order 2', 20.5, timestamp '2024-05-06 07:08:09', array('z')),
+        (3, null, null, null, null) as t(id, name, amount, at, tags)
+"""
+SYNTAX = {"and", "between", "case", "in", "not", "or"}
+"""Listed by Spark among its functions, and not called like one."""
+ISSUE = """select /* /*+ */ reflect('java.lang.System', 'getenv', 'PASSKEY') as x, -- */
+ 1 as y from orders"""
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    own = spark.newSession()
+    own.sql(ORDERS).cache().createOrReplaceTempView("orders")
+    yield own
+    own.catalog.clearCache()
+
+
+def answer(session: SparkSession, sql: str) -> tuple[str, list[str]]:
+    """Names, types and rows; without the numbers that Spark gives expressions."""
+    rows = session.sql(sql)
+    plain = re.compile(r"#\d+")
+    return plain.sub("", rows.schema.simpleString()), sorted(
+        plain.sub("", str(row)) for row in rows.collect()
+    )
+
+
+@pytest.mark.timeout(300)
+def test_what_spark_is_sent_gives_the_columns_and_rows_of_what_was_written(session: SparkSession) -> None:
+    different = []
+    for sql in QUERIES:
+        written = translate(sql, "spark", {"orders": {}}).sql
+        if answer(session, sql) != answer(session, written):
+            different.append((sql, written))
+    assert different == []
+
+
+def test_every_function_of_spark_is_allowed_or_refused(spark: SparkSession) -> None:
+    known = {row[0] for row in spark.sql("show functions").collect() if row[0][0].isalpha()}
+    grammar = {"timestampadd", "timestampdiff"}
+    assert known - SYNTAX | grammar == ALLOWED | REFUSED
+    assert not ALLOWED & REFUSED
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        ISSUE,
+        ISSUE.replace("\n", "\r"),
+        "select reflect('java.lang.System', 'getenv', 'HOME')",
+        "select `Reflect`('java.lang.System', 'getenv', 'HOME')",
+        "select system.builtin.reflect('java.lang.System', 'getenv', 'HOME')",
+        "select java_method('java.lang.System', 'getenv', 'HOME')",
+        "select try_reflect('java.lang.System', 'getenv', 'HOME')",
+        "select transform(array('x'), x -> reflect('java.lang.System', 'getenv', x))",
+        "select * from orders where id in (select reflect('java.lang.System', 'getenv', 'HOME'))",
+        "select * from identifier('orders')",
+        "select identifier('reflect')('java.lang.System', 'getenv', 'HOME')",
+        "select identifier('id') from orders",
+        "select id -- \\\n, name from orders",
+        "select id -- \\\r, name from orders",
+        "select id -- a\r, reflect('java.lang.System', 'getenv', 'HOME') from orders",
+        "select r'\\d', id from orders",
+        'select R"\\d" from orders',
+        "select /*+ broadcast(o) */ id from orders o",
+        "select id /* one /* two */ three */ from orders",
+        "select id /*/ , name /*/ from orders",
+        "select '${env:HOME}'",
+        "select '$\\{env:HOME}', '${'",
+        "select input_file_name(), from_avro(name, 'x') from orders",
+        "select from_protobuf(name, 'M', '/etc/passwd') from orders",
+        "select my_function(id) from orders",
+        "select transform(id) using 'cat' as (a) from orders",
+        "select 'a' 'b'",
+        "select \"a''b\"",
+        "select :name",
+        "select cast('10:11:12' as time)",
+        "select at - interval 1 year 2 months from orders",
+        "select id from orders; select 1",
+        "set x = 1",
+        "values (1)",
+    ],
+)
+def test_what_is_read_in_two_ways_or_does_more_than_read_is_refused(sql: str) -> None:
+    with pytest.raises(BadInput, match="query: "):
+        translate(sql, "spark", {"orders": {}})
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("select reflect('a', 'b')", "function reflect is not allowed: it runs code, reads files"),
+        ("select uper(name) from orders", 'unknown function "uper". Did you mean "upper"?'),
+        ("select r'x'", "a raw string at line 1, column"),
+        ("select 'a' 'b'", "two texts side by side. Write || between them"),
+        ("select cast(name as time) from orders", "is not understood for certain. Write it in another way"),
+    ],
+)
+def test_a_refusal_says_what_and_what_to_write(sql: str, told: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        translate(sql, "spark", {"orders": {}})
+    assert told in str(caught.value)

@@ -1,0 +1,250 @@
+"""`dataflow pipeline import`: a project of the first Data Flow becomes one that loads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipelines.old_projects import DAGS, DATASETS, META, write_old_project
+from tests.project import Project
+
+HUB = {"HUB_URL": "https://hub.example"}
+LEFT = 78
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "new").mkdir()
+    return Project(tmp_path / "new", tmp_path)
+
+
+def bring_in(project: Project, files: dict[str, str], code: int = LEFT) -> dict[str, Any]:
+    """Imports an old project and gives the report."""
+    old = write_old_project(project.home / "old", files)
+    done = project.run("dataflow", "pipeline", "import", str(old), "--json", check=False)
+    assert done.returncode == code, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def list_pipelines(project: Project, env: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """The pipelines of the new project; fails where one of its files cannot be loaded."""
+    rows = project.json("dataflow", "pipeline", "list", env=HUB if env is None else env)
+    return {row["pipeline"]: row for row in rows}
+
+
+def told(report: dict[str, Any], kind: str) -> list[str]:
+    changes = [one for one in report["changes"] if one["kind"] == kind]
+    return [f"{one['place'].removeprefix('dataflow/')}: {one['what']}: {one['why']}" for one in changes]
+
+
+def read_all(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_project_with_classes_in_meta_is_imported_and_loads(project: Project) -> None:
+    report = bring_in(project, META)
+    assert [file["path"] for file in report["files"]] == [
+        "constants.py",
+        "pipelines/dataset_pipelines.py",
+        "pipelines/view_pipelines.py",
+        "dataflow.toml",
+    ]
+    rows = list_pipelines(project)
+    assert list(rows) == [
+        "OrdersDatasetPipeline",
+        "CompaniesDatasetPipeline",
+        "CompletedOrdersViewPipeline",
+        "AllOrdersViewPipeline",
+    ]
+    assert not [row["note"] for row in rows.values() if row["note"].startswith("can never run")]
+    shown = project.json("dataflow", "pipeline", "show", "CompletedOrdersViewPipeline", env=HUB)
+    assert shown["reads"] == ["orders_dataset", "companies_dataset"]
+    assert shown["fields"][1] == ["companies_dataset.name", "Company"]
+    assert (shown["schedule"]["retries"], shown["schedule"]["retry_delay_seconds"]) == (1, 300)
+    assert shown["params"] == {"first_day": "04-06"}
+    assert shown["target"]["url"] == "postgresql://etl@dbhost:5432/datasets"
+    mapping = project.json("dataflow", "pipeline", "show", "OrdersDatasetPipeline", env=HUB)["mapping"]
+    assert [row["column"] for row in mapping] == [
+        "order_reference",
+        "company_name",
+        "completion_date",
+        "company_id",
+        "subtotal",
+    ]
+
+
+def test_every_change_of_the_import_is_reported_with_file_line_and_reason(project: Project) -> None:
+    report = bring_in(project, META)
+    assert told(report, "changed") == [
+        "constants.py:4: removed HUB_URL: what this file lacks is taken from the environment: "
+        "export HUB_URL=…",
+        "meta/dataset_pipelines.py:14: wrote 1 instead of 01: Python 3 takes no number that begins with 0",
+        "meta/dataset_pipelines.py:25: added the missing comma between two items: "
+        "Python takes them for a call",
+        "meta/dataset_pipelines.py:31: added the missing comma after 'company_id': Python joins strings that "
+        "stand side by side",
+        "meta/dataset_pipelines.py:43: renamed class Events to _Events: the first Data Flow did not run it. "
+        "To run it, call it EventsDatasetPipeline",
+        "meta/view_pipelines.py:4: removed `from dataflow.meta.dataset_pipelines import ( "
+        "FeedDatasetPipeline, OrdersData…`: pipelines of other files are known by their names",
+        "meta/view_pipelines.py:11: added retries = 1; retry_delay_seconds = 300 to "
+        "CompletedOrdersViewPipeline: the DAGs of dataflow/dags/view_pipelines.py:7 have it",
+        "meta/view_pipelines.py:12: added CompaniesDatasetPipeline to dataset_pipeline of "
+        "CompletedOrdersViewPipeline: a view names all that it reads, and waits for it",
+        "meta/view_pipelines.py:17: added the missing comma after 'companies_dataset.name': "
+        "Python joins strings that stand side by side",
+        "meta/view_pipelines.py:29: renamed table_name of AllOrdersViewPipeline to view_name: "
+        "a view is called by its view_name",
+        "sample.env:2: wrote connection datasets_db into dataflow.toml: AIRFLOW_CONN_DATASETS_DB takes "
+        "precedence",
+    ]
+    assert told(report, "left") == [
+        "dags/canary.py:1: not imported: its DAG is of no pipeline: declare a job for it",
+        "meta/dataset_pipelines.py:49: left out class FeedDatasetPipeline: it has no field_mapping and no "
+        "source_url",
+        "meta/view_pipelines.py:33: left out colour of AllOrdersViewPipeline: no attribute of DataFlow's "
+        "pipelines does this",
+        "meta/view_pipelines.py:36: left out class FeedViewPipeline: it reads FeedDatasetPipeline, which is "
+        "left out",
+        "sample.env:2: password of connection datasets_db: passwords are not copied: run dataflow secret "
+        "encrypt --connection datasets_db, or set AIRFLOW_CONN_DATASETS_DB=postgresql://user:password@host/"
+        "database",
+    ]
+    assert "utils.py:1: not imported: it defines no pipeline" in told(report, "note")
+    assert "hunter2" not in json.dumps(report)
+    assert "hunter2" not in "".join(read_all(project.path).values())
+
+
+def test_what_is_not_changed_stays_as_it_was_written(project: Project) -> None:
+    bring_in(project, META)
+    made = (project.path / "pipelines" / "dataset_pipelines.py").read_text()
+    expected = DATASETS.replace("12, 01)", "12, 1)").replace(
+        "'company_id' 'company_id'", "'company_id', 'company_id'"
+    )
+    expected = expected.replace("        )\n        (\n", "        ),\n        (\n").replace(
+        "class Events", "class _Events"
+    )
+    expected = expected.partition("\n\n\nclass Feed")[0] + "\n"
+    assert made == expected
+
+
+def test_a_project_with_dags_of_its_own_is_imported_and_loads(project: Project) -> None:
+    report = bring_in(project, DAGS)
+    rows = list_pipelines(project)
+    assert list(rows) == ["OrdersDatasetPipeline", "CompaniesDatasetPipeline", "OrdersViewPipeline"]
+    reached = HUB | {"AIRFLOW_CONN_DATASETS_DB": "postgresql://etl@dbhost/datasets"}
+    shown = project.json("dataflow", "pipeline", "show", "CompaniesDatasetPipeline", env=reached)
+    assert (shown["schedule"]["retries"], shown["schedule"]["retry_delay_seconds"]) == (2, 90)
+    assert shown["source"]["url"] == "https://hub.example/v4/dataset/companies"
+    view = project.json("dataflow", "pipeline", "show", "OrdersViewPipeline", env=reached)
+    assert view["reads"] == ["orders_dataset", "companies_dataset"]
+    text = "".join(read_all(project.path).values())
+    assert "airflow" not in text
+    assert "get_dag" not in text
+    assert told(report, "left") == [
+        "dags/dataset_pipelines.py:42: left out class LettersDatasetPipeline: it has no field_mapping",
+        "dataflow.toml: connection datasets_db: no file of the project has its URL: set "
+        "AIRFLOW_CONN_DATASETS_DB=postgresql://user:password@host/database",
+    ]
+
+
+def test_a_second_import_finds_its_files_and_changes_nothing(project: Project) -> None:
+    bring_in(project, META)
+    before = read_all(project.path)
+    report = bring_in(project, META)
+    assert [file["written"] for file in report["files"]] == [False] * 3
+    assert read_all(project.path) == before
+
+
+def test_a_file_that_exists_with_another_text_is_not_overwritten_and_nothing_is_written(
+    project: Project,
+) -> None:
+    old = write_old_project(project.home / "old", META)
+    (project.path / "pipelines").mkdir()
+    mine = project.path / "pipelines" / "view_pipelines.py"
+    mine.write_text("# mine\n")
+    done = project.run("dataflow", "pipeline", "import", str(old), check=False)
+    assert done.returncode == 75
+    assert f"{mine} exists and differs from what the import makes of dataflow/meta/view_pip" in done.stderr
+    assert read_all(project.path) == {"pipelines/view_pipelines.py": "# mine\n"}
+
+
+@pytest.mark.parametrize("package", ["dataflow/", ""])
+def test_a_project_may_be_imported_into_its_own_folder_twice(project: Project, package: str) -> None:
+    files = {name.replace("dataflow/", package): text for name, text in META.items()}
+    files.pop("constants.py", None)
+    env = HUB | {"FINANCIAL_YEAR_FIRST_MONTH_DAY": "04-06"}
+    write_old_project(project.path, files)
+    for _ in range(2):
+        # Without -P Python takes the folder's own dataflow/ for ours.
+        command = (sys.executable, "-P", "-m", "dataflow.cli.main", "pipeline")
+        done = project.run(*command, "import", ".", check=False)
+        assert done.returncode == LEFT, done.stderr
+        assert "left: pipelines/" not in done.stdout  # its own files are not imported again
+    assert "CompletedOrdersViewPipeline" in project.run(*command, "list", env=env).stdout
+
+
+def test_settings_that_exist_stay_and_the_connection_to_add_is_told(project: Project) -> None:
+    (project.path / "dataflow.toml").write_text('environment = "dev"\n')
+    report = bring_in(project, META)
+    assert any(
+        'add [connection.datasets_db] url = "postgresql://etl@dbhost:5432/datasets" to it' in line
+        for line in told(report, "left")
+    )
+    assert (project.path / "dataflow.toml").read_text() == 'environment = "dev"\n'
+
+
+def test_nothing_of_an_imported_project_is_run(project: Project) -> None:
+    ran = project.home / "ran"
+    trap = f"open({str(ran)!r}, 'w').close()\n"
+    bring_in(project, {name: text + trap * name.endswith(".py") for name, text in META.items()})
+    assert not ran.exists()
+    assert list_pipelines(project)
+    assert ran.exists()  # the trap works: the new project's files have it, and these are run
+
+
+def test_a_file_that_python_cannot_read_is_told_with_its_line_and_the_others_are_imported(
+    project: Project,
+) -> None:
+    report = bring_in(project, META | {"dataflow/meta/more.py": "x = 1\nclass (:\n"})
+    assert "meta/more.py:2: not read: Python cannot read it: invalid syntax" in told(report, "left")
+    assert "CompletedOrdersViewPipeline" in list_pipelines(project)
+
+
+def test_two_files_of_one_name_become_two(project: Project) -> None:
+    text = META["dataflow/meta/dataset_pipelines.py"].replace("Orders", "Other").replace("Companies", "Firms")
+    text = text.replace("'orders_", "'other_").replace("'companies_", "'firms_")
+    report = bring_in(project, META | {"dataflow/more/dataset_pipelines.py": text})
+    assert {"OrdersDatasetPipeline", "OtherDatasetPipeline"} <= set(list_pipelines(project))
+    twin = "left out class Events: another file has a class of this name; give them two names"
+    assert f"more/dataset_pipelines.py:43: {twin}" in told(report, "left")
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("nowhere", "does not exist. Name the project's folder."),
+        ("sample.env", "is a file. Name the project's folder."),
+        ("empty", "has no pipelines: no class there is called …DatasetPipeline or …ViewPipeline."),
+    ],
+)
+def test_a_path_without_pipelines_is_refused(project: Project, path: str, reason: str) -> None:
+    write_old_project(project.home / "old", META)
+    (project.home / "old" / "empty").mkdir()
+    done = project.run("dataflow", "pipeline", "import", str(project.home / "old" / path), check=False)
+    assert done.returncode == 65
+    assert reason in done.stderr
+    assert read_all(project.path) == {}
+
+
+def test_the_report_is_read_by_people_too(project: Project) -> None:
+    old = write_old_project(project.home / "old", META)
+    done = project.run("dataflow", "pipeline", "import", str(old), check=False)
+    assert "written: pipelines/view_pipelines.py from dataflow/meta/view_pipelines.py" in done.stdout
+    assert "changed: dataflow/meta/dataset_pipelines.py:14: wrote 1 instead of 01: " in done.stdout
+    assert "5 left for you to do. Next: dataflow pipeline list" in done.stderr

@@ -1,0 +1,58 @@
+"""Private files and folders: for their owner alone, whatever the umask, and never through a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dataflow.private_files import make_private_folder, open_private, open_with_folder
+
+
+@pytest.fixture(autouse=True)
+def open_umask() -> Iterator[None]:
+    """A umask that takes nothing away."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_every_folder_that_is_made_is_closed_to_others(tmp_path: Path) -> None:
+    folder = tmp_path / ".dataflow" / "staging" / "orders" / "7"
+    make_private_folder(str(folder))
+    make_private_folder(str(folder))
+    assert [mode_of(each) for each in (folder, *list(folder.parents)[:3])] == [0o700] * 4
+
+
+def test_folders_that_exist_keep_their_mode_except_the_state_folder(tmp_path: Path) -> None:
+    state, logs = tmp_path / ".dataflow", tmp_path / "logs"
+    for each in (state, state / "staging", logs):
+        each.mkdir(mode=0o755)
+    make_private_folder(str(state / "staging" / "orders"))
+    make_private_folder(str(logs / "spark-events"))
+    assert [mode_of(each) for each in (state, state / "staging", logs)] == [0o700, 0o755, 0o755]
+    assert mode_of(tmp_path) == 0o700  # pytest made it so
+
+
+def test_a_file_where_a_folder_should_be_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    with pytest.raises(OSError, match="logs"):
+        make_private_folder(str(tmp_path / "logs"))
+
+
+def test_a_private_file_is_closed_to_others_and_no_link_is_followed(tmp_path: Path) -> None:
+    made, link = tmp_path / "logs" / "1.log", tmp_path / "2.log"
+    os.close(open_with_folder(str(made), os.O_WRONLY | os.O_CREAT))
+    assert (mode_of(made), mode_of(made.parent)) == (0o600, 0o700)
+    link.symlink_to(tmp_path / "victim")
+    for opener in (open_private, open_with_folder):
+        with pytest.raises(OSError, match="symbolic links"):
+            opener(str(link), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    assert not (tmp_path / "victim").exists()

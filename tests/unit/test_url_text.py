@@ -1,0 +1,33 @@
+"""URLs in messages: no parameter that by its name holds a secret is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflow.model.url_text import list_secret_parameters, without_secret_parameters
+
+NAMES = (
+    "sig", "signature", "token", "access_token", "api_key", "apikey", "key", "password", "pwd", "secret",
+    "code", "X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "Authorization", "session_id",
+    "%73ig",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_parameter_named_for_a_secret_is_one(name: str) -> None:
+    url = f"https://store.example/a?page=2&{name}=abc%2Bdefgh&sort=by-customer#x"
+    assert list_secret_parameters(url) == ["abc%2Bdefgh", "abc+defgh"]
+    assert without_secret_parameters(url) == f"https://store.example/a?page=2&{name}=***&sort=by-customer#x"
+
+
+@pytest.mark.parametrize(
+    "url", ["", "data/{dataid}.csv", "s3://bucket/key=1/x", "https://h/a?country_code=united"]
+)
+def test_other_text_is_left_alone(url: str) -> None:
+    assert list_secret_parameters(url) == []
+    assert without_secret_parameters(url) == url
+
+
+def test_a_short_value_is_masked_but_not_searched_for() -> None:
+    assert list_secret_parameters("https://h/a?sort_key=id") == []
+    assert without_secret_parameters("https://h/a?sort_key=id") == "https://h/a?sort_key=***"
