@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
@@ -30,6 +31,8 @@ def main() -> int:
             counts[verdict.word] += 1
             if verdict.word == "different":
                 print(verdict, flush=True)
+            if counts.total() % 500 == 0:
+                print(_summary(counts, given.seed, time.monotonic() - started), file=sys.stderr, flush=True)
     print(_summary(counts, given.seed, time.monotonic() - started))
     return 1 if counts["different"] else 0
 
@@ -45,7 +48,9 @@ def _read_arguments() -> argparse.Namespace:
 def _both_databases() -> Iterator[Both]:
     with PostgresServer.create() as server, tempfile.TemporaryDirectory() as folder:
         spark = start_spark(threads=1)
-        spark.sparkContext.setLogLevel("OFF")  # errors are expected, and judged
+        # Errors are expected and judged: neither Spark nor PySpark needs to log them.
+        spark.sparkContext.setLogLevel("OFF")
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         try:
             with closing(make_both(server.url(), spark, Path(folder))) as both:
                 yield both
