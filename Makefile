@@ -70,8 +70,8 @@ check: setup ## what must pass before a change goes in: lint, format, types, flo
 	@$(BIN)/lint-imports --no-logo
 	@$(MAKE) test
 
-bench: setup ## measure, one JSON object a line
-	@$(BIN)/dataflow bench
+bench: setup ## measure; prints one JSON object per line (ARGS="drain --size 1000" chooses what)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove .venv and every cache
 	@rm -rf $(VENV) demo-project build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

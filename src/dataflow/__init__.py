@@ -25,17 +25,17 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from dataflow.model.answers import Answer, Why
-    from dataflow.pipelines.job_run import JobRun
-    from dataflow.pipelines.jobs import job
-    from dataflow.pipelines.script_run import spark_run
+    from dataflow.pipelines.declare.bases import job
+    from dataflow.pipelines.run.job_run import JobRun
+    from dataflow.pipelines.run.script_run import spark_run
 
 _HOMES = {
     "ClaimedRun": "dataflow.client",
     "Flow": "dataflow.client",
     "open": "dataflow.client",
-    "JobRun": "dataflow.pipelines.job_run",
-    "job": "dataflow.pipelines.jobs",
-    "spark_run": "dataflow.pipelines.script_run",
+    "JobRun": "dataflow.pipelines.run.job_run",
+    "job": "dataflow.pipelines.declare.bases",
+    "spark_run": "dataflow.pipelines.run.script_run",
     "Answer": "dataflow.model.answers",
     "Why": "dataflow.model.answers",
 }

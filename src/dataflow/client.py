@@ -17,7 +17,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.record import replace
 from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.checking import run_check
+from dataflow.runjob.check_commands import run_check
 from dataflow.runjob.endings import (
     answers_text,
     as_accepted,
@@ -45,7 +45,7 @@ from dataflow.secrets.known import KnownSecrets
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
 from dataflow.store.boot import boot_id
-from dataflow.store.opening import open_store, refuse_missing
+from dataflow.store.opener import open_store, refuse_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

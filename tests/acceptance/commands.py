@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dataflow.cli.main import main
-from dataflow.store.opening import open_store
+from dataflow.store.opener import open_store
 from tests.project import FOREIGN, Project
 
 TABLES = (

@@ -21,7 +21,7 @@ from dataflow.actions.make_ready import make_ready
 from dataflow.config.declarations import read_declarations
 from dataflow.model.records import RunRow
 from dataflow.runjob.processes import GUARD_NAMES
-from dataflow.store.opening import open_store
+from dataflow.store.opener import open_store
 from dataflow.store.store import Store
 from tests.project import Project
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 import pytest
 
 from dataflow.model.record import names_of
-from dataflow.pipelines import bases, sources
+from dataflow.pipelines.declare import bases, sources
+from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.fetch.authentication import Grant
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import LinkHeader, Offset, PageNumber
-from dataflow.pipelines.settings import CONNECTION_KEYS, SPARK_KEYS
+from dataflow.pipelines.register.settings import CONNECTION_KEYS, SPARK_KEYS
 from dataflow.pipelines.shape import checks
-from dataflow.pipelines.sources import Http
 from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.session import SUPPORTED
 from dataflow.pipelines.sql.macros import MACROS, Interval, build_context

@@ -13,8 +13,8 @@ from dataflow.model.records import ClaimRequest, Dataset, Ending, Job, JobInput,
 from dataflow.model.status import RunOutcome
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.lake.manifest import Manifest, write_manifest
-from dataflow.pipelines.lake.target import LakeWriter
-from dataflow.store.opening import open_store
+from dataflow.pipelines.lake.parquet_target import LakeWriter
+from dataflow.store.opener import open_store
 from tests.store.world import make_claimant
 
 COLUMNS = (("id", "bigint"), ("amount", "numeric(12,2)"), ("at", "timestamp with time zone"))

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from dataflow.errors import ConfigError
-from dataflow.pipelines.describing import describe
+from dataflow.pipelines.show.description import describe
 from tests.pipelines.answer_server import AnswerServer, Asked, Reply
 from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
 from tests.pipelines.proxy_server import ProxyServer
 from tests.pipelines.workshop import HAWK, Workshop
 
 PIPELINE = """
-    from dataflow.pipelines.sources import hawk, http, limits
+    from dataflow.pipelines.declare.sources import hawk, http, limits
 
     class OrdersDatasetPipeline:
         table_name = "orders"
@@ -73,7 +73,7 @@ def test_a_source_may_be_asked_without_credentials_though_there_are_some(worksho
 
 
 LINKED = """
-    from dataflow.pipelines.sources import http, limits, link_header, oauth2
+    from dataflow.pipelines.declare.sources import http, limits, link_header, oauth2
 
     class OrdersDatasetPipeline:
         table_name = "orders"

@@ -13,7 +13,7 @@ from tests.pipelines.workshop import Workshop
 from tests.project import Project
 
 PIPELINES = """
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class OrdersDatasetPipeline:
         table_name = "orders"

@@ -15,8 +15,8 @@ from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import Workshop
 
 IMPORTS = """
-from dataflow.pipelines.bases import DatasetPipeline, ViewPipeline
-from dataflow.pipelines.sources import (
+from dataflow.pipelines.declare.bases import DatasetPipeline, ViewPipeline
+from dataflow.pipelines.declare.sources import (
     api_key, basic, bearer, cursor, files, hawk, http, next_link, offset, page_number
 )
 """

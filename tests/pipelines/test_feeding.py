@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.feeding import BYTES_AT_ONCE, PARTS_AT_ONCE, Feeder
-from dataflow.pipelines.records import Part
+from dataflow.pipelines.handover.records import Part
+from dataflow.pipelines.run.feed import BYTES_AT_ONCE, PARTS_AT_ONCE, Feeder
 
 WAIT_SECONDS = 20
 

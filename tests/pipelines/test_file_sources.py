@@ -9,7 +9,7 @@ from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 
 THINGS = """
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class ThingsDatasetPipeline:
         table_name = "things"

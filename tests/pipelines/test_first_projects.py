@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.pipelines.catalog import Catalog
-from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from tests.pipelines.workshop import Workshop
 from tests.project import Project
 
@@ -391,7 +391,7 @@ def test_all_fields_are_those_of_the_first_dataset_and_none_of_the_joined(worksh
     workshop.write(
         "orders.py",
         """
-        from dataflow.pipelines.sources import files
+        from dataflow.pipelines.declare.sources import files
 
         class OrdersDatasetPipeline:
             table_name = "orders"

@@ -12,10 +12,10 @@ import pytest
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from dataflow.pipelines.judgement import Judgement, fields_of
+from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.lake.manifest import Frame
-from dataflow.pipelines.lake.target import LakeTarget
-from dataflow.pipelines.records import Destination
+from dataflow.pipelines.lake.parquet_target import LakeTarget
+from dataflow.pipelines.run.verdict import Judgement, fields_of
 from dataflow.pipelines.shape.checks import fresh, minimum_rows, sql, unique
 from dataflow.pipelines.spark.frames import ROWS, count_bad_rows
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of

@@ -20,9 +20,9 @@ from dataflow.actions.register import add_dataset
 from dataflow.cli.main import main
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.records import Dataset
-from dataflow.pipelines.lake.compacting import compact, is_same
-from dataflow.pipelines.lake.locating import locate_chunk
-from dataflow.pipelines.spark.asking import ask, read_question
+from dataflow.pipelines.lake.compaction import compact, is_same
+from dataflow.pipelines.lake.published_files import locate_chunk
+from dataflow.pipelines.show.query import ask, read_question
 from dataflow.store.store import Store
 from dataflow.store.versions import Place
 from tests.pipelines.lake_shop import LakeShop, make_table

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.catalog import Catalog
-from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.intervals import interval_of
+from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.register.intervals import interval_of
 
 DATASET = """\
 class OMISDatasetPipeline:
@@ -207,7 +207,7 @@ def test_an_attribute_that_cannot_be_is_told_with_its_place(
     assert catalog.problems[0].startswith("pipelines/datasets.py:1: ")
 
 
-SOURCES = "from dataflow.pipelines.sources import *\n"
+SOURCES = "from dataflow.pipelines.declare.sources import *\n"
 URL = "source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_URL)"
 
 
@@ -350,7 +350,7 @@ def test_a_switch_of_a_view_is_true_or_false_and_no_text(folder: Path) -> None:
 def test_what_a_pipeline_inherits_is_looked_at_like_its_own(folder: Path) -> None:
     common = "class Common:\n    {}\n    _mine = 1\n    def note(self): pass\n    label = property(note)\n"
     view = VIEW.replace("ViewPipeline():", "ViewPipeline(Common, ViewPipeline):")
-    view = "from dataflow.pipelines.bases import ViewPipeline\n{}" + view
+    view = "from dataflow.pipelines.declare.bases import ViewPipeline\n{}" + view
     good = load(folder, datasets=DATASET, views=view.replace("{}", common.format("retries = 2"), 1))
     assert good.problems == []
     assert good.get("CompletedOMISOrderViewPipeline").timing.retries == 2

@@ -15,7 +15,7 @@ from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
     from dataflow.pipelines.shape.checks import at_least, between, fresh, minimum_rows
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class OrdersDatasetPipeline:
         table_name = "orders"

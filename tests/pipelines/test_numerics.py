@@ -12,7 +12,7 @@ from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
     from dataflow.pipelines.shape.checks import between
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class GivenDatasetPipeline:
         table_name = "given"

@@ -10,7 +10,7 @@ from tests.pipelines.test_planning import plan, preview
 from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class OrdersDatasetPipeline:
         table_name = "orders"

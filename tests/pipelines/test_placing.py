@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.catalog import Catalog
-from dataflow.pipelines.placing import find_misplaced, refuse_misplaced
-from dataflow.pipelines.settings import PipelineSettings
+from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.register.settings import PipelineSettings
+from dataflow.pipelines.register.target_rules import find_misplaced, refuse_misplaced
 
 PIPELINE = """
 class OrdersDatasetPipeline:

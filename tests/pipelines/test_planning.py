@@ -14,19 +14,19 @@ import pytest
 
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
-from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.describing import describe
-from dataflow.pipelines.facilities import Silence
-from dataflow.pipelines.planning import Outlook, Scene, look_ahead
-from dataflow.pipelines.previewing import Preview, preview_dataset, preview_view
-from dataflow.pipelines.statements import describe_interval
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.run.facilities import Silence
+from dataflow.pipelines.show.description import describe
+from dataflow.pipelines.show.plan import Outlook, Scene, look_ahead
+from dataflow.pipelines.show.preview import Preview, preview_dataset, preview_view
+from dataflow.pipelines.show.statements import describe_interval
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, SharedSession, Workshop
 from tests.project import Project
 
 PIPELINES = """
     from dataflow.pipelines.shape.checks import minimum_rows
-    from dataflow.pipelines.sources import hawk, http
+    from dataflow.pipelines.declare.sources import hawk, http
 
     class OrdersDatasetPipeline:
         table_name = "orders"
@@ -133,7 +133,7 @@ def test_a_definition_is_shown_whole_with_its_place_and_without_secrets(orders: 
 
 OVER = """
     from dataflow.pipelines.shape.checks import minimum_rows, not_null
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class OverDatasetPipeline:
         table_name = "over"
@@ -351,7 +351,7 @@ def test_a_preview_of_files_reads_the_first_of_them(workshop: Workshop, tmp_path
     workshop.write(
         "counts.py",
         """
-        from dataflow.pipelines.sources import files
+        from dataflow.pipelines.declare.sources import files
 
         class CountsDatasetPipeline:
             table_name = "counts"

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dataflow.errors import Conflict, InvalidData, Superseded
-from dataflow.pipelines.taking_over import take_tables_over
+from dataflow.pipelines.run.takeover import take_tables_over
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 from tests.project import Project
@@ -251,7 +251,7 @@ def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
 
 
 FROM_TABLE = """
-    from dataflow.pipelines.sources import table
+    from dataflow.pipelines.declare.sources import table
 
     class NumbersDatasetPipeline:
         table_name = "numbers"

@@ -16,7 +16,7 @@ from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
-    from dataflow.pipelines.sources import table
+    from dataflow.pipelines.declare.sources import table
 
     class OrdersDatasetPipeline:
         table_name = "orders"

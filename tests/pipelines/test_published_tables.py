@@ -15,13 +15,13 @@ import pytest
 
 from dataflow.cli.main import main
 from dataflow.errors import BadInput, Conflict, DataFlowError
-from dataflow.pipelines.spark.asking import ask, fetch_tables, read_question
+from dataflow.pipelines.show.query import ask, fetch_tables, read_question
 from tests.pipelines.test_lake_commands import environment
 from tests.pipelines.workshop import Workshop
 
 PIPELINES = """
     import dataflow
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class OrdersDatasetPipeline:
         table_name = "orders"

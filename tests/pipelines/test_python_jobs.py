@@ -129,7 +129,7 @@ def test_a_class_of_a_pipeline_and_a_plain_parquet_dataset_can_be_inputs(worksho
     make(
         workshop,
         """
-from dataflow.pipelines.sources import files
+from dataflow.pipelines.declare.sources import files
 
 class PeopleDatasetPipeline:
     table_name = "people"

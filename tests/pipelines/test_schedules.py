@@ -11,7 +11,7 @@ from tests.project import Project
 
 PIPELINES = """
     from datetime import timedelta
-    from dataflow.pipelines.sources import files
+    from dataflow.pipelines.declare.sources import files
 
     class OrdersDatasetPipeline:
         table_name = "orders"

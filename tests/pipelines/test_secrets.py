@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from dataflow.errors import ConfigError
-from dataflow.pipelines.describing import describe
-from dataflow.pipelines.postgres.connecting import connect
-from dataflow.pipelines.postgres.making import connect_to
-from dataflow.pipelines.settings import Connection
+from dataflow.pipelines.postgres.transactions import connect
+from dataflow.pipelines.register.databases import connect_to
+from dataflow.pipelines.register.settings import Connection
+from dataflow.pipelines.show.description import describe
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 
@@ -31,7 +31,7 @@ QUOTING = """
             raise KeyError(constants.HAWK_KEY + constants.PLAIN + constants.SPARK_ADDRESS) from error
 """
 ORDERS = """
-    from dataflow.pipelines.sources import bearer, http
+    from dataflow.pipelines.declare.sources import bearer, http
 
     class OrdersDatasetPipeline:
         table_name = "orders"

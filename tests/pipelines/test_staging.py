@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dataflow.pipelines.records import Part, Staged
+from dataflow.pipelines.handover.records import Part, Staged
+from dataflow.pipelines.run.stage_tasks import StageParts
 from dataflow.pipelines.shape.fields import parse_fields
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.statistics import Wanted
-from dataflow.pipelines.stage import StageParts
 
 
 class Nowhere:

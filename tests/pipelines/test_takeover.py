@@ -11,9 +11,9 @@ import pytest
 
 from dataflow.cli.main import main
 from dataflow.errors import Conflict, Superseded
-from dataflow.pipelines.postgres.connecting import transaction
 from dataflow.pipelines.postgres.ledger import take_over
 from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.transactions import transaction
 from tests.pipelines.postgres.orders import load, make_rows, make_target, query
 
 PIPELINES = """

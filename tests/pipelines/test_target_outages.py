@@ -10,8 +10,8 @@ import pytest
 
 from dataflow import failpoints
 from dataflow.errors import TargetUnreachable
-from dataflow.pipelines import patience
-from dataflow.pipelines.patience import Patience
+from dataflow.pipelines.handover.patience import Patience
+from dataflow.pipelines.run import leases
 from tests.acceptance.proxy import Proxy
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.postgres.orders import load, make_rows, make_target, query, read_orders, stage
@@ -171,7 +171,7 @@ def test_a_commit_without_an_answer_from_a_server_that_crashes_is_found_in_the_l
 def test_a_target_that_stays_away_is_told_with_how_long_it_was_waited_for(
     orders: Workshop, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "WAITS", (0.1, 0.2))
+    monkeypatch.setattr(leases, "WAITS", (0.1, 0.2))
     with Held(orders, "OrdersDatasetPipeline", "2026-11-14", "after_fetch") as held:
         held.wait_until(lambda: count_staging(server) == 1)
         server.stop()

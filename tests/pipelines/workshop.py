@@ -16,13 +16,13 @@ from dataflow.client import Flow
 from dataflow.config.settings import load_config
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.pipelines.catalog import Catalog
-from dataflow.pipelines.facilities import Facilities, Silence
+from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.lake.manifest import read_frame
-from dataflow.pipelines.registering import register_pipelines
-from dataflow.pipelines.settings import PipelineSettings
-from dataflow.pipelines.worker import Outcome, PipelineWorker
-from dataflow.store.opening import open_store
+from dataflow.pipelines.register.pipeline_jobs import register_pipelines
+from dataflow.pipelines.register.settings import PipelineSettings
+from dataflow.pipelines.run.facilities import Facilities, Silence
+from dataflow.pipelines.run.worker import Outcome, PipelineWorker
+from dataflow.store.opener import open_store
 from dataflow.store.store import Store
 
 HAWK = {"HAWK_ID": "me", "HAWK_KEY": "a-long-enough-key"}

@@ -8,7 +8,7 @@ from multiprocessing.synchronize import Barrier
 
 from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store.opening import open_store
+from dataflow.store.opener import open_store
 
 Claimed = tuple[str, str, int]
 """Which process, which dataid, which run."""

@@ -6,8 +6,8 @@ import multiprocessing
 import threading
 from typing import TYPE_CHECKING
 
-from dataflow.store import publishing
-from dataflow.store.opening import open_store
+from dataflow.store import chunks
+from dataflow.store.opener import open_store
 from tests.store.claimants import Claimed, claim_all
 from tests.store.faults import Beside
 from tests.store.races import check
@@ -33,10 +33,10 @@ def test_two_publishers_of_the_same_chunks_in_opposite_order_both_succeed(postgr
 
         def verb(tx: Transaction) -> int:
             tries.append(len(halves))
-            count = publishing.make_ready(tx, dataset_id, halves[0], False)
+            count = chunks.make_ready(tx, dataset_id, halves[0], False)
             if waits:  # only the first time: each holds its first half when it asks for the other's
                 waits.pop()()
-            return count + publishing.make_ready(tx, dataset_id, halves[1], False)
+            return count + chunks.make_ready(tx, dataset_id, halves[1], False)
 
         return database.write(verb)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from benchmarks.statements import RecordingDatabase
 from dataflow.actions.register import add_job
-from dataflow.cli.bench.statements import RecordingDatabase
 from dataflow.model.record import replace
 from dataflow.model.records import Dataset, Job, JobInput, Plan
 from dataflow.store import entries

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dataflow import errors
-from dataflow.store.opening import open_database
+from dataflow.store.opener import open_database
 from dataflow.store.postgres import PostgresDatabase
 from dataflow.store.queries import SCHEMA_VERSION, SQL_DIR, Queries, read_migrations
 from dataflow.store.sqlite import SqliteDatabase

@@ -61,7 +61,7 @@ def test_a_job_registered_after_its_input_was_ready_finds_its_work(world: World)
 def test_more_chunks_than_one_batch_holds_all_become_work(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataflow.store.registration.REBUILD_BATCH", 2)
+    monkeypatch.setattr("dataflow.store.registry.REBUILD_BATCH", 2)
     world.dataset("raw")
     world.ready("raw", "1", "2", "3", "4", "5")
     world.job("count", ["raw"])

@@ -10,7 +10,7 @@ import pytest
 from dataflow.actions.register import add_dataset
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
-from dataflow.store.opening import open_store
+from dataflow.store.opener import open_store
 from dataflow.store.store import Store
 
 BOTH = [

@@ -9,7 +9,7 @@ import pytest
 from dataflow.errors import Conflict
 from dataflow.model.moments import utc_text
 from dataflow.model.records import PlanOutput, Publication, Run
-from dataflow.store.reading import time_text
+from dataflow.store.reader import time_text
 from dataflow.store.versions import Place
 from tests.store.races import Doing, check, race
 from tests.store.world import World

@@ -23,7 +23,7 @@ from dataflow.model.records import (
     WorkRow,
 )
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.store import entries, registration
+from dataflow.store import entries, registry
 from dataflow.store.postgres import PostgresDatabase
 from dataflow.store.sqlite import SqliteDatabase
 from dataflow.store.store import Store
@@ -125,10 +125,10 @@ class World:
 
     def remove_job(self, name: str) -> None:
         plan = self.plan(name)
-        self.store.register(lambda tx: registration.remove_job(tx, plan))
+        self.store.register(lambda tx: registry.remove_job(tx, plan))
 
     def remove_dataset(self, name: str) -> int:
-        return int(self.store.register(lambda tx: registration.remove_dataset(tx, name)))
+        return int(self.store.register(lambda tx: registry.remove_dataset(tx, name)))
 
     def plan(self, job: str) -> Plan:
         found = self.store.find_plan(job)

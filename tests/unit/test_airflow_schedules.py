@@ -21,10 +21,10 @@ from dataflow.actions.job_rules import check_job
 from dataflow.model.fixed_step import step_text
 from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
-from dataflow.pipelines import bases
-from dataflow.pipelines.attributes import Attributes
-from dataflow.pipelines.loader import Found
-from dataflow.pipelines.timing import read_timing
+from dataflow.pipelines.declare import bases
+from dataflow.pipelines.declare.attributes import Attributes
+from dataflow.pipelines.declare.loader import Found
+from dataflow.pipelines.declare.timing import read_timing
 
 DOCUMENT = json.loads(Path(__file__).with_name("airflow_schedules.json").read_text())
 CASES: list[dict[str, Any]] = DOCUMENT["cases"]

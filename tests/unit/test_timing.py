@@ -11,12 +11,12 @@ import pytest
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from dataflow.errors import BadInput
-from dataflow.pipelines import bases
-from dataflow.pipelines.attributes import Attributes
-from dataflow.pipelines.interval_tables import interval_table
-from dataflow.pipelines.intervals import find_start_before, interval_of, list_samples, written_dataid
-from dataflow.pipelines.loader import Found
-from dataflow.pipelines.timing import Timing, read_job_timing, read_timing
+from dataflow.pipelines.declare import bases
+from dataflow.pipelines.declare.attributes import Attributes
+from dataflow.pipelines.declare.loader import Found
+from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
+from dataflow.pipelines.handover.published_table import interval_table
+from dataflow.pipelines.register.intervals import find_start_before, interval_of, list_samples, written_dataid
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

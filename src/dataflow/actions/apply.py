@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.register import register
-from dataflow.actions.registry import Registry
+from dataflow.actions.registry_draft import Registry
 from dataflow.config.declarations import write_declarations
 from dataflow.model.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
-    from dataflow.actions.registry import Draft
+    from dataflow.actions.registry_draft import Draft
     from dataflow.config.declarations import Declarations
     from dataflow.store.store import Store
 

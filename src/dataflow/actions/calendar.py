@@ -10,8 +10,8 @@ from functools import partial
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.schedule import Schedule, due_intervals, today_interval
-from dataflow.store import calendars, publishing
-from dataflow.store.registration import calendar_name
+from dataflow.store import calendars, chunks
+from dataflow.store.registry import calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int,
     """Makes the first batches of them ready, and what the claim calls for, in a transaction to be undone."""
     if plan.is_on_demand and dataid is not None:
         for item in _own_calendars(plan):
-            publishing.make_ready(tx, item.dataset_id, [_pair(dataid, plan)], again=False)
+            chunks.make_ready(tx, item.dataset_id, [_pair(dataid, plan)], again=False)
     for _ in range(batches):
         for calendar in _known(plan, calendars.list_due(tx, plan.job_id)):
             _add(tx, calendar, plan, actor)

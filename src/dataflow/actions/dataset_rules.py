@@ -14,7 +14,7 @@ from dataflow.model.grain import check_timezone, parse_grain
 from dataflow.model.record import names_of, replace
 from dataflow.model.records import Dataset
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.store.registration import CALENDAR_SUFFIX
+from dataflow.store.registry import CALENDAR_SUFFIX
 
 TODAY = "today"
 MODES = ("partition", "snapshot")

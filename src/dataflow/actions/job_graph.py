@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.errors import Conflict
 from dataflow.model.mapping import PREVIOUS
-from dataflow.store.registration import second_producer
+from dataflow.store.registry import second_producer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

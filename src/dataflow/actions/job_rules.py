@@ -18,7 +18,7 @@ from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
 from dataflow.model.variable_names import is_variable_name, may_come_from_store
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
+from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

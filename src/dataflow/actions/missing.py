@@ -20,8 +20,8 @@ from dataflow.model.dataid import interval_of, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
 from dataflow.model.record import replace
-from dataflow.store import covering
-from dataflow.store.registration import CALENDAR_SUFFIX, calendar_name
+from dataflow.store import latest_inputs
+from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
     """The chunk of an input mapped `latest` that a claim made now would pin; None for other mappings."""
     if source.mapping != LATEST:
         return None
-    return case.store.database.read(lambda tx: covering.find_pin(tx, case.plan, source, case.dataid))
+    return case.store.database.read(lambda tx: latest_inputs.find_pin(tx, case.plan, source, case.dataid))
 
 
 def find_producer(store: Store, dataset_id: int) -> str | None:

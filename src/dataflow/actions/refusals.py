@@ -10,7 +10,7 @@ from dataflow.actions.next_commands import move_command, ready_command, resubmit
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
 from dataflow.model.answers import Question, Verdict
 from dataflow.model.records import Pin, Run
-from dataflow.store.pinning import in_one_place
+from dataflow.store.pins import in_one_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,22 +6,22 @@ from dataflow.actions.calendar import TODAY_EXPRESSION
 from dataflow.actions.dataset_rules import TODAY
 from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
-from dataflow.actions.registry import Registry, merge_dataset, merge_job
+from dataflow.actions.registry_draft import Registry, merge_dataset, merge_job
 from dataflow.errors import Conflict
 from dataflow.model.records import Calendar
 from dataflow.model.schedule import Schedule, keeps_start
-from dataflow.store import registration
+from dataflow.store import registry
 from dataflow.store.entries import JobEntry
 from dataflow.store.journal import Entry, write_journal, write_lines
 from dataflow.store.registering import write_entries
-from dataflow.store.registration import CALENDAR_SUFFIX
+from dataflow.store.registry import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dataflow.actions.differences import Change
-    from dataflow.actions.registry import Draft
+    from dataflow.actions.registry_draft import Draft
     from dataflow.model.records import Dataset, Job
     from dataflow.store.database import Transaction
     from dataflow.store.store import Store
@@ -50,11 +50,11 @@ def remove_dataset(store: Store, name: str) -> int:
     """Removes a dataset that no job uses, with its chunks' status; gives how many chunks that were."""
 
     def verb(tx: Transaction) -> int:
-        if registration.find_dataset(tx, name) is None:
+        if registry.find_dataset(tx, name) is None:
             known = [row[0] for row in tx.rows("registration.dataset_names")]
             raise unknown("dataset", name, known, store.database.url)
         _refuse_own_calendar(tx, name)
-        chunks = registration.remove_dataset(tx, name)
+        chunks = registry.remove_dataset(tx, name)
         write_journal(tx, Entry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks"))
         return chunks
 
@@ -65,11 +65,11 @@ def remove_job(store: Store, name: str) -> None:
     """Removes a job with its work and its calendar; its runs and journal stay as history."""
 
     def verb(tx: Transaction) -> None:
-        plan = registration.find_plan(tx, name)
+        plan = registry.find_plan(tx, name)
         if plan is None:
             known = [row[0] for row in tx.rows("registration.job_names")]
             raise unknown("job", name, known, store.database.url)
-        registration.remove_job(tx, plan)
+        registry.remove_job(tx, plan)
         write_journal(tx, Entry("job remove", store.actor, job=name))
 
     store.register(verb)
@@ -100,7 +100,7 @@ def register(store: Store, draft: Callable[[Registry], Draft], script_path: str 
 
 def _refuse_own_calendar(tx: Transaction, name: str) -> None:
     job = name.removesuffix(CALENDAR_SUFFIX)
-    if job != name and registration.find_plan(tx, job) is not None:
+    if job != name and registry.find_plan(tx, job) is not None:
         raise Conflict(
             f"Dataset {name} is made by the schedule of job {job}. "
             f"To take the schedule away: dataflow job add {job} --schedule ''"

@@ -9,7 +9,7 @@ from dataflow.actions.next_commands import resubmit_command
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
 from dataflow.model.status import UNFINISHED, WorkState
-from dataflow.store.reading import time_text
+from dataflow.store.reader import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
 from dataflow.model.records import PlanOutput
-from dataflow.store.reading import time_text
+from dataflow.store.reader import time_text
 from dataflow.store.versions import Place
 
 TYPE_CHECKING = False

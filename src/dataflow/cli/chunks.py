@@ -9,7 +9,7 @@ from dataflow.errors import BadInput
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.status import Status
-from dataflow.store.reading import LAST_KEY
+from dataflow.store.reader import LAST_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

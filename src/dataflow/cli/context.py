@@ -46,7 +46,7 @@ class Context:
         if self._store is None:
             self.refuse_missing_store()
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # of its arguments one is enough
-            from dataflow.store.opening import find_missing, open_store  # start-up: `--help` opens no store
+            from dataflow.store.opener import find_missing, open_store  # start-up: `--help` opens no store
 
             config = self.config
             new = find_missing(config.store_url)
@@ -60,7 +60,7 @@ class Context:
     def refuse_missing_store(self) -> None:
         """Raises StoreMissing where there is none to work on, before anything is put beside it."""
         if not self._makes_store:
-            from dataflow.store.opening import refuse_missing  # start-up: `--help` opens no store
+            from dataflow.store.opener import refuse_missing  # start-up: `--help` opens no store
 
             refuse_missing(self.config.store_url, self._beginning())
 

@@ -67,8 +67,8 @@ def list_findings(context: Context) -> Iterator[Finding]:
 def list_spark_findings(context: Context) -> Iterator[Finding]:
     """What is to be said about Spark; that its packages are missing is a finding, too."""
     try:
-        from dataflow.pipelines.examining import examine_spark
-        from dataflow.pipelines.settings import PipelineSettings
+        from dataflow.pipelines.register.settings import PipelineSettings
+        from dataflow.pipelines.show.spark_doctor import examine_spark
     except ImportError as error:
         text = f"Pipelines need packages that are not installed ({error})"
         yield Finding("spark", PROBLEM, text, "pip install 'dataflow-runjob[spark]'")

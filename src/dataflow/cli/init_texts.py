@@ -74,7 +74,7 @@ PIPELINES = '''\
 from datetime import datetime
 
 from dataflow.pipelines.shape.checks import minimum_rows
-from dataflow.pipelines.sources import files
+from dataflow.pipelines.declare.sources import files
 
 
 class OrdersDatasetPipeline:

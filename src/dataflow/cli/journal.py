@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.cli.chunks import count
 from dataflow.cli.output import add_json_option, show_rows
-from dataflow.store.reading import time_text
+from dataflow.store.reader import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.lake.locating import LakeChunk
+    from dataflow.pipelines.lake.published_files import LakeChunk
 
 
 def add_parser(subparsers: Any) -> None:
@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> None:
 def locate_files(args: argparse.Namespace, context: Context) -> int:
     """Prints one path per line, or what is known of each chunk as JSON."""
     # start-up: only this command and those of pipelines know the lake
-    from dataflow.pipelines.lake.locating import Located, locate, locate_chunk
+    from dataflow.pipelines.lake.published_files import Located, locate, locate_chunk
 
     project_dir = context.config.project_dir
     if args.dataid is None:

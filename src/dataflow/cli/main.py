@@ -53,7 +53,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "purge": ("purge", "delete old runs, journal lines, logs and replaced versions in the lake"),
     "doctor": ("doctor", "check the store, clocks, leases and permissions"),
     "db": ("db", "upgrade the store's schema or show its version"),
-    "bench": ("bench", "measure claims, drains and ready"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
 }
 """Every word with the module that knows it and one line of help."""

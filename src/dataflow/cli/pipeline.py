@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.catalog import Catalog, Definition
-    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.pipelines.declare.catalog import Catalog, Definition
+    from dataflow.pipelines.register.settings import PipelineSettings
 
 LOST = 125
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
@@ -67,7 +67,7 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.output import show_rows
 
     catalog = load(context)
-    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.pipelines.register.settings import PipelineSettings
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
@@ -120,7 +120,7 @@ def show_plan(context: Context, name: str, options: RunOptions) -> int:
 def load(context: Context) -> Catalog:
     """The project's pipelines; ConfigError with what to install when their packages are missing."""
     load_packages()
-    from dataflow.pipelines.catalog import Catalog
+    from dataflow.pipelines.declare.catalog import Catalog
 
     return Catalog(context.config.project_dir, context.environ)
 
@@ -128,7 +128,7 @@ def load(context: Context) -> Catalog:
 def load_packages() -> None:
     """Imports what pipelines need; ConfigError with what to install when it is missing."""
     try:
-        import dataflow.pipelines.catalog  # noqa: F401
+        import dataflow.pipelines.declare.catalog  # noqa: F401
     except ImportError as error:
         raise ConfigError(
             f"Pipelines need packages that are not installed ({error}). "
@@ -145,9 +145,9 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
-    from dataflow.pipelines.facilities import Facilities
-    from dataflow.pipelines.settings import PipelineSettings
-    from dataflow.pipelines.worker import PipelineWorker
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.worker import PipelineWorker
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     _register(context, catalog, definition, settings)
@@ -177,7 +177,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
 
 def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
     """Registers all pipelines; one of the others that cannot be is told, and keeps no other from it."""
-    from dataflow.pipelines.registering import register_pipelines
+    from dataflow.pipelines.register.pipeline_jobs import register_pipelines
 
     try:
         register_pipelines(context.store, catalog.definitions.values(), settings)
@@ -222,13 +222,13 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 
 def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
-    from dataflow.pipelines.definitions import ViewDefinition
-    from dataflow.pipelines.describing import kind_of, over_note
-    from dataflow.pipelines.placing import find_misplaced
+    from dataflow.pipelines.declare.definitions import ViewDefinition
+    from dataflow.pipelines.register.target_rules import find_misplaced
+    from dataflow.pipelines.show.description import kind_of, over_note
 
     timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
     if not flaw and isinstance(definition, ViewDefinition):
-        from dataflow.pipelines.view_trial import find_flaw  # start-up: only views are of SQL
+        from dataflow.pipelines.run.view_trial import find_flaw  # start-up: only views are of SQL
 
         flaw = find_flaw(definition, catalog, settings)
     note = f"can never run: {flaw}" if flaw else over_note(definition)

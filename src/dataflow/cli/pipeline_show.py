@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.catalog import Catalog, Definition
-    from dataflow.pipelines.facilities import Facilities
-    from dataflow.pipelines.planning import Outlook, Scene
-    from dataflow.pipelines.previewing import Preview
+    from dataflow.pipelines.declare.catalog import Catalog, Definition
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.show.plan import Outlook, Scene
+    from dataflow.pipelines.show.preview import Preview
     from dataflow.store.store import Store
 
 ROWS = 10
@@ -59,8 +59,8 @@ def add_words(words: Any) -> None:
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows one definition."""
     _, definition = _load(context, args.name)
-    from dataflow.pipelines.describing import describe, over_note
-    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.show.description import describe, over_note
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     found = describe(definition, settings)
@@ -85,8 +85,8 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
 def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows what a run would do now."""
     catalog, definition = _load(context, args.name)
-    from dataflow.pipelines.planning import look_ahead
-    from dataflow.pipelines.statements import describe_interval
+    from dataflow.pipelines.show.plan import look_ahead
+    from dataflow.pipelines.show.statements import describe_interval
 
     scene, facilities = _scene(context, catalog)
     outlook = look_ahead(facilities.store, definition, scene, args.dataid)
@@ -111,7 +111,7 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     if args.rows < 1:
         raise UsageError(f"--rows {args.rows}: at least one row is needed.")
     catalog, definition = _load(context, args.name)
-    from dataflow.pipelines.planning import look_ahead
+    from dataflow.pipelines.show.plan import look_ahead
 
     scene, facilities = _scene(context, catalog)
     outlook = look_ahead(facilities.store, definition, scene, args.dataid)
@@ -132,8 +132,8 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
 def _preview(
     definition: Definition, outlook: Outlook, catalog: Catalog, facilities: Facilities, most: int
 ) -> Preview:
-    from dataflow.pipelines.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.previewing import preview_dataset, preview_view
+    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.show.preview import preview_dataset, preview_view
 
     if isinstance(definition, DatasetDefinition):
         return preview_dataset(definition, outlook.dataid, facilities, most)
@@ -153,9 +153,9 @@ def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
 
 def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
     from dataflow.cli.progress import PipelineProgress
-    from dataflow.pipelines.facilities import Facilities
-    from dataflow.pipelines.planning import Scene
-    from dataflow.pipelines.settings import PipelineSettings
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.show.plan import Scene
     from dataflow.runjob.lock import is_dead
 
     config = context.config
@@ -167,7 +167,7 @@ def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
 
 def _store(context: Context) -> Store:
     """The project's store; where nobody has made one yet, an empty one that is gone afterwards."""
-    from dataflow.store.opening import find_missing, open_store
+    from dataflow.store.opener import find_missing, open_store
 
     if find_missing(context.config.store_url):
         return open_store("sqlite:///:memory:", context.config.actor)

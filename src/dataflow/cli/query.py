@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.spark.asking import Answer
+    from dataflow.pipelines.show.query import Answer
 
 MOST_ROWS = 1000
 QUERIES = ".query"  # which no job can be called
@@ -55,8 +55,8 @@ def query(args: argparse.Namespace, context: Context) -> int:
 
 def _ask(context: Context, statement: str, most: int) -> Answer:
     try:
-        from dataflow.pipelines.settings import PipelineSettings
-        from dataflow.pipelines.spark.asking import ask, fetch_tables, read_question
+        from dataflow.pipelines.register.settings import PipelineSettings
+        from dataflow.pipelines.show.query import ask, fetch_tables, read_question
         from dataflow.pipelines.spark.session import explained, start_session
     except ImportError as error:
         raise ConfigError(

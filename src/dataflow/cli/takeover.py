@@ -30,8 +30,8 @@ def take_over(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.pipeline import load
 
     definition = load(context).get(args.name)
-    from dataflow.pipelines.settings import PipelineSettings
-    from dataflow.pipelines.taking_over import take_tables_over
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.run.takeover import take_tables_over
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     question = f"Shall only this store's runs write {definition.dataset} in {definition.target} from now on?"

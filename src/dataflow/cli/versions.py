@@ -83,7 +83,7 @@ def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
 def compact_chunk(args: argparse.Namespace, context: Context) -> int:
     """Compacts the current version of a chunk."""
     try:
-        from dataflow.pipelines.lake.compacting import compact
+        from dataflow.pipelines.lake.compaction import compact
     except ImportError as error:
         raise ConfigError(
             f"Compaction needs packages that are not installed ({error}). Install them: "

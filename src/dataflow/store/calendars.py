@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow.model.record import record
-from dataflow.store import publishing
+from dataflow.store import chunks
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def add_intervals(tx: Transaction, calendar: DueCalendar, name: str, addition: A
     pairs = [pair for pair in addition.pairs if pair[0] not in known]
     if not pairs:
         return 0
-    count = publishing.make_ready(tx, calendar.dataset_id, pairs, again=False)
+    count = chunks.make_ready(tx, calendar.dataset_id, pairs, again=False)
     dataid = pairs[0][0] if len(pairs) == 1 else ""
     entry = Entry("ready", actor, "", name, dataid, to_state="READY", items=count, why="by the clock")
     write_journal(tx, entry)

@@ -9,7 +9,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
-from dataflow.store import covering
+from dataflow.store import latest_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def arrive(
         return []
     for consumer in consumers:
         if consumer.covering:
-            covering.lock(tx, consumer.job_id)
+            latest_inputs.lock(tx, consumer.job_id)
     rows = tx.rows("publish.insert_work", **tx.calls(calls))
     new: dict[tuple[int, str], int] = {(job_id, dataid): work_id for work_id, job_id, dataid in rows}
     made: list[Call] = []
@@ -169,7 +169,7 @@ def _others_changed(
 def _latest_changed(tx: Transaction, consumer: Consumer, change: Change) -> list[tuple[int, Pair]]:
     """Only what the newest chunk covers can be claimed; what was read from a renewed one is done again."""
     if change.gained or change.lost:
-        covered, uncovered = covering.move_reach(tx, consumer, change)
+        covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
         for pairs in _batches(covered):
             calls = consumer.calls(pairs)
             _count(tx, calls, 1)
@@ -178,12 +178,12 @@ def _latest_changed(tx: Transaction, consumer: Consumer, change: Change) -> list
             _depart(tx, consumer.calls(pairs))
     if not change.renewed:
         return []
-    readers = covering.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
+    readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
     if not readers:
         return []
     # Lock first, read in a later statement: one of them may have read a newer chunk since.
     tx.lock("publish.lock_work", **tx.calls(consumer.calls(readers)))
-    readers = covering.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
+    readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
     return _renew(tx, consumer.calls(readers))
 
 
@@ -196,7 +196,7 @@ def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Cal
         if consumer.lagging and pairs:
             waive_inputs(tx, consumer.job_id, consumer.order, [dataid for dataid, _ in pairs])
         if consumer.covering and pairs:
-            covering.cover(tx, consumer.job_id, pairs)
+            latest_inputs.cover(tx, consumer.job_id, pairs)
 
 
 def _renew(tx: Transaction, calls: Sequence[Call]) -> list[tuple[int, Pair]]:

@@ -7,7 +7,7 @@ import json
 from dataflow import errors
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import names_of, record
-from dataflow.store import covering, registration
+from dataflow.store import latest_inputs, registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, in
 
     Where one is cannot change while a run may be writing it: its readers would be sent to the other place.
     """
-    before = registration.find_datasets(tx, [dataset.name for dataset in datasets])
+    before = registry.find_datasets(tx, [dataset.name for dataset in datasets])
     for dataset in datasets:
         if dataset.name in before and _place_of(before[dataset.name][1]) != _place_of(dataset):
             producer = tx.find("publish.producer", dataset_id=before[dataset.name][0])
             if producer is not None:
                 refusal = f"The place of dataset {dataset.name} cannot change now"
-                registration.refuse_beside_runs(tx, producer[0], refusal)
+                registry.refuse_beside_runs(tx, producer[0], refusal)
     ids: dict[str, int] = {}
     for some in _batches([_dataset_record(dataset) for dataset in datasets]):
         ids |= {row[0]: row[1] for row in tx.rows("registration.upsert_datasets", **tx.records(some))}
@@ -59,9 +59,7 @@ def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, in
 
 def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
     """Registers jobs or changes them, and rebuilds the work of those whose work is made another way."""
-    before = {
-        plan.job.name: plan for plan in registration.find_plans(tx, [entry.job.name for entry in entries])
-    }
+    before = {plan.job.name: plan for plan in registry.find_plans(tx, [entry.job.name for entry in entries])}
     ids = _dataset_ids(tx, entries)
     # The inputs they have had, too: one that arrives now must not be counted at the place of another.
     former = {source.dataset_id for plan in before.values() for source in plan.inputs}
@@ -69,7 +67,7 @@ def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
     for entry in entries:
         # An output may move from one job to another in one go, in either order.
         if entry.job.name in before:
-            registration.free_outputs(tx, before[entry.job.name], entry.job.outputs)
+            registry.free_outputs(tx, before[entry.job.name], entry.job.outputs)
     reaches = {name: _reaches_of(tx, plan) for name, plan in before.items()}
     job_ids: dict[str, int] = {}
     for some in _batches([_job_record(entry) for entry in entries]):
@@ -82,7 +80,7 @@ def _dataset_ids(tx: Transaction, entries: Sequence[JobEntry]) -> dict[str, int]
     names = {
         name for entry in entries for name in (*(item.dataset for item in entry.inputs), *entry.job.outputs)
     }
-    ids = {name: found[0] for name, found in registration.find_datasets(tx, sorted(names)).items()}
+    ids = {name: found[0] for name, found in registry.find_datasets(tx, sorted(names)).items()}
     for name in sorted(names - ids.keys()):
         raise errors.UnknownName(f"No dataset {name}. Register it: dataflow dataset add {name}")
     return ids
@@ -91,10 +89,10 @@ def _dataset_ids(tx: Transaction, entries: Sequence[JobEntry]) -> dict[str, int]
 def _replace_parts(
     tx: Transaction, entries: Sequence[JobEntry], job_ids: Mapping[str, int], ids: Mapping[str, int]
 ) -> None:
-    registration.delete_parts(tx, list(job_ids.values()))
+    registry.delete_parts(tx, list(job_ids.values()))
     makers = {name: entry.job.name for entry in entries for name in entry.job.outputs}
     for dataset, producer in tx.rows("registration.producers_of", **tx.ids([ids[name] for name in makers])):
-        raise registration.second_producer(dataset, producer, makers[dataset])
+        raise registry.second_producer(dataset, producer, makers[dataset])
     inputs: list[dict[str, Any]] = []
     outputs: list[dict[str, Any]] = []
     variables: list[dict[str, Any]] = []
@@ -125,14 +123,14 @@ def _follow(
     reaches: Mapping[str, list[Row]],
 ) -> None:
     """Brings the work of these jobs up to date with what they have become."""
-    after = {plan.job.name: plan for plan in registration.find_plans(tx, list(job_ids))}
+    after = {plan.job.name: plan for plan in registry.find_plans(tx, list(job_ids))}
     new = [job_id for name, job_id in job_ids.items() if name not in before]
     # A new job has no work yet, and gets none from inputs that have no chunks: most often all of them.
     called = {row[0] for row in tx.rows("registration.jobs_with_chunks", **tx.ids(new))}
     for entry in entries:
         plan = after[entry.job.name]
         if any(source.mapping == LATEST for source in plan.inputs):
-            covering.measure(tx, plan)
+            latest_inputs.measure(tx, plan)
         if entry.job.name not in before:
             is_another = plan.job_id in called
         else:
@@ -140,7 +138,7 @@ def _follow(
             moved = reaches[entry.job.name] != _reaches_of(tx, plan)
             is_another = moved or _shape_of_work(before[entry.job.name]) != _shape_of_work(plan)
         if is_another:
-            registration.rebuild_work(tx, plan.job_id, entry.job)
+            registry.rebuild_work(tx, plan.job_id, entry.job)
 
 
 def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:

@@ -11,6 +11,12 @@ import os
 from dataflow import errors
 
 SQL_DIR = os.path.join(os.path.dirname(__file__), "sql")
+_folders = [SQL_DIR]
+
+
+def add_folder(path: str) -> None:
+    """Makes the queries of another folder available too; the benchmarks keep theirs outside the package."""
+    _folders.append(path)
 
 
 class Queries:
@@ -36,7 +42,8 @@ class Queries:
         return sql
 
     def _load(self, file: str) -> None:
-        with open(os.path.join(SQL_DIR, file + ".sql"), encoding="utf-8") as source:
+        paths = [os.path.join(folder, file + ".sql") for folder in _folders]
+        with open(next(filter(os.path.exists, paths), paths[0]), encoding="utf-8") as source:
             sections = source.read().split("-- name: ")[1:]
         plain: dict[str, str] = {}
         tagged: dict[str, str] = {}

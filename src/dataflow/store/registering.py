@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow.model.record import replace
-from dataflow.store import covering, registration
+from dataflow.store import latest_inputs, registry
 from dataflow.store.entries import write_dataset, write_datasets, write_jobs
 from dataflow.store.journal import Entry, write_journal
 
@@ -25,25 +25,25 @@ def write_entries(
         names.update(item.dataset for item in entry.inputs)
         names.update(entry.job.outputs)
     former = {source.dataset_id for plan in before.values() for source in plan.inputs}
-    known = {found[0] for found in registration.find_datasets(tx, sorted(names)).values()}
+    known = {found[0] for found in registry.find_datasets(tx, sorted(names)).values()}
     # All locks at once and by id, before any row is written: publishers take them in the same order.
     tx.lock("registration.lock_datasets", dataset_ids=sorted(known | former))
     calendars = [pair for entry in jobs for pair in entry.calendars]
     ids = write_datasets(tx, [*datasets, *(dataset for dataset, _ in calendars)])
     for dataset, calendar in calendars:
-        registration.upsert_calendar(tx, ids[dataset.name], calendar)
+        registry.upsert_calendar(tx, ids[dataset.name], calendar)
     write_jobs(tx, jobs)
     for entry in jobs:
         plan = before.get(entry.job.name)
         if plan and plan.job.schedule and not entry.job.schedule:
-            registration.remove_dataset(tx, registration.calendar_name(entry.job.name))
+            registry.remove_dataset(tx, registry.calendar_name(entry.job.name))
 
 
 def count_anew(tx: Transaction, plan: Plan, actor: str) -> None:
     """Counts the inputs of all of a job's work anew, as registering the job does."""
     tx.lock("registration.lock_datasets", dataset_ids=sorted(source.dataset_id for source in plan.inputs))
-    covering.measure(tx, plan)
-    registration.rebuild_work(tx, plan.job_id, plan.job)
+    latest_inputs.measure(tx, plan)
+    registry.rebuild_work(tx, plan.job_id, plan.job)
     write_journal(tx, Entry("repair", actor, plan.job.name, why="dataflow doctor --repair"))
 
 
@@ -51,7 +51,7 @@ def change_passwords(tx: Transaction, records: Sequence[tuple[Dataset, str]], ac
     """Gives datasets their new password records; gives the names of those that had not changed meanwhile."""
     changed = set()
     for before, encrypted in records:
-        found = registration.find_dataset(tx, before.name)
+        found = registry.find_dataset(tx, before.name)
         # The key takes half a second to derive, too long to hold the lock: compare, then set.
         if found is not None and found[1].encryptedpass == before.encryptedpass:
             write_dataset(tx, replace(found[1], encryptedpass=encrypted))

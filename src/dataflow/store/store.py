@@ -8,9 +8,9 @@ import time
 from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult
-from dataflow.store import claiming, finishing, leases, operating, pinning, publishing, reading, registration
+from dataflow.store import chunks, claims, leases, operator_moves, outcomes, pins, reader, registry
 from dataflow.store.journal import Entry, write_journal
-from dataflow.store.operating import Mover
+from dataflow.store.operator_moves import Mover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,20 +72,20 @@ class Store:
 
     def find_dataset(self, name: str) -> tuple[int, Dataset] | None:
         """A dataset and its id, or None."""
-        return self.database.read(lambda tx: registration.find_dataset(tx, name))
+        return self.database.read(lambda tx: registry.find_dataset(tx, name))
 
     def list_datasets(self) -> list[Dataset]:
         """All datasets, by name."""
         rows = self.database.read(lambda tx: tx.rows("registration.list_datasets"))
-        return [registration.dataset_from_row(row[1:]) for row in rows]
+        return [registry.dataset_from_row(row[1:]) for row in rows]
 
     def find_plan(self, job: str) -> Plan | None:
         """A job with all that a run of it needs, or None."""
-        return self.database.read(lambda tx: registration.find_plan(tx, job))
+        return self.database.read(lambda tx: registry.find_plan(tx, job))
 
     def list_plans(self) -> list[Plan]:
         """All jobs, by name."""
-        return self.database.read(registration.list_plans)
+        return self.database.read(registry.list_plans)
 
     def list_names(self, kind: str) -> list[str]:
         """The names of all datasets or of all jobs."""
@@ -113,7 +113,7 @@ class Store:
         """Publishes one batch of chunks that come from outside; gives how many were not ready before."""
 
         def verb(tx: Transaction) -> int:
-            count = publishing.make_ready(tx, dataset_id, pairs, again)
+            count = chunks.make_ready(tx, dataset_id, pairs, again)
             if count:
                 self._journal_batch(
                     tx, Entry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
@@ -130,7 +130,7 @@ class Store:
         """Takes one batch of chunks out of use; gives how many were published."""
 
         def verb(tx: Transaction) -> int:
-            count = publishing.withdraw(tx, dataset_id, pairs)
+            count = chunks.withdraw(tx, dataset_id, pairs)
             if count:
                 entry = Entry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
                 self._journal_batch(tx, entry, pairs, count)
@@ -172,23 +172,23 @@ class Store:
             if request is None:
                 return states, ClaimResult()
             if repeat:
-                found = claiming.find_claimed(tx, plan, request)
+                found = claims.find_claimed(tx, plan, request)
                 if found is not None:
                     return states, found
-            return states, claiming.claim(tx, plan, request)
+            return states, claims.claim(tx, plan, request)
 
         return self.database.write(verb)
 
     def _finish_one(
         self, tx: Transaction, plan: Plan, ending: Ending, repeat: bool
     ) -> WorkState | errors.LeaseLost | None:
-        if repeat and finishing.find_finished(tx, ending):
+        if repeat and outcomes.find_finished(tx, ending):
             return None
         try:
-            return finishing.finish(tx, plan, ending, self.actor)
+            return outcomes.finish(tx, plan, ending, self.actor)
         except errors.LeaseLost as lost:
             # Who finishes has no process left: if it was revoked meanwhile, its work need not wait for it.
-            operating.acknowledge(tx, ending.run.run_id, ending.run.claimant)
+            operator_moves.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost
 
     def preview(
@@ -200,7 +200,7 @@ class Store:
         def verb(tx: Transaction) -> None:
             if before is not None:
                 before(tx)
-            kept.append(claiming.claim(tx, plan, request))
+            kept.append(claims.claim(tx, plan, request))
             raise _Undo
 
         try:
@@ -227,11 +227,11 @@ class Store:
 
     def refresh(self, plan: Plan, run: Run) -> Run:
         """A claimed run with its inputs and outputs as they are now."""
-        return self.database.read(lambda tx: pinning.refresh(tx, plan, run))
+        return self.database.read(lambda tx: pins.refresh(tx, plan, run))
 
     def pin_ready(self, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
         """All chunks of an input that are ready now, pinned for a claimed run, in order."""
-        return self.database.write(lambda tx: pinning.pin_ready(tx, plan, run, source))
+        return self.database.write(lambda tx: pins.pin_ready(tx, plan, run, source))
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
         """Renews leases; gives the runs that are still the claimant's."""
@@ -269,12 +269,12 @@ class Store:
     def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str) -> int:
         """Makes work be done again."""
         mover = Mover(self.actor, why)
-        return int(self._once("resubmit", lambda tx: operating.resubmit(tx, plan, pairs, mover)))
+        return int(self._once("resubmit", lambda tx: operator_moves.resubmit(tx, plan, pairs, mover)))
 
     def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
         """Blocks or unblocks claims of a job (None) or of some of its work."""
         mover = Mover(self.actor, why)
-        count = int(self._once("hold", lambda tx: operating.hold(tx, plan, pairs, on, mover)))
+        count = int(self._once("hold", lambda tx: operator_moves.hold(tx, plan, pairs, on, mover)))
         if on and pairs is None:
             # In a transaction of its own: claims that looked before the hold are let finish, then it holds.
             self.database.write(lambda tx: tx.lock("operate.await_claims", job_id=plan.job_id))
@@ -283,17 +283,17 @@ class Store:
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
         """Revokes a run."""
         mover = Mover(self.actor, why)
-        answer: dict[str, Any] = self._once("cancel", lambda tx: operating.cancel(tx, run_id, mover))
+        answer: dict[str, Any] = self._once("cancel", lambda tx: operator_moves.cancel(tx, run_id, mover))
         return answer
 
     def acknowledge(self, run_id: int, claimant: str) -> None:
         """A revoked run's children are dead."""
-        self.database.write(lambda tx: operating.acknowledge(tx, run_id, claimant))
+        self.database.write(lambda tx: operator_moves.acknowledge(tx, run_id, claimant))
 
     def mark(self, plan: Plan, pair: Pair, state: WorkState, why: str) -> str:
         """Sets how a work stands by hand; gives the state it was in."""
         mover = Mover(self.actor, why)
-        return str(self._once("mark", lambda tx: operating.mark(tx, plan, pair, state, mover)))
+        return str(self._once("mark", lambda tx: operator_moves.mark(tx, plan, pair, state, mover)))
 
     def go_back(self, plan: Plan | None, output: PlanOutput, place: Place, why: str) -> int:
         """Publishes an older version of a chunk as its next one; gives the number."""
@@ -331,7 +331,7 @@ class Store:
         total = 0
         embedded = self.database.dialect == "sqlite"
         most = EMBEDDED_PURGE_BATCH if embedded else BULK_BATCH
-        for purge in (operating.purge_runs, operating.purge_journal):
+        for purge in (operator_moves.purge_runs, operator_moves.purge_journal):
             after: int | None = 0
             while after is not None:
                 start = after
@@ -353,36 +353,36 @@ class Store:
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()
-        return self.database.write(lambda tx: operating.once(tx, token, action, lambda: verb(tx)))
+        return self.database.write(lambda tx: operator_moves.once(tx, token, action, lambda: verb(tx)))
 
     # reading
 
     def list_runs(self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "") -> list[RunRow]:
         """Runs, newest first."""
-        return self.database.read(lambda tx: reading.list_runs(tx, most, job, dataid, outcome))
+        return self.database.read(lambda tx: reader.list_runs(tx, most, job, dataid, outcome))
 
     def find_run(self, run_id: int) -> RunRow | None:
         """One run, or None."""
         rows = self.database.read(lambda tx: tx.rows("reading.run", run_id=run_id))
-        return reading.run_from_row(rows[0]) if rows else None
+        return reader.run_from_row(rows[0]) if rows else None
 
     def find_work(self, job_id: int, dataid: str) -> WorkRow | None:
         """One work, or None if no chunk has called for it."""
-        return self.database.read(lambda tx: reading.find_work(tx, job_id, dataid))
+        return self.database.read(lambda tx: reader.find_work(tx, job_id, dataid))
 
     def list_chunks(
         self,
         dataset_id: int,
         first: str = "",
-        last: str = reading.LAST_KEY,
+        last: str = reader.LAST_KEY,
         status: str = "",
         most: int = 1 << 60,
     ) -> Iterator[ChunkRow]:
         """Chunks of a dataset in order, streamed."""
-        readers = self.database.read(lambda tx: reading.live_readers(tx, dataset_id))
+        readers = self.database.read(lambda tx: reader.live_readers(tx, dataset_id))
         where = {"dataset_id": dataset_id, "first": first, "last": last, "status": status, "most": most}
         for row in self.database.stream("reading.chunks", **where):
-            yield reading.chunk_from_row(row, readers)
+            yield reader.chunk_from_row(row, readers)
 
     def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         """The rows of a named reading query."""

@@ -8,14 +8,14 @@ from dataflow import errors
 from dataflow.model.record import record
 from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
-from dataflow.store import publishing
+from dataflow.store import chunks
 from dataflow.store.journal import Entry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.model.records import Plan, PlanOutput
     from dataflow.store.database import Row, Transaction
-    from dataflow.store.operating import Mover
+    from dataflow.store.operator_moves import Mover
 
 
 @record
@@ -55,7 +55,7 @@ def go_back(tx: Transaction, plan: Plan | None, output: PlanOutput, place: Place
         )
     run_id, rows, size, checked = kept
     publication = Publication(place.dataset, place.location, rows, size, checked)
-    number = publishing.publish(tx, output, place.dataid, publishing.Version(publication, run_id))
+    number = chunks.publish(tx, output, place.dataid, chunks.Version(publication, run_id))
     reason = mover.reason(f"version {place.version} is current again, as version {number}")
     job = plan.job.name if plan else ""
     write_journal(

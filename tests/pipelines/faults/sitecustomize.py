@@ -44,7 +44,7 @@ def _suffer(name: str) -> None:
 
 
 def _arm() -> None:
-    from dataflow.pipelines.stage import StageParts
+    from dataflow.pipelines.run.stage_tasks import StageParts
 
     stage = StageParts.__call__
 

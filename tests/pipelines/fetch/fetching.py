@@ -10,11 +10,11 @@ import pytest
 
 from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.authentication import Credentials
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
-from dataflow.pipelines.fetch.source import HttpSource
-from dataflow.pipelines.fetch.staging import Staging
-from dataflow.pipelines.records import Part
+from dataflow.pipelines.fetch.staging_folder import Staging
+from dataflow.pipelines.handover.records import Part
 from tests.pipelines.api_server import ApiServer
 
 QUICK = Limits(first_wait_seconds=0.01, attempts=3, request_seconds=20)

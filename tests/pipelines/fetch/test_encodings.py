@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch import unpacking
 from dataflow.pipelines.fetch.body import TooLarge, read_body
-from dataflow.pipelines.fetch.source import HttpSource
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.unpacking import Damaged, find_unpacker
 from tests.pipelines.answer_server import AnswerServer, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, ids_in, make_rows, refuse

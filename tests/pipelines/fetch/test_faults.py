@@ -14,10 +14,10 @@ import pytest
 from dataflow.errors import BadInput, FetchError, Untrusted
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.authentication import Credentials
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
-from dataflow.pipelines.fetch.source import HttpSource
-from dataflow.pipelines.records import Part
+from dataflow.pipelines.handover.records import Part
 from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
 from tests.pipelines.fetch.fetching import (
     HAWK,

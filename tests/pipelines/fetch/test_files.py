@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import BadInput, FetchError
-from dataflow.pipelines.fetch.files import FileSource
+from dataflow.pipelines.fetch.file_source import FileSource
 
 
 def test_files_come_sorted_and_as_they_are(tmp_path: Path) -> None:

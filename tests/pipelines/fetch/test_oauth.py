@@ -14,9 +14,9 @@ import pytest
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import Credentials, Grant
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Watch
 from dataflow.pipelines.fetch.pagination import NextLink, PageNumber
-from dataflow.pipelines.fetch.source import HttpSource
 from tests.pipelines.answer_server import AnswerServer, Asked, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, ids_in, make_rows, open_staging, refuse
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dataflow.model.record import replace
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.pagination import LinkHeader, NextLink, Pagination
-from dataflow.pipelines.fetch.source import HttpSource
 from tests.pipelines.answer_server import AnswerServer, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, open_staging, refuse
 

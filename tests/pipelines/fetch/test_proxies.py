@@ -11,8 +11,8 @@ from dataflow.errors import BadInput, ConfigError
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import Credentials, Grant
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies, find_proxies
-from dataflow.pipelines.fetch.source import HttpSource
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import HAWK, QUICK, fetch, ids_in, make_rows, refuse
 from tests.pipelines.proxy_server import ProxyServer

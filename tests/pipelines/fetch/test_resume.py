@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import FetchError
-from dataflow.pipelines.fetch.manifest import read_manifest
 from dataflow.pipelines.fetch.pagination import Pagination
+from dataflow.pipelines.fetch.part_list import read_manifest
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import (
     HAWK,
@@ -30,7 +30,7 @@ from tests.pipelines.fetch.fetching import (
 ROOT = Path(__file__).resolve().parents[3]
 FETCH = """
 import pickle, sys
-from dataflow.pipelines.fetch.staging import Staging
+from dataflow.pipelines.fetch.staging_folder import Staging
 source = pickle.loads(bytes.fromhex(sys.argv[1]))
 for part in source.fetch(Staging(sys.argv[2], source.fingerprint)):
     pass

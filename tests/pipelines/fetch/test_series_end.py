@@ -10,8 +10,8 @@ import pytest
 
 from dataflow.errors import FetchError
 from dataflow.model.record import replace
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.pagination import Cursor, LinkHeader, NextLink, Offset, PageNumber, Pagination
-from dataflow.pipelines.fetch.source import HttpSource
 from tests.pipelines.answer_server import AnswerServer, Asked, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, ids_in, make_rows, open_staging, refuse
 

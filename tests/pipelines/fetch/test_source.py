@@ -15,10 +15,10 @@ from dataflow.errors import BadInput, FetchError, FetchStopped
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import Credentials
+from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.page_document import get_value
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
-from dataflow.pipelines.fetch.source import HttpSource
-from dataflow.pipelines.records import Part
+from dataflow.pipelines.handover.records import Part
 from dataflow.secrets.known import KnownSecrets
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import (

@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 
+from dataflow.pipelines.handover.records import Destination, Published, Staged
 from dataflow.pipelines.postgres.table import Column, Connection, Options, Table
-from dataflow.pipelines.postgres.target import PostgresTarget
-from dataflow.pipelines.records import Destination, Published, Staged
+from dataflow.pipelines.postgres.table_target import PostgresTarget
 
 COLUMNS = (
     Column("id", "integer", primary_key=True),

@@ -9,8 +9,8 @@ from psycopg.conninfo import make_conninfo
 
 from dataflow.errors import ConfigError, DataFlowError, TargetDenied, TargetError, TargetUnreachable
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.connecting import transaction
 from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.transactions import transaction
 from tests.pipelines.postgres.orders import ORDERS, make_target
 from tests.postgres import find_free_port
 

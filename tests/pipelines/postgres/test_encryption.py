@@ -8,8 +8,8 @@ import pytest
 
 from dataflow.errors import DataFlowError
 from dataflow.model.exposure import UnencryptedConnection
-from dataflow.pipelines.postgres.connecting import transaction
 from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.transactions import transaction
 from tests.certificates import write_certificate
 from tests.tls_proxy import TlsProxy, find_outer_address
 

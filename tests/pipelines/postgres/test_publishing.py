@@ -12,10 +12,10 @@ import pytest
 
 from dataflow.errors import BadInput, Conflict, InvalidRows, Superseded, TargetError, TargetLocked
 from dataflow.model.record import replace
+from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres.ddl import add_indexes, create_table, list_indexes_elsewhere
-from dataflow.pipelines.postgres.rejects import rejects_name
+from dataflow.pipelines.postgres.rejects_table import rejects_name
 from dataflow.pipelines.postgres.table import Column, Index
-from dataflow.pipelines.records import Staged
 from dataflow.pipelines.shape.checks import unique
 from dataflow.pipelines.shape.shaped import Reject
 from tests.pipelines.postgres.orders import (

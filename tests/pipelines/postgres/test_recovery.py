@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from dataflow.errors import Conflict, Superseded, TargetError, TargetUnreachable
-from dataflow.pipelines.discarding import discarding
 from dataflow.pipelines.postgres.ledger import take_over
+from dataflow.pipelines.run.targets import discarding
 from tests.acceptance.proxy import Proxy
 from tests.pipelines.postgres.orders import (
     list_staging,

@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from dataflow.errors import BadInput, DataFlowError, FetchStopped
-from dataflow.pipelines.postgres.source import PostgresSource
 from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table_source import PostgresSource
 from tests.pipelines.postgres.orders import query
 
 SOON_SECONDS = 20
@@ -76,7 +76,7 @@ def test_every_type_comes_as_itself_or_as_exact_text(postgres_url: str, tmp_path
 def test_a_table_is_cut_by_its_pages(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataflow.pipelines.postgres.source.PAGES_PER_PART", 7)
+    monkeypatch.setattr("dataflow.pipelines.postgres.table_source.PAGES_PER_PART", 7)
     query(
         postgres_url, "create table big as select n as id, repeat('x', 100) from generate_series(1, 5000) n"
     )
@@ -108,7 +108,7 @@ def test_few_rows_are_read_whole(postgres_url: str, tmp_path: Path, rows: int) -
 def test_all_parts_show_one_moment_whatever_is_written_meanwhile(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataflow.pipelines.postgres.source.PAGES_PER_PART", 2)
+    monkeypatch.setattr("dataflow.pipelines.postgres.table_source.PAGES_PER_PART", 2)
     query(
         postgres_url,
         "create table accounts as select n as id, 100 as balance from generate_series(1, 2000) n",

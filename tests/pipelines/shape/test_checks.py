@@ -27,7 +27,7 @@ from dataflow.pipelines.shape.checks import (
     unique,
 )
 from dataflow.pipelines.shape.fields import parse_fields
-from dataflow.pipelines.shape.judging import (
+from dataflow.pipelines.shape.findings import (
     Finding,
     complete_checks,
     judge,

@@ -13,9 +13,9 @@ import httpcore
 from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.authentication import Headers
-from dataflow.pipelines.fetch.connection import open_pool
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.proxies import Proxies, Proxy
+from dataflow.pipelines.fetch.sockets import open_pool
 from dataflow.pipelines.fetch.unpacking import Damaged
 
 _PASSING = frozenset((408, 425, 429))

@@ -11,9 +11,9 @@ from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.client import Origins
 from dataflow.pipelines.fetch.limits import Limits
-from dataflow.pipelines.fetch.manifest import Entry
 from dataflow.pipelines.fetch.page import Page
 from dataflow.pipelines.fetch.pagination import Position
+from dataflow.pipelines.fetch.part_list import Entry
 
 
 @record

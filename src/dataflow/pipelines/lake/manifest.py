@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.pipelines.records import StagedFile
+from dataflow.pipelines.handover.records import StagedFile
 
 FORMAT = 1
 DATAID = "dataid"

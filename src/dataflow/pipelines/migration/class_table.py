@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from dataflow.model.record import record
-from dataflow.pipelines.class_kinds import KINDS, NEEDED, is_private, kind_by_name, word_for
-from dataflow.pipelines.migration.remains import FACTORY, Remains
-from dataflow.pipelines.migration.source import Source
+from dataflow.pipelines.declare.airflow_remains import FACTORY, Remains
+from dataflow.pipelines.declare.class_kinds import KINDS, NEEDED, is_private, kind_by_name, word_for
+from dataflow.pipelines.declare.source_text import Source
 
 
 @record

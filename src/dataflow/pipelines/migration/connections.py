@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
+from dataflow.pipelines.declare.definitions import LAKE
 from dataflow.pipelines.migration.class_table import ClassTable
-from dataflow.pipelines.settings import LAKE, list_variables, parse_connection
+from dataflow.pipelines.register.settings import list_variables, parse_connection
 
 ENVIRONMENT_FILES = (".env", "local.env", "sample.env")
 _VARIABLE = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)

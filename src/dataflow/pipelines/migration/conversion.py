@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 
 from dataflow.model.record import replace
+from dataflow.pipelines.declare.airflow_remains import FACTORY, find_remains
+from dataflow.pipelines.declare.imports import SIBLING, list_imported
+from dataflow.pipelines.declare.missing_commas import find_missing_commas
+from dataflow.pipelines.declare.source_text import Edit, Finding, Source, apply_edits, list_outermost
 from dataflow.pipelines.migration.class_table import ClassTable
-from dataflow.pipelines.migration.commas import find_missing_commas
-from dataflow.pipelines.migration.imports import SIBLING, list_imported
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses
-from dataflow.pipelines.migration.remains import FACTORY, find_remains
-from dataflow.pipelines.migration.source import Edit, Finding, Source, apply_edits, list_outermost
 
 _FROM_ENVIRONMENT = re.compile(r"(\w+) = os\.(?:environ\.get\(|environ\[|getenv\()'\1'[\])]")
 

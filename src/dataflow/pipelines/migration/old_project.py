@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterator, Mapping
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.pipelines.class_kinds import KINDS
-from dataflow.pipelines.constants import CONFIG_FILE, FILE
-from dataflow.pipelines.loader import FOLDER
+from dataflow.pipelines.declare.class_kinds import KINDS
+from dataflow.pipelines.declare.loader import FOLDER
+from dataflow.pipelines.declare.project_constants import CONFIG_FILE, FILE
+from dataflow.pipelines.declare.source_text import Finding, Source
 from dataflow.pipelines.migration.class_table import ClassTable
 from dataflow.pipelines.migration.connections import Target, list_targets
 from dataflow.pipelines.migration.conversion import convert_constants, convert_pipelines, find_retries
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses, Retries
-from dataflow.pipelines.migration.source import Finding, Source
 
 CHANGED, LEFT, NOTE = "changed", "left", "note"
 """Done; not done, and somebody has to look; worth knowing."""

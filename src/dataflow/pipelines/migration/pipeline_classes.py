@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dataflow.model.record import record
-from dataflow.pipelines import bases
-from dataflow.pipelines.class_kinds import kind_by_name
+from dataflow.pipelines.declare import bases
+from dataflow.pipelines.declare.class_kinds import kind_by_name
+from dataflow.pipelines.declare.source_text import Edit, Finding, Source
 from dataflow.pipelines.migration.class_table import ClassTable, Written
-from dataflow.pipelines.migration.source import Edit, Finding, Source
 
 BASES: Mapping[str, type] = {"DatasetPipeline": bases.DatasetPipeline, "ViewPipeline": bases.ViewPipeline}
 AFTER = {"DatasetPipeline": ("table_name", "field_mapping"), "ViewPipeline": ("view_name", "query")}

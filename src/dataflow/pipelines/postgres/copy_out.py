@@ -17,8 +17,8 @@ from psycopg import sql
 
 from dataflow.errors import BadInput, InvalidRows
 from dataflow.model.record import record
-from dataflow.pipelines.postgres.connecting import Session
-from dataflow.pipelines.records import Part
+from dataflow.pipelines.handover.records import Part
+from dataflow.pipelines.postgres.transactions import Session
 from dataflow.private_files import open_private
 
 BYTES_AT_ONCE = 8 * 1024 * 1024

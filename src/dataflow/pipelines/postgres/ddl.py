@@ -8,8 +8,8 @@ from collections.abc import Set
 from psycopg import sql
 
 from dataflow.errors import Conflict
-from dataflow.pipelines.postgres.connecting import Session
 from dataflow.pipelines.postgres.table import Column, Index, Table, type_sql
+from dataflow.pipelines.postgres.transactions import Session
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 
 COLUMNS_OF = """

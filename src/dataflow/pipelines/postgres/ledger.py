@@ -11,9 +11,9 @@ from psycopg import sql
 from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import Conflict, Superseded, TargetError
 from dataflow.model.record import record
-from dataflow.pipelines.postgres.connecting import Session, exists
+from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.records import Destination
+from dataflow.pipelines.postgres.transactions import Session, exists
 
 LEDGER = "dataflow_ledger"
 

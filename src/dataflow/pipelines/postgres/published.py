@@ -13,15 +13,15 @@ from psycopg import sql
 from dataflow.errors import BadInput, Conflict, InputMoved
 from dataflow.model.record import record, replace
 from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.handover.published_table import PublishedTable
+from dataflow.pipelines.handover.records import Part
 from dataflow.pipelines.lake.manifest import DATAID, Frame
-from dataflow.pipelines.postgres.connecting import Session, exists
 from dataflow.pipelines.postgres.copy_out import Field, select_text
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.sessions import Sessions
-from dataflow.pipelines.postgres.source import EVERYTHING, copy_parts, list_parts, page_ranges
 from dataflow.pipelines.postgres.table import Connection
-from dataflow.pipelines.published_tables import PublishedTable
-from dataflow.pipelines.records import Part
+from dataflow.pipelines.postgres.table_source import EVERYTHING, copy_parts, list_parts, page_ranges
+from dataflow.pipelines.postgres.transactions import Session, exists
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
 from dataflow.private_files import make_private_folder
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataflow.pipelines.lake.target import LakeWriter
-from dataflow.pipelines.postgres.target import PostgresTarget
-from dataflow.pipelines.records import Published, Staged
+from dataflow.pipelines.handover.records import Published, Staged
+from dataflow.pipelines.lake.parquet_target import LakeWriter
+from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
 from dataflow.private_files import make_private_folder, open_private

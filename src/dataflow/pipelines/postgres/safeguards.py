@@ -5,8 +5,8 @@ from __future__ import annotations
 from psycopg import sql
 
 from dataflow.errors import Conflict
-from dataflow.pipelines.postgres.connecting import Session
 from dataflow.pipelines.postgres.table import Table
+from dataflow.pipelines.postgres.transactions import Session
 
 # The table and all that inherit from it, partitions among them: a DELETE goes through the whole family.
 FAMILY = """

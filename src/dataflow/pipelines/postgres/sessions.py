@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import psycopg
 
 from dataflow.errors import FetchStopped
-from dataflow.pipelines.postgres.connecting import Session, connect
 from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.transactions import Session, connect
 
 LOOK_SECONDS = 0.5
 

@@ -14,19 +14,18 @@ from psycopg.pq import DiagnosticField
 
 from dataflow.errors import BadInput, InputMoved, TargetError
 from dataflow.model.record import record
-from dataflow.pipelines.postgres.connecting import Session, connect, transaction
+from dataflow.pipelines.handover.records import Report, Staged
 from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.sessions import Sessions
-from dataflow.pipelines.postgres.staging import attempt_number
+from dataflow.pipelines.postgres.staging_table import attempt_number
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Connection
-from dataflow.pipelines.records import Staged
+from dataflow.pipelines.postgres.transactions import Session, connect, transaction
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
-from dataflow.pipelines.stage import Report
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.postgres.target import PostgresTarget
+    from dataflow.pipelines.postgres.table_target import PostgresTarget
 
 ATTEMPT_NAME = "select"
 UNDEFINED_COLUMN = b"42703"

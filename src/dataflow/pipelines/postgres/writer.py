@@ -11,12 +11,12 @@ from psycopg import sql
 
 from dataflow.errors import Superseded
 from dataflow.model.record import record
-from dataflow.pipelines.postgres.connecting import Session, transaction
+from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres.encoding import fit, make_encoder
 from dataflow.pipelines.postgres.sealed import SealedConnection
-from dataflow.pipelines.postgres.staging import attempt_number
+from dataflow.pipelines.postgres.staging_table import attempt_number
 from dataflow.pipelines.postgres.table import Column, Connection
-from dataflow.pipelines.records import Staged
+from dataflow.pipelines.postgres.transactions import Session, transaction
 
 ROWS_AT_ONCE = 20_000  # so much is held as bytes beside the batch it came from
 COPY_SLOTS = 0x64666C6F  # the first key of our advisory locks in the target; nobody else's, we hope

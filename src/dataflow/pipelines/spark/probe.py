@@ -88,8 +88,8 @@ def _make_probe(
 
     def connecting(*sealed: Any) -> str:
         try:
-            from dataflow.pipelines.postgres.connecting import connect
             from dataflow.pipelines.postgres.sealed import SealedConnection
+            from dataflow.pipelines.postgres.transactions import connect
 
             connect(SealedConnection(*sealed).opened()).close()
         except Exception as error:

@@ -14,7 +14,7 @@ from dateutil import parser, relativedelta  # type: ignore[import-untyped]
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
-from dataflow.pipelines.constants import FINANCIAL_YEAR
+from dataflow.pipelines.handover.records import FINANCIAL_YEAR
 
 UNDATED = "{} is undefined: the schedule @once has no interval without a start_date. Give it one."
 

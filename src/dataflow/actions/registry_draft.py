@@ -1,0 +1,206 @@
+"""Changes to what is registered, drafted and checked as a whole before any of them is written.
+
+A draft only reads; `apply` shows it, and registering writes it in the same transaction.
+"""
+
+from __future__ import annotations
+
+from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
+from dataflow.actions.differences import UNCHANGED, Change, compare
+from dataflow.actions.job_graph import check_cycles, check_producers
+from dataflow.actions.job_rules import check_job
+from dataflow.actions.registry_lookup import Registered
+from dataflow.errors import BadInput, Conflict
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
+from dataflow.model.record import replace
+from dataflow.model.records import Job, JobInput
+from dataflow.store import registry
+from dataflow.store.registry import calendar_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dataflow.actions.job_rules import CheckedJob
+    from dataflow.model.records import Dataset, Plan
+    from dataflow.store.database import Transaction
+
+
+class Draft:
+    """What is to be written, in this order, and how it is told."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.datasets: list[Dataset] = []
+        self.jobs: list[CheckedJob] = []
+
+
+class Registry:
+    """Datasets and jobs as they are, and as they will be; of each only what is asked for is read."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.dataset_ids: dict[str, int] = {}
+        self.datasets = Registered(self._read_datasets, lambda: tx.rows("registration.dataset_names"))
+        self.plans = Registered(self._read_plans, lambda: tx.rows("registration.job_names"))
+        self._jobs: dict[str, Job] = {}
+
+    def find_job(self, name: str) -> Job | None:
+        """A job as it will be, or is; None if there is none."""
+        plan = self.plans.get(name)
+        return self._jobs.get(name) or (plan.job if plan else None)
+
+    def load(self, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> None:
+        """Reads together what a draft of these asks for."""
+        names = {dataset.name for dataset in datasets} | {TODAY}
+        for job in jobs:
+            names.update(item.dataset for item in job.inputs)
+            names.update((*job.outputs, calendar_name(job.name)))
+        self.datasets.load(sorted(names))
+        self.plans.load(job.name for job in jobs)
+
+    def draft(self, datasets: Iterable[Dataset], jobs: Iterable[Job], may_be_over: bool = False) -> Draft:
+        """The checked way from what is to what shall be; raises for the first thing that cannot be."""
+        draft = Draft()
+        datasets, jobs = list(datasets), list(jobs)
+        self.load(datasets, jobs)
+        moved = [name for dataset in datasets if (name := self._draft_dataset(draft, dataset))]
+        # A job may read the calendar of another one, which must be known by then.
+        in_order = sorted(jobs, key=lambda job: any(is_automatic(item.dataset) for item in job.inputs))
+        rewired = [job.name for job in in_order if self._draft_job(draft, job, may_be_over)]
+        self._draft_users(draft, moved)
+        self._check_graph(rewired)
+        return draft
+
+    def _read_datasets(self, names: Sequence[str]) -> dict[str, Dataset]:
+        found = registry.find_datasets(self._tx, names)
+        self.dataset_ids.update({name: dataset_id for name, (dataset_id, _) in found.items()})
+        return {name: dataset for name, (_, dataset) in found.items()}
+
+    def _read_plans(self, names: Sequence[str]) -> dict[str, Plan]:
+        return {plan.job.name: plan for plan in registry.find_plans(self._tx, names)}
+
+    def _draft_dataset(self, draft: Draft, dataset: Dataset) -> str | None:
+        """Adds one dataset to the draft, and gives its name if its dataids will be read another way."""
+        before = self.datasets.get(dataset.name)
+        after = check_dataset(dataset, before)
+        change = compare("dataset", before, after)
+        draft.changes.append(change)
+        if change.what == UNCHANGED:
+            return None
+        self.datasets.put(after.name, after)
+        draft.datasets.append(after)
+        if before is None or (before.grain, before.timezone) == (after.grain, after.timezone):
+            return None
+        self._check_grain_change(before, after)
+        return after.name
+
+    def _draft_job(self, draft: Draft, job: Job, may_be_over: bool) -> bool:
+        """Adds one job to the draft; True if it will read or produce something else than now."""
+        checked = check_job(job, self.datasets, may_be_over)
+        before = self.find_job(job.name)
+        change = compare("job", before, checked.job)
+        draft.changes.append(change)
+        for calendar in checked.automatic:
+            known = self.datasets.get(calendar.name)
+            if known is not None and known != calendar:
+                self._check_grain_change(known, calendar, job.name)
+            self.datasets.put(calendar.name, calendar)
+        self._jobs[job.name] = checked.job
+        if self._check_job_grain(checked) or change.what != UNCHANGED:
+            draft.jobs.append(checked)
+        return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
+
+    def _draft_users(self, draft: Draft, moved: list[str]) -> None:
+        """Jobs that are not changed themselves but use a dataset whose grain or time zone is."""
+        if not moved:
+            return
+        ids = [self.dataset_ids[name] for name in moved]
+        users = [row[0] for row in self._tx.rows("registration.job_users", **self._tx.ids(ids))]
+        self.plans.load(users)
+        for name in users:
+            if name in self._jobs:
+                continue
+            job = self.plans[name].job
+            try:
+                checked = check_job(job, self.datasets, may_be_over=True)
+            except BadInput as error:
+                way_out = "To change them together, declare them in a file: dataflow apply FILE"
+                raise Conflict(f"{error} Nothing was changed. {way_out}") from error
+            # What the latest chunk covers depends on its dataset's time zone.
+            follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
+            if self._check_job_grain(checked) or follows:
+                draft.jobs.append(checked)
+
+    def _check_graph(self, rewired: list[str]) -> None:
+        """No dataset gets a second producer, and no job waits for itself; asked of what changes alone."""
+        if not rewired:
+            return
+        outputs = {name for job in rewired for name in self._jobs[job].outputs}
+        ids = self._tx.ids([self.dataset_ids[name] for name in outputs if name in self.dataset_ids])
+        makers = [
+            Job(job, (), (dataset,))
+            for dataset, job in self._tx.rows("registration.producers_of", **ids)
+            if job not in self._jobs
+        ]
+        check_producers([*makers, *self._jobs.values()], self._jobs)
+        downstream: dict[str, Job] = {}
+        for name, dataset, is_input in self._tx.rows("registration.job_feeds", **ids):
+            job = downstream.get(name, Job(name))
+            part = (
+                {"inputs": (*job.inputs, JobInput(dataset))}
+                if is_input
+                else {"outputs": (*job.outputs, dataset)}
+            )
+            downstream[name] = replace(job, **part)
+        check_cycles(downstream | self._jobs, rewired)
+
+    def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:
+        same_words = before.grain == after.grain and Grain(after.grain) is not Grain.HOURLY
+        if same_words or not self._count_chunks(before.name):
+            return
+        what = "grain" if before.grain != after.grain else "timezone"
+        old, new = getattr(before, what), getattr(after, what)
+        if is_automatic(before.name):
+            way_out = f"Register it under another name, or start anew: dataflow job remove {job}"
+        else:
+            way_out = f"Register another beside it: dataflow dataset add NEW_NAME --{what} {new}"
+        raise Conflict(
+            f"Dataset {before.name} has chunks whose dataids were written for {what} {old}, "
+            f"so its {what} cannot become {new}. {way_out}"
+        )
+
+    def _check_job_grain(self, checked: CheckedJob) -> bool:
+        """True if the job's grain or time zone changes; a job that has work keeps its grain."""
+        name = checked.job.name
+        plan = self.plans.get(name)
+        if plan is None or (plan.grain, plan.timezone) == (checked.grain, checked.timezone):
+            return False
+        if plan.grain == checked.grain or not self._has_work(plan):
+            return True
+        raise Conflict(
+            f"Job {name} has work whose dataids are of grain {plan.grain}, and its inputs are now of grain "
+            f"{checked.grain}. Register it under another name, or start anew: dataflow job remove {name}"
+        )
+
+    def _has_work(self, plan: Plan) -> bool:
+        return self._tx.find("registration.job_has_work", job_id=plan.job_id) is not None
+
+    def _count_chunks(self, name: str) -> int:
+        row = self._tx.find("registration.count_chunks", dataset_id=self.dataset_ids.get(name, 0))
+        return int(row[0]) if row else 0
+
+
+def merge_job(before: Job | None, job: Job, given: Iterable[str] | None) -> Job:
+    """The job with the fields that were not given as they were; None means that all were."""
+    if before is None or given is None:
+        return job
+    return replace(before, **{name: getattr(job, name) for name in given})
+
+
+def merge_dataset(before: Dataset | None, dataset: Dataset, given: Iterable[str] | None) -> Dataset:
+    """The dataset with the fields that were not given as they were; None means that all were."""
+    if before is None or given is None:
+        return dataset
+    return replace(before, **{name: getattr(dataset, name) for name in given})

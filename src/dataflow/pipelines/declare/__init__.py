@@ -1,0 +1,1 @@
+"""What a project declares: its files loaded, its classes and functions checked, as frozen definitions."""

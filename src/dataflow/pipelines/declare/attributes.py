@@ -1,0 +1,128 @@
+"""The attributes of one class, looked up with the defaults of its base; errors name attribute and place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.actions.dataset_rules import check_name
+from dataflow.actions.job_rules import LARGEST
+from dataflow.errors import BadInput
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.declare.bases import ViewPipeline
+from dataflow.pipelines.declare.loader import Found
+from dataflow.pipelines.shape.checks import Check
+
+
+class Attributes:
+    """The attributes of one class, with the defaults of its base and errors that name the place."""
+
+    def __init__(self, found: Found, base: type) -> None:
+        self.thing = found.thing
+        self._base = base
+        self._job = found.name
+        self.place = f"{found.path}:{found.line}"
+        self._refuse_unknown()
+
+    def __call__(self, name: str, kind: Any = None) -> Any:
+        if not hasattr(self.thing, name) and not hasattr(self._base, name):
+            hint = f". Add it, or call the class _{self._job} if it is a base of others"
+            raise self.wrong(name, f"is missing{hint if isinstance(self.thing, type) else ''}")
+        value = getattr(self.thing, name, getattr(self._base, name, None))
+        if kind is not None and not isinstance(value, kind):
+            raise self.wrong(name, f"is {quoted(repr(value))}, which is not what it must be")
+        return value
+
+    def text(self, name: str) -> str:
+        """A text, "" for None."""
+        value = self(name)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(name, f"must be a text, and is {quoted(repr(value))}")
+        return value or ""
+
+    def name(self, name: str) -> str:
+        """The name of a dataset."""
+        value = self.text(name)
+        if not value:
+            raise self.wrong(name, "is empty")
+        with self.saying(name):
+            return check_name("dataset", value)
+
+    def one_of(self, name: str, known: tuple[str, ...]) -> str:
+        """One of a few words."""
+        value = self.text(name)
+        if value not in known:
+            raise self.wrong(name, f"is {quoted(value)}; it must be one of {', '.join(known)}")
+        return value
+
+    def switch(self, name: str) -> bool:
+        """True or False, and no text that says so."""
+        value = self(name)
+        if not isinstance(value, bool):
+            raise self.wrong(name, f"must be True or False, and is {quoted(repr(value))}")
+        return value
+
+    def number(self, name: str, kind: type[int] | type[float]) -> Any:
+        """A number from 0 on."""
+        value = self(name)
+        fits = isinstance(value, int | kind) and not isinstance(value, bool)
+        if not fits or not 0 <= value <= LARGEST:
+            kinds = "a whole number" if kind is int else "a number"
+            raise self.wrong(name, f"must be {kinds} from 0 to {LARGEST}, and is {quoted(repr(value))}")
+        return kind(value)
+
+    def items(self, name: str, example: str = '"orders"') -> list[Any]:
+        """What a list or a tuple holds."""
+        value = self(name)
+        if not isinstance(value, (list, tuple)):
+            raise self.wrong(name, f"must be a list, such as [{example}], and is {quoted(repr(value))}")
+        return list(value)
+
+    def checks(self) -> tuple[Check, ...]:
+        """The declared checks."""
+        found = tuple(self.items("checks", "minimum_rows(10)"))
+        for check in found:
+            if not isinstance(check, Check):
+                raise self.wrong("checks", f"holds {quoted(repr(check))}, which is no check")
+        return found
+
+    def wrong(self, name: str, what: str) -> BadInput:
+        """An error about one attribute."""
+        end = "" if what.endswith(("?", ".")) else "."
+        return BadInput(f"{self.place}: {self._job}.{name} {what}{end}")
+
+    def saying(self, name: str) -> _Saying:
+        """Errors raised inside name this attribute."""
+        return _Saying(self, name)
+
+    def _refuse_unknown(self) -> None:
+        known = [*vars(self._base), *self._base.__annotations__]
+        for name, value in self._list_given():
+            # What has __get__ is a method or a property, and the class's own.
+            if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
+                raise self.wrong(name, f"is no attribute of a pipeline.{self._advice(name, known)}")
+
+    def _advice(self, name: str, known: list[str]) -> str:
+        if name != "table_name" or self._base is not ViewPipeline:
+            return did_you_mean(name, known) or f" Remove it, or call it _{name} if it is your own."
+        if not hasattr(self.thing, "view_name"):
+            return " A view is called by its view_name: rename it."
+        if not hasattr(self.thing, "dataset_pipeline"):
+            return f" Write what the view reads as dataset_pipeline = {getattr(self.thing, name)!r}."
+        return " A view reads the table of its dataset_pipeline: remove it."
+
+    def _list_given(self) -> list[tuple[str, Any]]:
+        """What the class itself says, then what it inherits from classes of the project."""
+        owners = getattr(self.thing, "__mro__", (self.thing,))
+        return [item for owner in owners if owner not in (self._base, object) for item in vars(owner).items()]
+
+
+class _Saying:
+    def __init__(self, get: Attributes, name: str) -> None:
+        self._get, self._name = get, name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, BadInput):
+            raise BadInput(f"{self._get.place}: {self._name}: {error}") from error

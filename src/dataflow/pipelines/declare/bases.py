@@ -1,0 +1,138 @@
+"""Base classes a project may derive its pipelines from; plain classes with the same attributes do as well.
+
+`@dataflow.job` marks a function as a job. Every attribute a pipeline may have is listed here with its
+default; definitions.py checks them. Nothing here imports Spark, so a project can be read without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class DatasetPipeline:
+    """Rows from a source, shaped and checked, published as one dataset."""
+
+    table_name: str
+    """The dataset's name, and the table's in a database."""
+    field_mapping: Sequence[Any]
+    """(source field, column, SQL type and constraints), or (column, SQL type and constraints)."""
+
+    source_url: str = ""
+    """The first page of an HTTP API."""
+    source: Any = None
+    """Instead of source_url: what `http`, `files` or `table` of dataflow.pipelines.declare.sources gives."""
+    target_db: str = "lake"
+    """The connection the rows go to."""
+    target_schema: str = "public"
+    """The schema of the table in a database."""
+
+    schedule_interval: str | timedelta | None = "@daily"
+    """None: it runs only when asked, with --dataid."""
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = ""
+    """Empty: that of start_date, else UTC."""
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+
+    mode: str = "snapshot"
+    """`snapshot`: each interval has all rows; `partition`: each has its own."""
+    write: str = "replace"
+    """`replace`, `swap`, `append` or `merge`: how rows get into a database table."""
+    partition_column: str = "dataid"
+    """In mode `partition` of a database table: the column that says which interval a row is of."""
+    indexes: Sequence[str | Sequence[str]] = ()
+    comment: str = ""
+
+    checks: Sequence[Any] = ()
+    rejects: str | Mapping[str, Any] = "fail"
+    """`fail`, or {"quarantine": 100} for at most so many rows."""
+
+
+class ViewPipeline:
+    """One result per interval, computed by SQL from datasets."""
+
+    view_name: str
+    """The dataset's name; in a database each interval is a table `view_name_YYYY_MM_DD`."""
+    dataset_pipeline: Any = None
+    """The pipeline or Python job it reads, by class, function or dataset, or a list, the main one first."""
+
+    fields: Any = True
+    """(expression, alias) pairs, True for all columns, or "__all__" for all of the first dataset."""
+    join_clause: str = ""
+    where_clause: str = ""
+    query: str = ""
+    """A whole SELECT instead of fields, join_clause and where_clause."""
+    params: Mapping[str, Any] = {}
+    dialect: str = "postgres"
+    materialized: bool = True
+
+    target_db: str | None = None
+    """None: where the first dataset is."""
+    target_schema: str | None = None
+
+    schedule_interval: str | timedelta | None = "@daily"
+    """None: it runs only when asked, with --dataid."""
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = ""
+    """Empty: that of start_date, else UTC."""
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+
+    checks: Sequence[Any] = ()
+
+
+class Job:
+    """What `@dataflow.job(…)` takes: a function that is given a run, and the datasets it reads and writes."""
+
+    inputs: Sequence[Any] = ()
+    """Datasets by name, `orders:latest` and `orders:previous` too, or the classes of their pipelines."""
+    outputs: Sequence[str] = ()
+    """The datasets it writes, with run.write."""
+    name: str = ""
+    """The job's name; the function's if it is empty."""
+
+    schedule: str | timedelta | None = ""
+    """Empty: it runs for each dataid of its inputs; None, without inputs: only when asked, with --dataid."""
+    start_date: datetime | str | None = None
+    """When the first interval begins; without a schedule, the first dataid."""
+    end_date: datetime | None = None
+    catchup: bool = False
+    timezone: str = ""
+    """Empty: that of start_date, else UTC."""
+    retries: int = 0
+    retry_delay_seconds: float = 60.0
+
+    mode: str = "partition"
+    """`partition`: each dataid has its own rows; `snapshot`: each has all of them."""
+    target_db: str = "lake"
+    """The connection the outputs go to: a lake."""
+
+
+def job(
+    *,
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[str] = (),
+    schedule: str | timedelta | None = "",
+    name: str = "",
+    **options: Any,
+) -> Callable[[Function], Function]:
+    """Makes a function a job that reads and writes these datasets; it stays a function to be called.
+
+    The other options are the attributes of `Job`.
+    """
+    declared = {"inputs": inputs, "outputs": outputs, "schedule": schedule, "name": name, **options}
+
+    def mark(function: Function) -> Function:
+        function.dataflow_job = SimpleNamespace(**declared)  # type: ignore[attr-defined]
+        return function
+
+    return mark

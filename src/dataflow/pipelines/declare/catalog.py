@@ -1,0 +1,144 @@
+"""All pipelines of a project by name, and what was wrong with those that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from dataflow.errors import BadInput, UnknownName
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.declare.definitions import (
+    DatasetDefinition,
+    Definition,
+    JobDefinition,
+    define_dataset,
+    define_job,
+    define_view,
+    list_named,
+)
+from dataflow.pipelines.declare.loader import FOLDER, Found, load_project
+
+__all__ = ["Catalog", "Definition", "list_outputs", "list_reads"]
+
+KINDS = ("dataset", "view", "job")
+
+
+class Catalog:
+    """The definitions of one project."""
+
+    def __init__(self, project_dir: str, environ: Mapping[str, str]) -> None:
+        project = load_project(project_dir, environ)
+        self.constants: Mapping[str, object] = project.constants
+        self.problems = [str(problem) for problem in project.problems]
+        self.definitions: dict[str, Definition] = {}
+        self._known: dict[str, Definition] = {}  # by class, function and dataset name
+        self._broken = {name: str(problem) for problem in project.problems for name in problem.defines}
+        of_kind = {kind: [one for one in project.found if one.kind == kind] for kind in KINDS}
+        for found in of_kind["dataset"]:
+            with self._noting(found):
+                self._add(define_dataset(found))
+        by_class = {name: definition.dataset for name, definition in self.definitions.items()}
+        by_class |= {found.name: _view_name(found) for found in of_kind["view"]}
+        for found in of_kind["job"]:
+            with self._noting(found):
+                self._add(define_job(found, by_class))
+        self._add_views(of_kind["view"])
+
+    def get(self, name: str) -> Definition:
+        """A pipeline by its class name; BadInput if it cannot be loaded, UnknownName if there is none."""
+        if name in self.definitions:
+            return self.definitions[name]
+        if name in self._known:
+            hint = f" {name} is made by: {self._known[name].job}."
+        elif name in self._broken:
+            problem = self._broken[name]
+            end = "" if problem.endswith((".", "?")) else "."
+            raise BadInput(f"{name} cannot be loaded: {problem}{end} See: dataflow pipeline list")
+        else:
+            hint = did_you_mean(name, list(self.definitions))
+        broken = f" {len(self.problems)} cannot be loaded: {' '.join(self.problems)}" if self.problems else ""
+        raise UnknownName(
+            f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
+        )
+
+    def list_needed(self, definition: Definition) -> list[Definition]:
+        """A pipeline and all those that it reads from, first to last."""
+        needed = {definition.job: definition}
+        waiting = [definition]
+        while waiting:
+            reads = set(list_reads(waiting.pop()))
+            for other in self.definitions.values():
+                if other.job not in needed and reads & set(list_outputs(other)):
+                    needed[other.job] = other
+                    waiting.append(other)
+        return list(reversed(needed.values()))
+
+    def _add_views(self, waiting: list[Found]) -> None:
+        """Views after those that they read; those that wait for each other are told."""
+        while waiting:
+            pending = {name for one in waiting for name in (one.name, _view_name(one))}
+            ready = [one for one in waiting if not pending & set(map(str, list_named(one.thing)))]
+            if not ready:
+                circle = ", ".join(f"{one.name} ({one.path}:{one.line})" for one in waiting)
+                problem = (
+                    f"{waiting[0].path}:{waiting[0].line}: these views would wait for each other: {circle}. "
+                    "Change dataset_pipeline of one."
+                )
+                self.problems.append(problem)
+                self._broken |= {one.name: problem for one in waiting}
+                return
+            for found in ready:
+                with self._noting(found):
+                    self._add(define_view(found, self._known, self._broken))
+            waiting = [one for one in waiting if one not in ready]
+
+    def _add(self, definition: Definition) -> None:
+        for other in self.definitions.values():
+            for dataset in list_outputs(definition):
+                if dataset in list_outputs(other):
+                    raise BadInput(
+                        f"{definition.place}: {definition.job} makes {dataset}, which {other.job} "
+                        f"makes already ({other.place}). Give one of them another name."
+                    )
+        if definition.job in self.definitions:
+            other = self.definitions[definition.job]
+            raise BadInput(
+                f"{definition.place}: {definition.job} is defined already at {other.place}. Rename one."
+            )
+        self.definitions[definition.job] = definition
+        for name in (definition.job, *list_outputs(definition)):
+            self._known.setdefault(name, definition)
+
+    @contextmanager
+    def _noting(self, found: Found) -> Iterator[None]:
+        """Notes what is wrong with one pipeline, so that the others are there all the same."""
+        try:
+            yield
+        except BadInput as error:
+            self.problems.append(str(error))
+            self._broken |= {name: str(error) for name in _list_names(found)}
+
+
+def list_outputs(definition: Definition) -> tuple[str, ...]:
+    """The datasets that a pipeline or a job makes."""
+    return definition.outputs if isinstance(definition, JobDefinition) else (definition.dataset,)
+
+
+def list_reads(definition: Definition) -> tuple[str, ...]:
+    """The datasets that a pipeline or a job reads, in order."""
+    inputs = () if isinstance(definition, DatasetDefinition) else definition.inputs
+    return tuple(dict.fromkeys(item.dataset for item in inputs))
+
+
+def _view_name(found: Found) -> str:
+    """What a view's class says that it makes; whether that can be is looked at later."""
+    return str(getattr(found.thing, "view_name", ""))
+
+
+def _list_names(found: Found) -> list[str]:
+    """The names by which a view may ask for what was found: its own, and those of its datasets."""
+    declared = getattr(found.thing, "dataflow_job", found.thing)
+    named = [getattr(declared, name, None) for name in ("name", "table_name", "view_name")]
+    outputs = getattr(declared, "outputs", None)
+    named += outputs if isinstance(outputs, (list, tuple)) else []
+    return [found.name, *(name for name in named if isinstance(name, str) and name)]

@@ -1,0 +1,313 @@
+"""Pipelines as records: the attributes of a project's classes, checked, with defaults filled in.
+
+Nothing here reads files, the store or the network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dataflow.actions.dataset_rules import check_name
+from dataflow.model.mapping import LATEST, SAME, parse_mapping
+from dataflow.model.record import record, replace
+from dataflow.model.records import JobInput
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.declare import bases
+from dataflow.pipelines.declare.attributes import Attributes
+from dataflow.pipelines.declare.loader import Found
+from dataflow.pipelines.declare.sources import Files, Http, Table
+from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.shape.fields import Field, parse_fields
+from dataflow.pipelines.shape.findings import complete_checks
+from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
+
+WRITES = ("replace", "swap", "append", "merge")
+MODES = ("snapshot", "partition")
+EVERY_FIELD = "__all__"
+LAKE = "lake"
+"""The connection that a pipeline publishes to by default."""
+
+
+@record
+class DatasetDefinition:
+    """A dataset pipeline: from a source, through a mapping, to a target."""
+
+    job: str
+    dataset: str
+    source: Http | Files | Table
+    fields: tuple[Field, ...]
+    has_others: bool  # `...` in the mapping: all other source fields, under their own names
+    target: str
+    schema: str
+    mode: str
+    write: str
+    partition_column: str
+    indexes: tuple[tuple[str, ...], ...]
+    comment: str
+    checks: tuple[Check, ...]
+    rejects: RejectPolicy
+    timing: Timing
+    place: str  # file:line, for messages
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal rows from an equal source: what a run has published is another's only then."""
+        rows = (self.source, self.fields, self.has_others, self.checks, self.rejects)
+        table = (self.mode, self.write, self.partition_column)
+        return hashlib.sha256(repr((rows, table)).encode()).hexdigest()
+
+
+@record
+class ViewDefinition:
+    """A view pipeline: SQL over datasets, one result per interval."""
+
+    job: str
+    dataset: str
+    inputs: tuple[JobInput, ...]
+    fields: Any
+    join: str
+    where: str
+    query: str
+    params: Mapping[str, Any]
+    dialect: str
+    materialized: bool
+    target: str
+    schema: str
+    checks: tuple[Check, ...]
+    timing: Timing
+    place: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The datasets it reads, the main one first."""
+        return tuple(item.dataset for item in self.inputs)
+
+
+@record
+class JobDefinition:
+    """A Python job: a function that reads and writes datasets of the lake."""
+
+    job: str
+    function: Callable[..., object]
+    inputs: tuple[JobInput, ...]
+    outputs: tuple[str, ...]
+    mode: str
+    target: str
+    timing: Timing  # its schedule is "" for a job that only its inputs call for
+    place: str
+
+    @property
+    def dataset(self) -> str:
+        """Its outputs, as a table shows them."""
+        return ", ".join(self.outputs)
+
+
+Definition = DatasetDefinition | ViewDefinition | JobDefinition
+"""A pipeline, or a Python job beside them."""
+
+
+def define_dataset(found: Found) -> DatasetDefinition:
+    """The definition of a dataset pipeline's class; BadInput naming the attribute if there is none."""
+    get = Attributes(found, bases.DatasetPipeline)
+    mapping = get("field_mapping", (list, tuple))
+    with get.saying("field_mapping"):
+        fields = parse_fields([item for item in mapping if item is not ...])
+    definition = DatasetDefinition(
+        job=found.name,
+        dataset=get.name("table_name"),
+        source=_source(get),
+        fields=fields,
+        has_others=... in mapping,
+        target=get.text("target_db") or LAKE,
+        schema=get.text("target_schema"),
+        mode=get.one_of("mode", MODES),
+        write=get.one_of("write", WRITES),
+        partition_column=get.text("partition_column"),
+        indexes=_indexes(get),
+        comment=get.text("comment"),
+        checks=get.checks(),
+        rejects=_rejects(get),
+        timing=read_timing(get),
+        place=get.place,
+    )
+    _check_columns(get, definition)
+    return definition
+
+
+def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
+    """Refuses what names a column that there cannot be; a source's other columns are not known here."""
+    if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
+        raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
+    if definition.has_others:
+        return
+    with get.saying("checks"):
+        complete_checks(definition.checks, definition.fields)
+    own = [definition.partition_column] if definition.mode == "partition" else []
+    columns = [field.column for field in definition.fields] + own
+    for name in (name for index in definition.indexes for name in index):
+        if name not in columns:
+            raise get.wrong(
+                "indexes", f"names {quoted(name)}, and there is no such column.{did_you_mean(name, columns)}"
+            )
+
+
+def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[str, str]) -> ViewDefinition:
+    """That of a view pipeline's class; `known` is what it may read, by class, function and dataset name.
+
+    `broken` is what is wrong with those that cannot be loaded, by the same names.
+    """
+    get = Attributes(found, bases.ViewPipeline)
+    timing = read_timing(get)
+    for name in map(str, list_named(found.thing)):
+        if name in broken and name not in known:
+            where = broken[name].partition(": ")[0]
+            raise get.wrong("dataset_pipeline", f"is {quoted(name)}, which cannot be loaded: see {where}")
+    inputs = _view_inputs(get, known, timing)
+    first = known[inputs[0].dataset]
+    query = get.text("query")
+    if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
+        raise get.wrong("query", "is a whole SELECT, so fields, join_clause and where_clause must go")
+    if get.checks() and not get.switch("materialized"):
+        raise get.wrong(
+            "checks", "are of rows, and materialized = False keeps none. Leave one of the two out"
+        )
+    return ViewDefinition(
+        job=found.name,
+        dataset=get.name("view_name"),
+        inputs=inputs,
+        fields=_view_fields(get, inputs[0].dataset),
+        join=get.text("join_clause"),
+        where=get.text("where_clause"),
+        query=query,
+        params=dict(get("params", Mapping)),
+        dialect=get.one_of("dialect", ("postgres", "spark")),
+        materialized=get.switch("materialized"),
+        target=get.text("target_db") or first.target,
+        schema=get.text("target_schema") or getattr(first, "schema", bases.DatasetPipeline.target_schema),
+        checks=get.checks(),
+        timing=timing,
+        place=get.place,
+    )
+
+
+def _view_fields(get: Attributes, dataset: str) -> Any:
+    """`'__all__'`, as the first Data Flow says it, is all columns of the dataset and none of those joined."""
+    fields = get("fields")
+    return [f'"{dataset}".*'] if fields == EVERY_FIELD else fields
+
+
+def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
+    """That of a function marked as a job; `datasets` are those of the project's classes, by class name."""
+    get = Attributes(replace(found, thing=found.thing.dataflow_job), bases.Job)
+    name = get.text("name") or found.name
+    if not name.isidentifier():
+        raise get.wrong("name", f"is {quoted(name)}; it must be a name as Python writes them")
+    inputs = tuple(_input(get, item, datasets) for item in get.items("inputs"))
+    outputs = tuple(get.items("outputs"))
+    with get.saying("outputs"):
+        for output in outputs:
+            check_name("dataset", output if isinstance(output, str) else repr(output))
+    has_callers = any(item.mapping != LATEST for item in inputs)
+    timing = read_job_timing(get, has_callers)
+    if not timing.schedule and not has_callers:
+        raise get.wrong("inputs", "name nothing that would ever start it. Give one not latest, or a schedule")
+    return JobDefinition(
+        job=name,
+        function=found.thing,
+        inputs=inputs,
+        outputs=outputs,
+        mode=get.one_of("mode", MODES),
+        target=get.text("target_db") or LAKE,
+        timing=timing,
+        place=get.place,
+    )
+
+
+def _source(get: Attributes) -> Http | Files | Table:
+    source, url = get("source"), get.text("source_url")
+    if (source is None) == (not url):
+        raise get.wrong("source_url", "must be there, or else source; one of the two")
+    if not isinstance(source, Http | Files | Table | None):
+        raise get.wrong(
+            "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.declare.sources"
+        )
+    if url.startswith("None"):
+        raise get.wrong("source_url", f"is {quoted(url)}: a constant in it is None. Set its variable")
+    found = source or Http(url)
+    with get.saying("source" if source else "source_url"):
+        found.check()
+    return found
+
+
+def _indexes(get: Attributes) -> tuple[tuple[str, ...], ...]:
+    found = []
+    for item in get.items("indexes", '"status"'):
+        columns = (item,) if isinstance(item, str) else item
+        if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
+            raise get.wrong(
+                "indexes", f"holds {quoted(repr(item))}, which is no column and no list of columns"
+            )
+        found.append(tuple(columns))
+    return tuple(found)
+
+
+def list_named(thing: Any) -> list[Any]:
+    """The names in a view's `dataset_pipeline`, of classes and functions too, as they are written."""
+    given = getattr(thing, "dataset_pipeline", None)
+    return [
+        getattr(item, "__name__", item) for item in (given if isinstance(given, (list, tuple)) else [given])
+    ]
+
+
+def _view_inputs(get: Attributes, known: Mapping[str, Definition], timing: Timing) -> tuple[JobInput, ...]:
+    named = list_named(get.thing)
+    if not named:
+        raise get.wrong("dataset_pipeline", "names no dataset")
+    return tuple(_view_input(get, name, known, timing) for name in named)
+
+
+def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:
+    """Of a dataset pipeline the newest version that covers the interval, of others that of the interval."""
+    if not isinstance(name, str) or name not in known:
+        hint = did_you_mean(str(name), list(known))
+        raise get.wrong("dataset_pipeline", f"is {quoted(str(name))}, and there is no such pipeline.{hint}")
+    producer = known[name]
+    if isinstance(producer, DatasetDefinition):
+        return JobInput(producer.dataset, LATEST)
+    outputs = producer.outputs if isinstance(producer, JobDefinition) else (producer.dataset,)
+    if name not in outputs and len(outputs) != 1:
+        raise get.wrong(
+            "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of these"
+        )
+    own, other = ((each.schedule, each.timezone) for each in (timing, producer.timing))
+    if own != other:
+        raise get.wrong(
+            "dataset_pipeline",
+            f"is {name}, of which it reads the result of its own interval, and they differ: this one has "
+            f"{' in '.join(own)}, {producer.job} {' in '.join(other) if other[0] else 'no schedule'} "
+            f"({producer.place}). Give both the same schedule and timezone",
+        )
+    return JobInput(name if name in outputs else outputs[0], SAME)
+
+
+def _rejects(get: Attributes) -> RejectPolicy:
+    policy = get("rejects")
+    with get.saying("rejects"):
+        if isinstance(policy, Mapping) and set(policy) == {"quarantine"}:
+            return make_policy("quarantine", policy["quarantine"])
+        if policy == "fail":
+            return make_policy()
+    raise get.wrong("rejects", 'must be "fail" or {"quarantine": N}, N being rows, or a share below 1')
+
+
+def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
+    """An input from `orders`, `orders:latest`, or the class of a pipeline."""
+    text = getattr(item, "__name__", item)
+    if not isinstance(text, str):
+        raise get.wrong("inputs", f"holds {quoted(repr(item))}, which is no name of a dataset")
+    name, _, mapping = text.partition(":")
+    with get.saying("inputs"):
+        return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))

@@ -1,0 +1,268 @@
+"""Finds the pipelines of a project: every class in pipelines/*.py whose name says that it is one.
+
+A file that cannot be read is reported with file and line, and the others are loaded all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime as datetimes
+import os
+import re
+import sys
+import traceback
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dataflow.errors import ConfigError, DataFlowError
+from dataflow.model.record import record, replace
+from dataflow.pipelines.declare.airflow_remains import find_remains
+from dataflow.pipelines.declare.class_kinds import find_name, is_base, is_private, kind_by_name, list_bases
+from dataflow.pipelines.declare.imports import replace_imports, wants_config
+from dataflow.pipelines.declare.missing_commas import find_missing_commas
+from dataflow.pipelines.declare.project_constants import (
+    CONFIG_FILE,
+    FILE,
+    Constants,
+    described,
+    load_constants,
+)
+from dataflow.pipelines.declare.source_text import Source
+
+FOLDER = "pipelines"
+DEFINED = re.compile(rb"^(?:class|def)[ \t]+(\w+)", re.MULTILINE)
+
+
+@record
+class Problem:
+    """What is wrong with a file of pipelines, and where."""
+
+    path: str
+    line: int
+    reason: str
+    defines: tuple[str, ...] = ()  # the classes and functions of a file that could not be loaded
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.reason}"
+
+
+@record
+class Found:
+    """Something a file defines that is to become a job: a class, or a function marked as a job."""
+
+    kind: str  # dataset, view or job; "" for a class that is none of them
+    name: str
+    thing: Any
+    path: str
+    line: int
+
+
+@record
+class Project:
+    """All that the files of a project define, and what was wrong with them."""
+
+    found: tuple[Found, ...]
+    problems: tuple[Problem, ...]
+    constants: Mapping[str, object]
+
+
+def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
+    """Loads pipelines/*.py in order of their names; a file that needs another one waits for it."""
+    folder = os.path.join(project_dir, FOLDER)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    loaded = [name[:-3] for name in names if name.endswith(".py") and not name.startswith("_")]
+    problems = [problem for name in names for problem in _find_unread(folder, name)]
+    waiting, has_config = {}, False
+    for name in loaded:
+        path = os.path.join(folder, f"{name}.py")
+        tree = _parse(path, loaded, problems)
+        if tree is not None:
+            has_config = has_config or wants_config(tree)
+            replace_imports(tree, loaded)
+            waiting[path] = compile(tree, path, "exec")
+    with importable(project_dir):
+        constants = _load_constants(project_dir, environ, FILE, problems)
+        given = {"constants": constants, "datetime": datetimes.datetime}
+        if has_config:
+            own = os.path.exists(os.path.join(project_dir, CONFIG_FILE))
+            given["config"] = (
+                _load_constants(project_dir, environ, CONFIG_FILE, problems) if own else constants
+            )
+        found = _run_all(waiting, given, problems)
+    named = tuple(
+        one if one.defines else replace(one, defines=_list_defined(os.path.join(project_dir, one.path)))
+        for one in problems
+    )
+    return Project(tuple(found), named, constants.list_for_templates())
+
+
+def _load_constants(
+    project_dir: str, environ: Mapping[str, str], file: str, problems: list[Problem]
+) -> Constants:
+    try:
+        return load_constants(project_dir, environ, file)
+    except ConfigError as error:
+        problems.append(Problem(file, _line_in(error, os.path.join(project_dir, file)), str(error)))
+        return Constants({}, {}, file)  # not the environment's: it may say otherwise
+
+
+def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
+    """Runs each file; those that name a class of a file not yet run, again after it."""
+    found: list[Found] = []
+    failed: dict[str, Problem] = {}
+    progress = True
+    while waiting and progress:
+        progress = False
+        for path, code in list(waiting.items()):
+            known = {item.name: item.thing for item in found if item.kind or "Pipeline" in item.name}
+            module = types.ModuleType(f"{FOLDER}.{os.path.basename(path)[:-3]}")
+            module.__file__ = path
+            module.__dict__.update(given | known)
+            try:
+                exec(code, module.__dict__)
+            except NameError as error:
+                failed[path] = _undefined(path, error)
+                continue
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # sys.exit() too is only what this one file does
+                problems.append(_problem(path, error))
+            else:
+                found += _list_found(module, path, set(map(id, known.values())))
+            progress = True
+            del waiting[path]
+    problems += [failed[path] for path in waiting]
+    return _list_jobs(found, problems)
+
+
+def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterator[Found]:
+    """The classes and jobs of a file; those of no kind are bases, or not named as pipelines are."""
+    shown = os.path.join(FOLDER, os.path.basename(path))
+    for name, thing in vars(module).items():
+        if id(thing) in known or getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if isinstance(thing, type):
+            kind = "" if is_private(name) else kind_by_name(name)
+        elif hasattr(thing, "dataflow_job"):
+            kind = "job"
+        else:
+            continue
+        yield Found(kind, getattr(thing, "__name__", name), thing, shown, _line_of(thing, name, path))
+
+
+def _list_jobs(found: list[Found], problems: list[Problem]) -> list[Found]:
+    """What is to become a job; a class that only looks like a pipeline is reported."""
+    bases = list_bases(item.thing for item in found if item.kind != "job")
+    jobs = []
+    for item in found:
+        if item.kind == "job" or (item.kind and not is_base(item.kind, item.thing, bases)):
+            jobs.append(item)
+        elif not item.kind and item.thing not in bases and not is_private(item.name):
+            problems += _find_misnamed(item)
+    return jobs
+
+
+def _find_misnamed(item: Found) -> Iterator[Problem]:
+    if name := find_name(item.thing):
+        reason = (
+            f"{item.name} looks like a pipeline, and is none by its name. Call it {name} to have it run, or "
+            f"_{item.name} if it is not to."
+        )
+        yield Problem(item.path, item.line, reason, (item.name,))
+
+
+def _find_unread(folder: str, name: str) -> Iterator[Problem]:
+    """Pipelines in a folder inside pipelines/, where nobody looks for them."""
+    inside = os.path.join(folder, name)
+    if name.startswith(("_", ".")) or not os.path.isdir(inside):
+        return
+    for file in sorted(os.listdir(inside)):
+        names = [one for one in _list_defined(os.path.join(inside, file)) if kind_by_name(one)]
+        if file.endswith(".py") and names:
+            shown = os.path.join(FOLDER, name, file)
+            reason = f"{names[0]} is not loaded: only files directly in {FOLDER}/ are. Move this file there."
+            yield Problem(shown, 1, reason, tuple(names))
+
+
+def _line_of(thing: Any, name: str, path: str) -> int:
+    code = getattr(getattr(thing, "__wrapped__", thing), "__code__", None)
+    line = code.co_firstlineno if code is not None else vars(thing).get("__firstlineno__")
+    if line is not None:
+        return int(line)
+    # A class of Python before 3.13 does not know its line, and inspect looks only into imported modules.
+    with open(path, "rb") as file:
+        nodes = ast.walk(ast.parse(file.read(), path))
+    return next((node.lineno for node in nodes if isinstance(node, ast.ClassDef) and node.name == name), 1)
+
+
+def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module | None:
+    """The tree of a file that may be run; what must change in it first is reported, all of it."""
+    shown = os.path.join(FOLDER, os.path.basename(path))
+    try:
+        with open(path, "rb") as file:
+            source = Source(path, file.read())
+    except SyntaxError as error:
+        problems.append(Problem(shown, error.lineno or 1, _syntax_words(error)))
+    except (OSError, ValueError) as error:
+        problems.append(Problem(shown, 1, f"cannot be read: {error}"))
+    else:
+        found = [*find_missing_commas(source), *find_remains(source, files)]
+        problems += [Problem(shown, one.line, one.problem) for one in found]
+        return None if found else source.tree
+    return None
+
+
+def _list_defined(path: str) -> tuple[str, ...]:
+    """The classes and functions of a file, which need not be one that Python can read."""
+    try:
+        with open(path, "rb") as file:
+            return tuple(name.decode() for name in DEFINED.findall(file.read()))
+    except OSError:
+        return ()
+
+
+def _syntax_words(error: SyntaxError) -> str:
+    message = error.msg or "cannot be read"
+    if "leading zeros" in message:
+        text = error.text or ""
+        found = re.match(r"[0-9_]+", text[(error.offset or 1) - 1 :])
+        number = found[0] if found else "01"
+        plain = number.lstrip("0_") or "0"
+        return f"a number must not begin with 0 in `{text.strip()}`: write {plain} instead of {number}."
+    return f"{message}. Python cannot read this line: {(error.text or '').strip()}"
+
+
+def _problem(path: str, error: BaseException) -> Problem:
+    """The error with the last line of this very file that led to it."""
+    shown = os.path.join(FOLDER, os.path.basename(path))
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    words = str(error) if isinstance(error, DataFlowError) else described(error)
+    return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
+
+
+def _line_in(error: ConfigError, path: str) -> int:
+    """The last line of a file of constants that led to an error."""
+    cause = error.__cause__
+    if isinstance(cause, SyntaxError) and cause.filename == path:
+        return cause.lineno or 1
+    frames = traceback.extract_tb(cause.__traceback__) if cause else []
+    return next((frame.lineno or 1 for frame in reversed(frames) if frame.filename == path), 1)
+
+
+def _undefined(path: str, error: NameError) -> Problem:
+    """A name that no file has given, most often of a class whose own file could not be loaded."""
+    where = _problem(path, error)
+    reason = f"{error.name} is not defined here, nor as a pipeline in any other file that could be loaded."
+    return Problem(where.path, where.line, reason)
+
+
+@contextmanager
+def importable(project_dir: str) -> Iterator[None]:
+    """Lets the files import modules of the project."""
+    sys.path.insert(0, project_dir)
+    try:
+        yield
+    finally:
+        sys.path.remove(project_dir)

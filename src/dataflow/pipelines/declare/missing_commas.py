@@ -1,0 +1,100 @@
+"""Missing commas: between tuples, which Python takes for a call, and between strings, which it joins."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from dataflow.model.wording import quoted
+from dataflow.pipelines.declare.source_text import Edit, Finding, Source
+
+PARTS = {"field_mapping": 3, "fields": 2, "indexes": 1, "dataset_pipeline": 1}
+"""How many strings an item has that lacks none, by the end of the name the list is assigned to."""
+
+_CLOSING = re.compile(rb"(?:\s*\))*")
+_JOINED = "Python joins strings that stand side by side"
+
+
+def find_missing_commas(source: Source) -> list[Finding]:
+    """Every place of a file where a comma is missing, first to last."""
+    found = [*_find_calls(source), *_find_joined(source)]
+    return sorted(found, key=lambda one: one.line)
+
+
+def _find_calls(source: Source) -> Iterator[Finding]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and _is_data(node.func):
+            end = source.end(node.func)
+            if closing := _CLOSING.match(source.text, end):
+                end = closing.end()
+            words = _words(node.func)
+            yield Finding(
+                source.line_at(end),
+                f"{words} Add it.",
+                "added the missing comma between two items",
+                "Python takes them for a call",
+                (Edit(end, end, ","),),
+            )
+
+
+def _is_data(node: ast.expr) -> bool:
+    """Whether something is called that nobody can call: a tuple, a list, a string, or what follows one."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    return isinstance(node, (ast.Tuple, ast.List, ast.Constant))
+
+
+def _words(before: ast.expr) -> str:
+    if isinstance(before, (ast.Tuple, ast.Call)):
+        return "a comma is missing after this ')': two tuples follow each other."
+    shown = "list" if isinstance(before, ast.List) else quoted(ast.unparse(before))
+    return f"a comma is missing between this {shown} and the '(' that follows it."
+
+
+def _find_joined(source: Source) -> Iterator[Finding]:
+    for name, value in _list_assigned(source.tree):
+        for end, parts in PARTS.items():
+            if name.lower().endswith(end):
+                for item in _list_items(value):
+                    yield from _find_short(source, item, parts)
+
+
+def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[Finding]:
+    """An item with fewer strings than it needs, some of which Python has joined."""
+    parts = item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]
+    if len(parts) >= wanted > 1:
+        return
+    strings = [source.list_strings(part) for part in parts if isinstance(part, ast.Constant)]
+    joined = [pieces for pieces in strings if len(pieces) > 1]
+    added = sum(len(pieces) - 1 for pieces in joined)
+    fits = wanted == 1 or len(parts) + added == wanted
+    for pieces in joined:
+        ends = [end for _, end in pieces[:-1]]
+        shown, after = pieces[0][0], pieces[1][0]
+        yield Finding(
+            source.line_at(ends[0]),
+            f"a comma is missing between {shown} and {after}: {_JOINED}. Add it, or write one string.",
+            f"added the missing comma after {shown}",
+            _JOINED,
+            tuple(Edit(end, end, ",") for end in ends) if fits else (),
+        )
+
+
+def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The assignments of a file and of its classes."""
+    for body in [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]:
+        for node in body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            value = getattr(node, "value", None)
+            for target in targets:
+                if isinstance(target, ast.Name) and isinstance(value, ast.expr):
+                    yield target.id, value
+
+
+def _list_items(value: ast.expr) -> list[ast.expr]:
+    if isinstance(value, ast.BinOp):
+        return [*_list_items(value.left), *_list_items(value.right)]
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return value.elts
+    return []

@@ -1,0 +1,61 @@
+"""The project's `constants` and `config`: its files of these names, then the environment."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from collections.abc import Mapping
+from typing import Any
+
+from dataflow.errors import ConfigError
+from dataflow.pipelines.handover.records import FINANCIAL_YEAR
+
+FILE = "constants.py"
+CONFIG_FILE = "config.py"
+
+
+class Constants:
+    """Names a pipeline may use as `constants.NAME`."""
+
+    def __init__(self, values: Mapping[str, Any], environ: Mapping[str, str], file: str = FILE) -> None:
+        self._values = values
+        self._environ = environ
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        if name.startswith("_") or name not in self._environ:
+            raise AttributeError(
+                f"{self._file[:-3]} has no {name}. Write it into {self._file} beside dataflow.toml "
+                f"or: export {name}=…"
+            )
+        return self._environ[name]
+
+    def list_for_templates(self) -> dict[str, Any]:
+        """What templates may use: texts and numbers of constants.py, and the financial year's."""
+        plain = {name: value for name, value in self._values.items() if isinstance(value, str | int | float)}
+        if FINANCIAL_YEAR in self._environ:
+            plain.setdefault(FINANCIAL_YEAR, self._environ[FINANCIAL_YEAR])
+        return plain
+
+
+def load_constants(project_dir: str, environ: Mapping[str, str], file: str = FILE) -> Constants:
+    """The constants in a file of the project; ConfigError if it cannot be run."""
+    values: dict[str, Any] = {}
+    path = os.path.join(project_dir, file)
+    if os.path.exists(path):
+        try:
+            values = runpy.run_path(path)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise ConfigError(f"{path} cannot be run: {described(error)}") from error
+    public = {name: value for name, value in values.items() if not name.startswith("_")}
+    return Constants(public, environ, file)
+
+
+def described(error: BaseException) -> str:
+    """What a file of the project raised, in words."""
+    hint = ". It is run to be read: take sys.exit() out." if isinstance(error, SystemExit) else ""
+    return f"{type(error).__name__}: {error}{hint}"

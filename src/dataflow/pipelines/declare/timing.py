@@ -1,0 +1,169 @@
+"""When a pipeline runs: its schedule, start_date, end_date and time zone, as `job add` would be given them.
+
+What they mean is decided in model/schedule.py, for pipelines and for `job add` alike.
+"""
+
+from __future__ import annotations
+
+from datetime import MAXYEAR, UTC, date, datetime, timedelta, tzinfo
+from typing import Any
+
+from dataflow.model.clock import zone
+from dataflow.model.cron import ONCE, calendar_of, canonical_expression
+from dataflow.model.fixed_step import is_step, step_text
+from dataflow.model.grain import Grain
+from dataflow.model.record import record
+from dataflow.model.records import ON_DEMAND
+from dataflow.model.schedule import YEARS, Schedule, has_no_interval
+from dataflow.model.wording import quoted
+from dataflow.pipelines.declare.attributes import Attributes
+
+FOR_EVER = "9999-12-31"
+"""Any end in the last year: it has no interval that could be looked up, as the calendar ends with it."""
+
+
+@record
+class Timing:
+    """When a pipeline runs; from start to end its intervals may begin, "" where it is open."""
+
+    schedule: str  # "" for a Python job that only its inputs call for
+    timezone: str
+    start: str
+    end: str
+    catchup: bool
+    retries: int
+    retry_delay_seconds: float
+
+    @property
+    def is_over(self) -> bool:
+        """True when no interval begins from its start to its end, so that none is ever due."""
+        return self.gives_intervals and has_no_interval(self.parsed)
+
+    @property
+    def gives_intervals(self) -> bool:
+        """False when its inputs or --dataid call for it, and no clock."""
+        return self.schedule not in ("", ON_DEMAND)
+
+    @property
+    def parsed(self) -> Schedule:
+        """The schedule as calendars have it."""
+        return Schedule(self.schedule, self.timezone, self.start or None, self.end or None, self.catchup)
+
+    @property
+    def grain(self) -> Grain:
+        """The grain of its dataids; text for those that --dataid calls for."""
+        return calendar_of(self.schedule)[0]
+
+
+def read_timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
+    """The timing of a class or function; BadInput naming the attribute that cannot be taken."""
+    expression = _read_expression(get, attribute)
+    timezone = _read_timezone(
+        get, goes_by_clock=expression not in (ONCE, ON_DEMAND) and not is_step(expression)
+    )
+    start, end, catchup = "", "", get.switch("catchup")
+    if expression == ON_DEMAND:
+        catchup = False
+    else:
+        start, end = (_read_moment(get, name, zone(timezone)) for name in ("start_date", "end_date"))
+    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
+    return Timing(expression, timezone, start, end, catchup, retries, delay)
+
+
+def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
+    """That of a Python job, which its inputs may call for; its start is a dataid then."""
+    given = get("schedule")
+    if given not in ("", None) or (given is None and not has_callers):
+        return read_timing(get, "schedule")
+    for name in ("end_date", "catchup"):
+        if get(name):
+            raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
+    start = get("start_date")
+    text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
+    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
+    return Timing("", _read_timezone(get, goes_by_clock=False), text, "", False, retries, delay)
+
+
+def _read_timezone(get: Attributes, goes_by_clock: bool) -> str:
+    """The time zone of the schedule: as in Airflow that of start_date, unless it is given."""
+    name = get.text("timezone") or _find_zone(get, goes_by_clock)
+    with get.saying("timezone"):
+        zone(name)
+    return name
+
+
+def _find_zone(get: Attributes, goes_by_clock: bool) -> str:
+    start = get("start_date")
+    if not isinstance(start, datetime) or start.tzinfo is None:
+        return "UTC"
+    for attribute in ("key", "zone", "name"):  # zoneinfo, pytz, pendulum
+        if isinstance(name := getattr(start.tzinfo, attribute, None), str) and not name.startswith(
+            ("+", "-")
+        ):
+            return name
+    if not start.utcoffset() or not goes_by_clock:
+        return "UTC"
+    raise get.wrong(
+        "start_date",
+        f"has the fixed offset {start:%z}, and the schedule follows the clock of a zone. "
+        'Give it, such as timezone = "Europe/London"',
+    )
+
+
+def _read_expression(get: Attributes, attribute: str) -> str:
+    given: Any = get(attribute)
+    if given is None:
+        return ON_DEMAND
+    with get.saying(attribute):
+        if isinstance(given, timedelta):
+            return step_text(given.total_seconds())
+        if isinstance(given, str):
+            return canonical_expression(given)
+    raise get.wrong(attribute, f"is {quoted(repr(given))}, {_why_not(given)}")
+
+
+def _why_not(given: object) -> str:
+    """Why something that Airflow takes as a schedule is none here, and what to write instead."""
+    if type(given).__name__ == "relativedelta":
+        return 'whose length varies. Write "@monthly", "@yearly" or a cron expression'
+    if isinstance(given, (list, tuple, set)) or hasattr(given, "uri") or hasattr(given, "objects"):
+        return (
+            "and datasets are no schedule. A view waits for the datasets it reads: give an interval, such as "
+            '"@daily". A Python job without a schedule runs for each chunk of its inputs'
+        )
+    return 'and must be a text such as "@daily" or "30 6 * * *", a timedelta, or None'
+
+
+def _read_moment(get: Attributes, name: str, tz: tzinfo) -> str:
+    """A moment as the schedule reads it; one that was computed from now() is taken as its day."""
+    moment = get(name)
+    if moment is None:
+        return ""
+    if not isinstance(moment, date):
+        raise get.wrong(name, f"must be a datetime, and is {quoted(repr(moment))}")
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    if name == "end_date" and moment.year == MAXYEAR:
+        return FOR_EVER
+    _check_year(get, name, moment)
+    moment = moment.astimezone(tz) if moment.tzinfo else moment.replace(tzinfo=tz)
+    if moment.microsecond:
+        moment = datetime(moment.year, moment.month, moment.day, tzinfo=tz)
+    return _moment_text(moment)
+
+
+def _moment_text(moment: datetime) -> str:
+    """The shortest text that names the moment on its zone's clock; with its offset where that comes twice."""
+    wall = moment.replace(tzinfo=None)
+    text = wall.isoformat(timespec="seconds" if wall.second else "minutes")
+    if moment.replace(fold=0).astimezone(UTC) != moment.astimezone(UTC):
+        return moment.isoformat(timespec="seconds")
+    return text[: len("2026-08-20")] if text[len("2026-08-20") :] == "T00:00" else text
+
+
+def _check_year(get: Attributes, name: str, moment: datetime) -> None:
+    years = YEARS["--start" if name == "start_date" else "--end"]
+    if moment.year not in years:
+        raise get.wrong(
+            name, f"is {moment.date().isoformat()}, and must be in the years {years[0]} to {years[-1]}"
+        )

@@ -1,0 +1,142 @@
+"""A paginated HTTP source: its pages become part files of a staging folder, one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import orjson
+
+from dataflow.errors import FetchError
+from dataflow.model.record import names_of, record
+from dataflow.model.url_text import SHORTEST_GUESSED, is_secret_name, list_secret_parameters
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
+from dataflow.pipelines.fetch.chain_walk import walk_chain
+from dataflow.pipelines.fetch.client import Access, Client, Origins
+from dataflow.pipelines.fetch.limits import Limits, Stop, Tell, Watch, say_nothing
+from dataflow.pipelines.fetch.oauth import Hide, show_no_secret
+from dataflow.pipelines.fetch.page import Page, read_page
+from dataflow.pipelines.fetch.page_document import Reading
+from dataflow.pipelines.fetch.pagination import NextLink, Offset, PageNumber, Pagination, Position
+from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
+from dataflow.pipelines.fetch.series_walk import walk_series
+from dataflow.pipelines.fetch.staging_folder import Staging
+from dataflow.pipelines.fetch.way import Way
+from dataflow.pipelines.handover.records import Part
+
+# A resumed position that these answer is no longer known to the server.
+_FORGOTTEN = frozenset((400, 404, 410, 422))
+
+
+@record
+class HttpSource:
+    """Where pages come from, how they hang together, and what getting them may cost."""
+
+    url: str
+    pagination: Pagination = NextLink()
+    credentials: Credentials = NOBODY
+    limits: Limits = Limits()
+    headers: Headers = ()
+    allowed_origins: tuple[str, ...] = ()
+    proxies: Proxies = DIRECT
+    nan: str = ""
+    _hidden = ("url", "headers")
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for sources whose pages can be mixed: of URL, headers, pagination and who asks."""
+        pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
+        kind = type(self.pagination).__name__
+        asks = self.credentials.identity
+        text = orjson.dumps([parse_address(self.url).url, self.headers, kind, pagination, asks, self.nan])
+        return hashlib.sha256(text).hexdigest()
+
+    def list_secrets(self) -> list[str]:
+        """All that no message may show: of the credentials, and of headers and parameters named for one."""
+        named = [value for name, value in self.headers if is_secret_name(name)]
+        # As in `Bearer …`, and in `session=…; theme=…`, of which the values alone may be shown elsewhere.
+        words = [
+            word for value in named for word in (value, *re.split(r"[;,\s]+(?:[\w.-]+=)?|^[\w.-]+=", value))
+        ]
+        guessed = [word for word in words if len(word) >= SHORTEST_GUESSED]
+        return [
+            self.credentials.secret,
+            *self.proxies.list_secrets(),
+            *guessed,
+            *list_secret_parameters(self.url),
+        ]
+
+    @property
+    def reading(self) -> Reading:
+        """How its pages are read."""
+        return Reading(self.pagination.results, self.limits.page_memory_bytes, self.nan)
+
+    def open_client(self, watch: Watch, hide: Hide) -> Client:
+        """What sends its requests; `hide` is told each secret that it learns."""
+        own = parse_address(self.url).origin
+        origins = Origins(own, frozenset(parse_address(url).origin for url in self.allowed_origins))
+        return Client(Access(origins, self.credentials, self.limits, self.headers, self.proxies), watch, hide)
+
+    def fetch(
+        self,
+        staging: Staging,
+        stop: Stop | None = None,
+        tell: Tell = say_nothing,
+        hide: Hide = show_no_secret,
+    ) -> Iterator[Part]:
+        """Gives every part as soon as its file is whole: first those staged already, then the missing pages.
+
+        `tell` is told what is waited for while a request is tried again, `hide` the secrets that are learned.
+        Ends when all pages are here; FetchStopped when `stop` was set, FetchError when the source fails.
+        """
+        yield from staging.list_parts()
+        if not staging.complete:
+            watch = Watch(self.limits, stop or threading.Event(), tell)
+            yield from self._fetch_missing(staging, watch, hide)
+
+    def _fetch_missing(self, staging: Staging, watch: Watch, hide: Hide) -> Iterator[Part]:
+        staged = len(staging.entries)
+        try:
+            with closing(self._walk(staging, watch, hide)) as pages:
+                for page in pages:
+                    yield staging.add(page.body, page.sha256, page.rows, page.following, page.total)
+            staging.finish()
+        except FetchError as error:
+            went_on = len(staging.entries) > staged
+            if error.start_again:
+                staging.close(str(error))
+            elif staged and not went_on and error.status in _FORGOTTEN:
+                staging.close(str(error))
+                raise FetchError(
+                    f"{error} An earlier run got this far, but the source no longer knows the place. The "
+                    "next run starts with the first page.",
+                    status=error.status,
+                    start_again=True,
+                ) from error
+            raise
+
+    def _walk(self, staging: Staging, watch: Watch, hide: Hide) -> Generator[Page, None, None]:
+        base, pagination, reading = parse_address(self.url), self.pagination, self.reading
+        with (
+            self.open_client(watch, hide) as client,
+            ThreadPoolExecutor(max(self.limits.parallel, 1), "fetch") as pool,
+        ):
+
+            def get(position: Position) -> Page:
+                return read_page(pagination, client.get(pagination.locate(base, position)), reading)
+
+            staged = tuple(staging.entries)
+            way = Way(base, client.origins, self.limits, staged, get, staging.read, pool)
+            try:
+                if isinstance(pagination, PageNumber | Offset):
+                    yield from walk_series(pagination, way)
+                else:
+                    yield from walk_chain(pagination, way)
+            finally:
+                # Also when the reader of the parts goes away: no request must outlive it.
+                watch.end()

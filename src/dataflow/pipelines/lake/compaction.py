@@ -1,0 +1,131 @@
+"""Compaction: the rows of one version, in their order, in fewer and larger files at a place of their own."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dataflow.actions.locations import MANIFEST
+from dataflow.actions.names import get_dataset
+from dataflow.errors import BadInput, DataFlowError
+from dataflow.model.record import record
+from dataflow.pipelines.lake.manifest import Manifest, write_manifest
+from dataflow.pipelines.lake.parquet_target import FILE_SIZE, LakeWriter
+from dataflow.pipelines.lake.published_files import LakeChunk, locate_chunk
+from dataflow.store.versions import Place
+
+if TYPE_CHECKING:
+    from dataflow.store.store import Store
+
+BATCH_ROWS = 100_000
+"""Rows that are in memory at a time; also those of a row group."""
+
+
+@record
+class Compacted:
+    """The files of a version before and after; as many when there was nothing to do."""
+
+    version: int
+    files_before: int
+    files_after: int
+
+
+def compact(
+    store: Store, asked: tuple[str, str], project_dir: str, why: str = "", file_size: int = FILE_SIZE
+) -> Compacted:
+    """Rewrites the current version of a chunk into files of the target size and has them read instead.
+
+    `asked` is dataset and dataid. It stays the same version, as its rows are the same: no consumer's work is
+    done again. Runs that read the old files keep them until they are purged. Conflict if the chunk is
+    published anew meanwhile.
+    """
+    name, dataid = asked
+    chunk, _ = locate_chunk(store, name, dataid, project_dir)
+    before = len(chunk.files)
+    if before <= max(1, math.ceil(chunk.manifest.size / file_size)):
+        return Compacted(chunk.version, before, before)
+    row = store.find("versions.store_id")
+    assert row is not None
+    # The store's name is in it: what a killed compaction leaves is known as ours by `dataflow purge`.
+    folder = f"{chunk.manifest.run_id}-{row[0][:8]}-{os.urandom(4).hex()}"
+    home = os.path.dirname(os.path.dirname(chunk.path))
+    try:
+        manifest = _rewrite(chunk, os.path.join(home, folder), file_size)
+        location = os.path.join(os.path.dirname(os.path.dirname(chunk.location)), folder, MANIFEST)
+        dataset_id, _ = get_dataset(store, name)
+        place = Place(dataset_id, name, chunk.dataid, chunk.version, chunk.location)
+        store.move_version(place, location, manifest.size, why)
+    except (DataFlowError, OSError, pa.ArrowException):
+        shutil.rmtree(os.path.join(home, folder), ignore_errors=True)
+        raise
+    return Compacted(chunk.version, before, len(manifest.files))
+
+
+def _rewrite(chunk: LakeChunk, folder: str, file_size: int) -> Manifest:
+    """Writes the new files and their manifest, once their rows are known to be the same."""
+    os.mkdir(folder)
+    staged = LakeWriter(folder, file_size).write(_read(chunk.files), "compacted")
+    old = chunk.manifest
+    if staged.rows != old.rows:
+        raise BadInput(
+            f"{chunk.dataset}/{chunk.dataid}: its files hold {staged.rows:,} rows, its manifest says "
+            f"{old.rows:,}. Nothing was changed. See: dataflow versions {chunk.dataset} {chunk.dataid}"
+        )
+    new_files = tuple(os.path.join(folder, file.path) for file in staged.files)
+    _compare(chunk, new_files)
+    manifest = Manifest(old.dataset, old.dataid, old.run_id, old.columns, staged.files)
+    write_manifest(os.path.join(folder, MANIFEST), manifest)
+    return manifest
+
+
+def _compare(chunk: LakeChunk, new_files: tuple[str, ...]) -> None:
+    """Reads both again, from disk, and compares row by row."""
+    for old, new in zip(_read(chunk.files), _read(new_files), strict=True):
+        if not all(map(is_same, old.columns, new.columns)):
+            raise BadInput(
+                f"{chunk.dataset}/{chunk.dataid}: the compacted files do not hold the same rows. "
+                "Nothing was changed."
+            )
+
+
+def _read(files: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The rows of these files in order, always cut at the same rows."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for path in files:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(BATCH_ROWS):
+                waiting.append(batch)
+                rows += batch.num_rows
+                while rows >= BATCH_ROWS:
+                    whole = _joined(waiting)
+                    yield whole.slice(0, BATCH_ROWS)
+                    rows -= BATCH_ROWS
+                    waiting = [whole.slice(BATCH_ROWS)] if rows else []
+    if rows:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two arrays hold the same values, NaN being the same as NaN."""
+    if one.equals(other):
+        return True
+    if one.type != other.type or len(one) != len(other) or not one.is_null().equals(other.is_null()):
+        return False
+    if pa.types.is_list(one.type) or pa.types.is_large_list(one.type):
+        lengths = one.value_lengths().equals(other.value_lengths())
+        return lengths and is_same(one.flatten(), other.flatten())
+    if pa.types.is_floating(one.type):
+        kind = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[one.type.bit_width]
+        return bool(one.drop_null().view(kind).equals(other.drop_null().view(kind)))
+    return False

@@ -1,0 +1,120 @@
+"""Where the current data of a dataset is in the lake. Needs neither Spark nor pyarrow."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.locations import MANIFEST, absolute_place
+from dataflow.actions.missing import find_producer
+from dataflow.actions.names import get_dataset
+from dataflow.errors import BadInput, Conflict
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
+from dataflow.model.record import record
+from dataflow.pipelines.handover.published_table import interval_table
+from dataflow.pipelines.lake.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset, PlanInput
+    from dataflow.store.store import Store
+
+
+@record
+class LakeChunk:
+    """The current version of one chunk: its manifest and where that is."""
+
+    dataset: str
+    dataid: str
+    version: int
+    location: str  # as it is published
+    path: str  # of the manifest, on this machine
+    manifest: Manifest
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of its data files."""
+        folder = os.path.dirname(self.path)
+        return tuple(os.path.join(folder, file.path) for file in self.manifest.files)
+
+
+@record
+class Located:
+    """The chunks that together are a dataset now, and those left out because an input has a newer version."""
+
+    chunks: tuple[LakeChunk, ...]
+    stale: tuple[str, ...] = ()
+
+
+def is_in_lake(dataset: Dataset) -> bool:
+    """True for a dataset whose versions are given out by manifests."""
+    return dataset.location.endswith(f"/{MANIFEST}")
+
+
+def is_read_whole(source: PlanInput) -> bool:
+    """True for an input of which a view reads all ready chunks, as they make the dataset together."""
+    return source.mapping == LATEST and source.dataset.mode == "partition"
+
+
+def locate(store: Store, name: str, project_dir: str) -> Located:
+    """The ready chunks of a dataset; of one whose chunks are snapshots the newest."""
+    dataset_id, dataset = get_dataset(store, name)
+    _refuse_elsewhere(store, dataset_id, dataset)
+    if dataset.mode == "snapshot":
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        return Located((_chunk(dataset, newest, project_dir),) if newest else ())
+    rows = store.rows("versions.published", dataset_id=dataset_id, dataid="")
+    ready = tuple(_chunk(dataset, row, project_dir) for row in rows if not row[4])
+    return Located(ready, tuple(row[1] for row in rows if row[4]))
+
+
+def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:
+    """The current version of one chunk, and whether it is STALE; Conflict if none can be read now."""
+    dataset_id, dataset = get_dataset(store, name)
+    dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
+    _refuse_elsewhere(store, dataset_id, dataset, dataid)
+    row = store.find("versions.published", dataset_id=dataset_id, dataid=dataid)
+    if row is None:
+        raise Conflict(f"{name}/{dataid} is not published, or was withdrawn. See: dataflow chunks {name}")
+    return _chunk(dataset, row, project_dir), bool(row[4])
+
+
+def _chunk(dataset: Dataset, row: tuple[int, str, int, str, bool], project_dir: str) -> LakeChunk:
+    _, dataid, version, location, _ = row
+    path = absolute_place(location, project_dir)
+    return LakeChunk(dataset.name, dataid, version, location, path, read_manifest(path))
+
+
+def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: str = "") -> None:
+    if is_in_lake(dataset):
+        return
+    place = tell_place(dataset.location)
+    if is_view(store, dataset_id) and dataset.location.startswith("postgresql://"):
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        dataid = dataid or (newest[1] if newest else "")
+        table = f"{dataset.schemaname}.{interval_table(dataset.tablename, dataid)}" if dataid else "none yet"
+        connection = dataset.location.removeprefix("postgresql://").partition("/")[0]
+        place = (
+            f"is in PostgreSQL (connection {connection}), where each interval is a table or view of its own: "
+            f"{table}{f' is that of {dataid}' if dataid else ''}"
+        )
+    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}.")
+
+
+def is_view(store: Store, dataset_id: int) -> bool:
+    """True for what a view pipeline makes; dataset pipelines read nothing but the clock."""
+    producer = find_producer(store, dataset_id)
+    plan = store.find_plan(producer) if producer else None
+    if plan is None or not plan.is_pipeline:
+        return False
+    return any(not is_automatic(item.dataset.name) for item in plan.inputs)
+
+
+def tell_place(location: str) -> str:
+    """Where a dataset is, in words that go on after its name."""
+    if location.startswith("postgresql://"):
+        connection, _, table = location.removeprefix("postgresql://").partition("?")[0].partition("/")
+        return f"is the table {table} in PostgreSQL (connection {connection})"
+    return f"is at {location}" if location else "declares no location"

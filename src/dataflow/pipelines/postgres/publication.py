@@ -1,0 +1,233 @@
+"""Staged rows into the target table, inside the transaction of a caller who holds the fence."""
+
+from __future__ import annotations
+
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.errors import Conflict, InvalidRows
+from dataflow.model.record import record
+from dataflow.pipelines.handover.records import Staged
+from dataflow.pipelines.postgres import ddl
+from dataflow.pipelines.postgres.encoding import is_cast
+from dataflow.pipelines.postgres.ledger import Entry, Ledger
+from dataflow.pipelines.postgres.safeguards import (
+    check_can_delete,
+    check_deleted,
+    check_rules,
+    check_taken,
+    count_rows,
+)
+from dataflow.pipelines.postgres.staging_table import Staging, attempt_numbers
+from dataflow.pipelines.postgres.swap import check_can_swap, make_twin, take_place
+from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
+from dataflow.pipelines.postgres.transactions import Session, exists
+
+NOTHING = sql.SQL("")
+
+
+@record
+class Load:
+    """What is to be published: which staged rows, where to, and in what way."""
+
+    table: Table
+    staging: Staging
+    accepted: tuple[Staged, ...]
+    strategy: str
+    dataid: str
+    partition: str | None  # the column that holds the dataid; None where the table is replaced whole
+
+    @property
+    def attempts(self) -> list[int]:
+        return attempt_numbers(list(self.accepted))
+
+    @property
+    def rows(self) -> int:
+        return sum(staged.rows for staged in self.accepted)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the table holds nothing but this load once it is published."""
+        return self.partition is None and self.strategy in ("replace", "swap")
+
+
+def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> None:
+    """Puts the accepted rows, and only them, into the table; it is made if missing."""
+    if load.strategy == "append" and entry.run_id is not None:
+        raise Conflict(
+            f"Dataid {load.dataid} was appended to {load.table} by run {entry.run_id} already, and append "
+            'replaces nothing. To have its rows replaced use write = "merge", or "replace" in mode partition.'
+        )
+    if _is_missing(session, load.table):
+        if not load.is_whole:
+            ledger.refuse_gone(session)
+        _load_first(session, load)
+    else:
+        ddl.check_table_fits(session, load.table, load.partition)
+        if load.strategy in ("append", "merge"):
+            ddl.check_keys(session, load.table, load.partition)
+        check_rules(session, load.table)
+        load.staging.check(session, list(load.accepted))
+        # The rows that a foreign key elsewhere points to go and come back in one transaction.
+        session.execute("set constraints all deferred")
+        _LOADS[load.strategy](session, load)
+    taken = ddl.list_indexes_elsewhere(session, load.table)
+    ddl.add_indexes(session, load.table, load.partition, taken)
+    ddl.add_comment(session, load.table)
+
+
+def _is_missing(session: Session, table: Table) -> bool:
+    if exists(session, table.schema, table.name):
+        return False
+    # Two dataids may come first at once: one makes the table, the other then finds it.
+    session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (str(table),))
+    return not exists(session, table.schema, table.name)
+
+
+def _load_first(session: Session, load: Load) -> None:
+    if load.staging.is_logged(session):
+        _adopt(session, load)
+    else:
+        load.staging.check(session, list(load.accepted))
+        ddl.create_table(session, load.table, load.partition)
+        _add(session, load, load.table.identifier)
+    ddl.add_constraints(session, load.table, load.partition)
+
+
+def _adopt(session: Session, load: Load) -> None:
+    """Makes the staging table itself the target: nothing is written twice."""
+    staging = load.staging
+    # A task that Spark gave up may still be copying; what it commits after the check would be published.
+    session.execute(sql.SQL("lock table {} in access exclusive mode").format(staging.identifier))
+    staging.check(session, list(load.accepted))
+    attempt = sql.Identifier(ATTEMPT)
+    others = sql.SQL("delete from {} where {} <> all(%s)").format(staging.identifier, attempt)
+    session.execute(others, (load.attempts,))
+    alter = sql.SQL("alter table {} ").format(staging.identifier)
+    session.execute(alter + sql.SQL("drop column {}").format(attempt))
+    if load.partition:
+        column, value = sql.Identifier(load.partition), sql.Literal(load.dataid)
+        session.execute(alter + sql.SQL("add column {} text not null default {}").format(column, value))
+        session.execute(alter + sql.SQL("alter column {} drop default").format(column))
+    session.execute(alter + sql.SQL("set schema {}").format(sql.Identifier(load.table.schema)))
+    moved = sql.SQL("alter table {} rename to {}").format(
+        sql.Identifier(load.table.schema, staging.name), sql.Identifier(load.table.name)
+    )
+    session.execute(moved)
+
+
+def _replace(session: Session, load: Load) -> None:
+    check_can_delete(session, load.table, whole=load.is_whole)
+    where: sql.Composable = NOTHING
+    if load.partition:
+        where = sql.SQL("where {} = {}").format(sql.Identifier(load.partition), sql.Literal(load.dataid))
+    session.execute(sql.SQL("delete from {} {}").format(load.table.identifier, where))
+    check_deleted(session, load.table, where)
+    taken = _insert(session, load, load.table.identifier)
+    if taken != load.rows:  # a trigger may have put rows into a child, where readers of the table find them
+        taken = count_rows(session, load.table, where)
+    check_taken(session, load.table, taken, load.rows)
+
+
+def _append(session: Session, load: Load) -> None:
+    _add(session, load, load.table.identifier)
+
+
+def _merge(session: Session, load: Load) -> None:
+    key = ddl.primary_key(load.table, load.partition)
+    others = [column.name for column in load.table.columns if not column.primary_key]
+    changes = [sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others]
+    action = sql.SQL("do update set ") + sql.SQL(", ").join(changes) if changes else sql.SQL("do nothing")
+    tail = sql.SQL("on conflict ({}) ").format(ddl.names(key)) + action
+    try:
+        with session.transaction():
+            taken = _insert(session, load, load.table.identifier, tail)
+    except pg_errors.CardinalityViolation as error:
+        twice = _find_twice(session, load, key)
+        raise InvalidRows(f"A key comes twice among the new rows: {twice}", twice) from error
+    if taken != load.rows:  # a row that is there already, as it is, need not be written again
+        check_taken(session, load.table, load.rows - _count_absent(session, load, key), load.rows)
+
+
+def _swap(session: Session, load: Load) -> None:
+    if load.partition:
+        raise Conflict(f'{load.table}: swap replaces whole tables; in mode partition use write = "replace".')
+    check_can_swap(session, load.table)
+    twin = make_twin(session, load.table, load.staging.run_id)
+    _add(session, load, twin)
+    take_place(session, load.table, twin)
+
+
+_LOADS = {"replace": _replace, "append": _append, "merge": _merge, "swap": _swap}
+
+
+def _add(session: Session, load: Load, into: sql.Identifier) -> None:
+    check_taken(session, load.table, _insert(session, load, into), load.rows)
+
+
+# Values stand in these statements as literals: with parameters, a percent sign in a name would be one, too.
+def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> int:
+    """How many rows the table took."""
+    columns = ddl.all_columns(load.table, load.partition)
+    values = [_value(column) for column in load.table.columns]
+    if load.partition:
+        values.append(sql.Literal(load.dataid))
+    statement = sql.SQL("insert into {} ({}) select {} from {} where {} = any({}) {} {}").format(
+        into,
+        ddl.names(tuple(column.name for column in columns)),
+        sql.SQL(", ").join(values),
+        load.staging.identifier,
+        sql.Identifier(ATTEMPT),
+        sql.Literal(load.attempts),
+        _order(load.table),
+        tail,
+    )
+    return session.execute(statement).rowcount
+
+
+def _count_absent(session: Session, load: Load, key: tuple[str, ...]) -> int:
+    """How many staged rows are not in the table, value for value; as text, for json has no equality."""
+    given = sql.SQL(", ").join(
+        sql.SQL("{} as {}").format(_value(column), sql.Identifier(column.name))
+        for column in load.table.columns
+    )
+    columns = [sql.Identifier(column.name) for column in load.table.columns]
+    values = [sql.SQL("row({})::text").format(_of(side, columns)) for side in ("s", "t")]
+    keys = [sql.Identifier(name) for name in key]
+    statement = sql.SQL(
+        "select count(*) from (select {} from {} where {} = any({})) s where not exists "
+        "(select 1 from {} t where ({}) = ({}) and {} = {})"
+    ).format(
+        given,
+        load.staging.identifier,
+        sql.Identifier(ATTEMPT),
+        sql.Literal(load.attempts),
+        load.table.identifier,
+        _of("t", keys),
+        _of("s", keys),
+        *values,
+    )
+    row = session.execute(statement).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _of(side: str, columns: list[sql.Identifier]) -> sql.Composable:
+    return sql.SQL(", ").join(sql.SQL("{}.{}").format(sql.Identifier(side), column) for column in columns)
+
+
+def _find_twice(session: Session, load: Load, key: tuple[str, ...]) -> str:
+    statement = sql.SQL("select {0} from {1} where {2} = any({3}) group by {0} having count(*) > 1 limit 1")
+    attempt, attempts = sql.Identifier(ATTEMPT), sql.Literal(load.attempts)
+    found = session.execute(statement.format(ddl.names(key), load.staging.identifier, attempt, attempts))
+    return f"Key ({', '.join(key)})=({', '.join(map(str, found.fetchone() or ()))})"
+
+
+def _value(column: Column) -> sql.Composable:
+    name = sql.Identifier(column.name)
+    return sql.SQL("{}::{}").format(name, type_sql(column)) if is_cast(column) else name
+
+
+def _order(table: Table) -> sql.Composable:
+    """Rows in the key's order: the key's index is then written page by page, not all over the place."""
+    key = ddl.primary_key(table, None)
+    return sql.SQL("order by {}").format(ddl.names(key)) if key else NOTHING

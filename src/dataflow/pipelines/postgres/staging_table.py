@@ -1,0 +1,129 @@
+"""Staging tables: one per run, keyed by task attempt. What is published is not decided here."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.errors import StagingLost, TargetDenied
+from dataflow.pipelines.handover.records import Destination, Staged
+from dataflow.pipelines.postgres.encoding import is_cast, staged_type
+from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
+from dataflow.pipelines.postgres.transactions import Session, exists
+
+SCHEMA = "dataflow_staging"
+HAS_DEFAULT_GRANTS = """
+    select 1 from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace
+    where d.defaclobjtype = 'r' and n.nspname = any(%s)
+"""
+
+
+class Staging:
+    """The staging table of one run, and those that earlier runs of the same work left."""
+
+    def __init__(self, table: Table, destination: Destination) -> None:
+        self.schema = SCHEMA
+        self.run_id = destination.run_id
+        work = "\0".join((table.schema, table.name, destination.dataid))
+        readable = re.sub(r"[^a-z0-9]+", "_", destination.dataset.lower())[:20]
+        # 20 + 12 + 8 + 19 digits of a run id and three underscores stay under PostgreSQL's 63 bytes.
+        self.prefix = f"{readable}_{_digest(work)[:12]}_"
+        self._own = f"{self.prefix}{_digest(destination.store_id)[:8]}_"
+        self.name = f"{self._own}{self.run_id}"
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        return sql.Identifier(self.schema, self.name)
+
+    def create(self, session: Session, table: Table) -> None:
+        """Makes the run's staging table, unless it is there already."""
+        self._create_schema(session)
+        kind = sql.SQL("" if self._may_become_the_table(session, table) else "unlogged")
+        columns = [
+            sql.SQL("{} {}").format(sql.Identifier(column.name), type_sql(_staged(column)))
+            for column in table.columns
+        ]
+        columns.append(sql.SQL("{} bigint not null").format(sql.Identifier(ATTEMPT)))
+        statement = sql.SQL("create {} table if not exists {} ({})")
+        session.execute(statement.format(kind, self.identifier, sql.SQL(", ").join(columns)))
+
+    def is_logged(self, session: Session) -> bool:
+        """Whether the staging table could itself be the target: it survives a crash of the server."""
+        row = session.execute(
+            "select relpersistence = 'p' from pg_class where oid = to_regclass(%s)",
+            (self.identifier.as_string(session),),
+        ).fetchone()
+        if row is None:
+            raise StagingLost(f"The staging table {self} is gone. Resubmit the work.")
+        return bool(row[0])
+
+    def check(self, session: Session, accepted: list[Staged]) -> None:
+        """Refuses when the accepted attempts' rows are not all there, or more of them than were reported."""
+        statement = sql.SQL("select {attempt}, count(*) from {table} where {attempt} = any(%s) group by 1")
+        named = {"attempt": sql.Identifier(ATTEMPT), "table": self.identifier}
+        found = dict(session.execute(statement.format(**named), (attempt_numbers(accepted),)).fetchall())
+        for staged in accepted:
+            rows = found.get(attempt_number(staged.attempt), 0)
+            if rows != staged.rows:
+                raise StagingLost(
+                    f"Attempt {staged.attempt} staged {staged.rows} rows, but {self} has {rows} of them. "
+                    "Nothing was published. Resubmit the work."
+                )
+
+    def list_dead(self, session: Session, fence: int) -> list[str]:
+        """The staging tables of this work's runs below the fence, and of all runs of other stores.
+
+        None of them can publish any more.
+        """
+        rows = session.execute(
+            "select tablename from pg_tables where schemaname = %s and starts_with(tablename, %s)",
+            (self.schema, self.prefix),
+        ).fetchall()
+        runs = {name: name.removeprefix(self._own) for (name,) in rows}
+        return [name for name, run_id in runs.items() if not run_id.isdecimal() or int(run_id) < fence]
+
+    def _create_schema(self, session: Session) -> None:
+        # IF NOT EXISTS alone would ask for the right to create even where the schema is there.
+        found = session.execute("select 1 from pg_namespace where nspname = %s", (self.schema,)).fetchone()
+        if found:
+            return
+        session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (self.schema,))
+        try:
+            session.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(self.schema)))
+        except pg_errors.InsufficientPrivilege as error:
+            user = session.info.user
+            raise TargetDenied(
+                f"The user {user} may not create the schema {self.schema}, where runs stage their rows. "
+                f'Ask the DBA: create schema "{self.schema}" authorization "{user}";'
+            ) from error
+
+    def _may_become_the_table(self, session: Session, table: Table) -> bool:
+        """Whether a first load can be published by giving staging the table's place: half the writing."""
+        # Default grants of either schema would not be those the table gets when it is made in its own.
+        grants = session.execute(HAS_DEFAULT_GRANTS, ([table.schema, self.schema],)).fetchone()
+        cast = any(is_cast(column) for column in table.columns)
+        return not (grants or cast or exists(session, table.schema, table.name))
+
+
+def attempt_number(attempt: str) -> int:
+    """The attempt's name as it stands beside each staged row, in eight bytes."""
+    return int.from_bytes(hashlib.sha256(attempt.encode()).digest()[:8], signed=True)
+
+
+def attempt_numbers(accepted: list[Staged]) -> list[int]:
+    """The numbers of the attempts that staged anything."""
+    return [attempt_number(staged.attempt) for staged in accepted]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _staged(column: Column) -> Column:
+    return Column(column.name, staged_type(column))

@@ -1,0 +1,160 @@
+"""PostgreSQL as a source: a table or one SELECT, read in parallel into part files of one consistent state."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
+from itertools import pairwise
+from typing import Any
+
+from psycopg import sql
+
+from dataflow.errors import BadInput, Conflict
+from dataflow.model.record import record
+from dataflow.pipelines.handover.records import Part
+from dataflow.pipelines.postgres.copy_out import Field, copy_part, describe, select_text
+from dataflow.pipelines.postgres.sessions import Sessions
+from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.transactions import Session
+from dataflow.private_files import make_private_folder
+
+PAGES_PER_PART = 4096  # 32 MB of a table
+EVERYTHING = sql.SQL("true")
+SIZE = """
+    select relkind in ('r', 'm'), pg_relation_size(c.oid) / current_setting('block_size')::bigint
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s and c.relname = %s
+"""
+
+
+@record
+class PostgresSource:
+    """What to read: a table, or a query; cut by ranges of `split_column`, or a table by its pages."""
+
+    connection: Connection
+    schema: str = ""
+    table: str = ""
+    query: str = ""
+    split_column: str = ""  # an integer, date or timestamp column
+    split_parts: int = 8
+    tasks: int = 2
+
+    def read(self, folder: str, stop: threading.Event | None = None) -> Iterator[Part]:
+        """Writes part files into the folder and gives each as it is finished; all show one moment's rows.
+
+        FetchStopped soon after `stop` was set: what the database does then is cancelled.
+        """
+        make_private_folder(folder)
+        with (
+            Sessions(self.connection, stop or threading.Event()) as sessions,
+            sessions.snapshot() as first,
+            ThreadPoolExecutor(self.tasks) as pool,
+        ):
+            exported = first.execute("select pg_export_snapshot()").fetchone()
+            assert exported is not None
+            relation = self._relation()
+            text = relation.as_string(first)
+            fields = describe(
+                first, self.query.strip().rstrip(";") if self.query else f"select * from {text}"
+            )
+            ranges = self._ranges(first, relation, fields)
+            work = [
+                (self._statement(fields, relation, where), fields, part)
+                for where, part in zip(ranges, list_parts(folder, len(ranges)), strict=True)
+            ]
+            yield from copy_parts(sessions, pool, exported[0], work)
+
+    def _relation(self) -> sql.Composable:
+        if bool(self.query) == bool(self.table):
+            raise BadInput(f"Connection {self.connection.name}: a source is either a table or a query.")
+        if self.table:
+            return sql.Identifier(self.schema or "public", self.table)
+        # A comment at the query's end must not swallow the bracket.
+        return sql.SQL("({}\n)").format(sql.SQL(self.query.strip().rstrip(";")))
+
+    def _statement(
+        self, fields: tuple[Field, ...], relation: sql.Composable, where: sql.Composable
+    ) -> sql.Composed:
+        statement = sql.SQL("select {} from {} as source where {}")
+        return statement.format(select_text(fields), relation, where)
+
+    def _ranges(
+        self, session: Session, relation: sql.Composable, fields: tuple[Field, ...]
+    ) -> list[sql.Composable]:
+        if self.split_column:
+            if self.split_column not in [field.name for field in fields]:
+                raise BadInput(f"The source has no column {self.split_column} to split by.")
+            return self._key_ranges(session, relation)
+        return page_ranges(session, self.schema or "public", self.table) if self.table else [EVERYTHING]
+
+    def _key_ranges(self, session: Session, relation: sql.Composable) -> list[sql.Composable]:
+        column = sql.Identifier(self.split_column)
+        statement = sql.SQL("select min({0}), max({0}) from {1} as source").format(column, relation)
+        low, high = session.execute(statement).fetchone() or (None, None)
+        if low is None:
+            return [EVERYTHING]
+        if not isinstance(low, int | date | datetime) or isinstance(low, bool):
+            raise BadInput(f"Column {self.split_column} cannot be split by: no integer, date or timestamp.")
+        bounds = sorted({_step(low, high, place, self.split_parts) for place in range(1, self.split_parts)})
+        ranges = _between(column, [sql.Literal(bound) for bound in bounds if low < bound])
+        return [sql.SQL("({} or {} is null)").format(ranges[0], column), *ranges[1:]]
+
+
+def page_ranges(session: Session, schema: str, table: str) -> list[sql.Composable]:
+    """Conditions that cut a table into parts of so many pages."""
+    row = session.execute(SIZE, (schema, table)).fetchone()
+    if row is None or not row[0]:
+        return [EVERYTHING]  # a view or a partitioned table has no pages of its own
+    if row[1] is None:  # it is there for this snapshot only, and what has its name now would look empty
+        raise Conflict(f"Table {schema}.{table} was replaced when it was to be read. Have it done again.")
+    bounds = [sql.Literal(f"({page},0)") for page in range(PAGES_PER_PART, row[1], PAGES_PER_PART)]
+    return _between(sql.SQL("ctid"), [sql.SQL("{}::tid").format(bound) for bound in bounds])
+
+
+def copy_parts(
+    sessions: Sessions,
+    pool: ThreadPoolExecutor,
+    snapshot: str,
+    work: list[tuple[sql.Composed, tuple[Field, ...], Part]],
+) -> Iterator[Part]:
+    """Writes the part file of each statement, as that snapshot shows its rows; gives them in order."""
+    jobs = [pool.submit(_read_part, sessions, snapshot, *each) for each in work]
+    try:
+        for job in jobs:
+            yield job.result()
+    except BaseException:
+        sessions.end()
+        pool.shutdown(cancel_futures=True)
+        raise
+
+
+def list_parts(folder: str, count: int) -> list[Part]:
+    """So many parts that are still to be written."""
+    names = [(number, os.path.join(folder, f"part-{number:08}.parquet")) for number in range(1, count + 1)]
+    return [Part(number, path, 0, 0) for number, path in names]
+
+
+def _read_part(
+    sessions: Sessions, snapshot: str, statement: sql.Composed, fields: tuple[Field, ...], part: Part
+) -> Part:
+    with sessions.snapshot() as session:
+        session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
+        session.execute("set local timezone = 'UTC'; set local datestyle = 'ISO'")
+        return copy_part(session, statement, fields, part)
+
+
+def _between(value: sql.Composable, bounds: list[sql.Composable]) -> list[sql.Composable]:
+    """Conditions that together hold for every value, and no two of them for one."""
+    if not bounds:
+        return [EVERYTHING]
+    first = sql.SQL("{} < {}").format(value, bounds[0])
+    last = sql.SQL("{} >= {}").format(value, bounds[-1])
+    between = [sql.SQL("{0} >= {1} and {0} < {2}").format(value, low, high) for low, high in pairwise(bounds)]
+    return [first, *between, last]
+
+
+def _step(low: Any, high: Any, place: int, parts: int) -> Any:
+    """The place-th of the bounds that cut low to high into equal parts."""
+    return low + (high - low) * place // parts

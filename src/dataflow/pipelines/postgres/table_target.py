@@ -1,0 +1,199 @@
+"""PostgreSQL as a pipeline's target: the verbs of `records.Target`, each a transaction or a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from psycopg import errors as pg_errors
+from psycopg import sql
+
+from dataflow.errors import Conflict, InvalidRows, TargetError, TargetLocked, TargetUnreachable
+from dataflow.pipelines.handover.patience import Patience
+from dataflow.pipelines.handover.records import Destination, Published, Staged
+from dataflow.pipelines.postgres import ddl
+from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
+from dataflow.pipelines.postgres.publication import Load, publish_rows
+from dataflow.pipelines.postgres.rejects_table import replace_rejects
+from dataflow.pipelines.postgres.sealed import SealedConnection, seal
+from dataflow.pipelines.postgres.staged_checks import count_bad_rows
+from dataflow.pipelines.postgres.staging_table import Staging
+from dataflow.pipelines.postgres.table import Connection, Options, Table, check_table
+from dataflow.pipelines.postgres.transactions import Session, transaction
+from dataflow.pipelines.postgres.writer import CopyWriter
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.shape.shaped import Reject
+
+# Those who only read come last: they seldom are who one waits for.
+HOLDERS = """
+    select a.pid, a.usename, a.application_name, a.state, min(l.mode),
+           round(extract(epoch from now() - a.xact_start))
+    from pg_locks l join pg_stat_activity a using (pid)
+    where l.granted and l.pid <> pg_backend_pid() and l.relation = any(%s::text[]::regclass[]::oid[])
+    group by a.pid, a.usename, a.application_name, a.state, a.xact_start
+    order by bool_and(l.mode = 'AccessShareLock'), a.xact_start limit 3
+"""
+SECONDS_FOR_DROP = 2
+
+
+class PostgresTarget:
+    """One dataid's rows on their way into one table."""
+
+    wants_uuid_bytes = True
+
+    def __init__(
+        self, connection: Connection, table: Table, destination: Destination, options: Options | None = None
+    ) -> None:
+        options = options or Options()
+        partitioned = destination.mode == "partition" and not options.whole_table
+        check_table(table, options, partitioned)
+        self.connection = connection
+        self.table = table
+        self.destination = destination
+        self.options = options
+        # Merged rows belong to the table, whichever dataid brought them.
+        self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
+        self.staging = Staging(table, destination)
+        whole, in_order = self.partition is None, options.strategy != "append"
+        self._ledger = Ledger(table, destination, whole, in_order)
+        # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
+        self.last_look: Callable[[], None] = lambda: None
+        # For a run that has time; without, a publish is tried once more, which finds out what it came to.
+        self.patience = Patience()
+        # Where the tasks find the connection; empty where this process alone writes.
+        self.task_folder = ""
+        self._sealed: list[SealedConnection] = []
+
+    def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
+        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
+
+        What one of these earlier runs published from the same inputs before it died is given out under this
+        run's id, all in one transaction; one that is still publishing is waited for.
+        """
+        with self._transaction() as session:
+            entry = self._ledger.raise_fence(session)
+            claim = (earlier or {}).get(entry.run_id or 0)
+            if claim is None or claim != entry.claim or entry.inputs != self.destination.inputs:
+                self.staging.create(session, self.table)
+                return None
+            self._ledger.write(session, entry.rows or 0)
+            return Published(entry.rows or 0)
+
+    def writer(self) -> CopyWriter:
+        """What the tasks stage with."""
+        connection: Connection | SealedConnection = self.connection
+        if self.task_folder:
+            connection = seal(self.connection, self.task_folder)
+            self._sealed.append(connection)
+        schema, name = self.staging.schema, self.staging.name
+        return CopyWriter(connection, schema, name, self.table.columns, self.options.copy_tasks)
+
+    def list_columns(self) -> tuple[tuple[str, str], ...]:
+        """The table's columns with their types."""
+        return tuple((column.name, column.sql_type) for column in self.table.columns)
+
+    def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
+        """How many staged rows a check refuses; what a key of the table refuses anyway is left to it."""
+        with self._transaction() as session:
+            if check.kind == "unique" and ddl.has_key(session, self.table, self.partition, check.values):
+                return 0, []
+            return count_bad_rows(session, check, self.staging, accepted)
+
+    def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
+        """Gives out what the accepted attempts staged, all of it or nothing, in one transaction.
+
+        Superseded if a newer run or dataid was there, InvalidRows if the rows break a constraint,
+        TargetLocked if somebody held a lock too long. A second call changes nothing.
+        """
+        staged = tuple(each for each in accepted if each.rows)
+        options = self.options
+        load = Load(
+            self.table, self.staging, staged, options.strategy, self.destination.dataid, self.partition
+        )
+
+        def act(session: Session, entry: Entry) -> None:
+            publish_rows(session, load, entry, self._ledger)
+            replace_rejects(session, self.table, self.destination, rejects)
+
+        return Published(self._give_out(act, load.rows).rows, sum(each.size for each in staged))
+
+    def publish_view(self, select: str) -> Published:
+        """Makes or replaces the plain view of the table's name; several statements are refused."""
+        statement = sql.SQL("create or replace view {} as {}").format(
+            self.table.identifier,
+            sql.SQL(select.strip().rstrip(";")),
+        )
+        return self._give_out(lambda session, _: self._create_view(session, statement), rows=0)
+
+    def discard(self) -> None:
+        """Drops this run's staging table and those of this work's earlier runs, which can publish no more.
+
+        A table that a straggling task still writes to is left to the next run.
+        """
+        for sealed in self._sealed:
+            sealed.remove()
+        with self._transaction() as session:
+            entry = self._ledger.find(session)
+            dead = self.staging.list_dead(session, entry.fence) if entry else []
+        for name in {*dead, self.staging.name}:
+            self._drop(sql.Identifier(self.staging.schema, name))
+
+    def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
+        while True:
+            try:
+                return self._try_to_give_out(act, rows)
+            except TargetUnreachable as trouble:
+                # The answer to the commit may be all that was lost: the ledger tells the next try.
+                self.patience.wait(trouble)
+
+    def _try_to_give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
+        try:
+            with self._transaction() as session:
+                entry = self._ledger.lock(session)
+                if entry.run_id == self.destination.run_id:
+                    return Published(entry.rows or 0)
+                act(session, entry)
+                self._ledger.write(session, rows)
+                self.last_look()
+        except InvalidRows as error:
+            raise InvalidRows(f"{self.table} was not published. {error}", error.detail) from error
+        except TargetLocked as error:
+            raise TargetLocked(f"{self.table} was not published: {self._holders()} {error}") from error
+        self._drop(self.staging.identifier)
+        return Published(rows)
+
+    def _create_view(self, session: Session, statement: sql.Composed) -> None:
+        try:
+            # Asked for binary answers, the driver uses the protocol that takes one statement only.
+            session.execute(statement, binary=True)
+        except (pg_errors.InvalidTableDefinition, pg_errors.WrongObjectType) as error:
+            kind = "table" if isinstance(error, pg_errors.WrongObjectType) else "view"
+            raise Conflict(
+                f"View {self.table} cannot be made: {error.diag.message_primary}. Drop what is there, then "
+                f"resubmit the work: drop {kind} {self.table.identifier.as_string(session)}"
+            ) from error
+
+    def _drop(self, table: sql.Identifier) -> None:
+        try:
+            with transaction(self.connection, SECONDS_FOR_DROP) as session:
+                session.execute(sql.SQL("drop table if exists {}").format(table))
+        except TargetError:
+            pass  # a straggler holds it, or the server is away; its work's next run drops it
+
+    def _holders(self) -> str:
+        names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
+        with self._transaction() as session:
+            found = [
+                name.as_string(session)
+                for name in names
+                if session.execute("select to_regclass(%s)", (name.as_string(session),)).fetchone() != (None,)
+            ]
+            rows = session.execute(HOLDERS, (found,)).fetchall()
+        shown = [
+            f"process {pid} (user {user}, {application or 'unnamed'}, {state}, {mode}, for {seconds} s)"
+            for pid, user, application, state, mode, seconds in rows
+        ]
+        return f"it is held by {', '.join(shown)}." if shown else "whoever held it has let go since."
+
+    def _transaction(self) -> AbstractContextManager[Session]:
+        return transaction(self.connection, self.options.lock_seconds)

@@ -1,0 +1,90 @@
+"""PostgreSQL targets and sources made from definitions; nothing is sent from here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dataflow.model.url_text import percent_encode, split_server
+from dataflow.pipelines.handover.published_table import interval_table
+from dataflow.pipelines.handover.records import Destination, Part
+from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
+from dataflow.pipelines.postgres.table_source import PostgresSource
+from dataflow.pipelines.postgres.table_target import PostgresTarget
+from dataflow.pipelines.postgres.views import list_columns
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.declare.sources import Table as TableSource
+    from dataflow.pipelines.register.settings import Connection as Setting
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.shape.fields import Field
+
+
+def make_table_target(
+    setting: Setting,
+    definition: DatasetDefinition,
+    fields: tuple[Field, ...],
+    destination: Destination,
+    streams: int,
+) -> PostgresTarget:
+    """The table of a dataset pipeline."""
+    indexes = tuple(Index(columns) for columns in definition.indexes)
+    table = Table(definition.schema, definition.dataset, _columns(fields), indexes, definition.comment)
+    options = Options(definition.write, partition_column=definition.partition_column, copy_tasks=streams)
+    return PostgresTarget(connect_to(setting), table, destination, options)
+
+
+def make_view_target(
+    setting: Setting,
+    definition: ViewDefinition,
+    fields: tuple[Field, ...],
+    destination: Destination,
+    streams: int,
+) -> PostgresTarget:
+    """The table of one interval of a view pipeline."""
+    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), _columns(fields))
+    return PostgresTarget(
+        connect_to(setting), table, destination, Options(whole_table=True, copy_tasks=streams)
+    )
+
+
+def make_native_view(
+    setting: Setting, definition: ViewDefinition, select: str, destination: Destination
+) -> PostgresTarget:
+    """The table or plain view of one interval that the database itself computes."""
+    connection = connect_to(setting)
+    columns = list_columns(connection, definition.schema, select)
+    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), columns)
+    return PostgresTarget(connection, table, destination, Options(whole_table=True))
+
+
+def read_table(
+    source: TableSource, folder: str, settings: PipelineSettings, stop: threading.Event | None = None
+) -> Iterator[Part]:
+    """The rows of a table or query, as part files in that folder, all of one moment, until `stop` is set."""
+    connection = connect_to(settings.get_connection(source.connection))
+    return PostgresSource(connection, source.schema, source.table, source.query, source.split_column).read(
+        folder, stop
+    )
+
+
+def connect_to(setting: Setting) -> Connection:
+    """The connection with its password in the URL, as the driver wants it; it is never shown."""
+    if setting.password is None:
+        return Connection(setting.name, setting.url)
+    scheme, _, rest = setting.url.partition("://")
+    authority, path, query = split_server(rest)
+    user, _, hosts = authority.rpartition("@")
+    # The @ also without a user: else the password would be taken for host and port, and shown in errors.
+    given = f"{user}:{percent_encode(setting.password)}@"
+    url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
+    return Connection(setting.name, url)
+
+
+def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:
+    return tuple(
+        Column(field.column, field.type.ddl, field.not_null, field.primary_key, field.unique)
+        for field in fields
+    )

@@ -1,0 +1,147 @@
+"""The interval of a dataid: from when until when, in the pipeline's time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
+
+from dataflow.errors import BadInput
+from dataflow.model import clock
+from dataflow.model.cron import ONCE, calendar_of
+from dataflow.model.fixed_step import is_step, step_seconds
+from dataflow.model.grain import Grain
+from dataflow.model.interval_starts import interval_starts
+from dataflow.model.record import record
+from dataflow.model.records import ON_DEMAND
+from dataflow.model.schedule import ONCE_DATAID, find_start_moment
+from dataflow.model.wording import quoted
+from dataflow.pipelines.declare.timing import Timing
+
+DATE_LENGTH = len("2026-08-20")
+SAMPLES = (datetime(2023, 2, 14), datetime(2024, 7, 1))
+
+
+@record
+class Span:
+    """From when until when an interval lasts, both with their zone."""
+
+    start: datetime
+    end: datetime
+
+    def __iter__(self) -> Iterator[datetime]:
+        return iter((self.start, self.end))
+
+
+def interval_of(timing: Timing, dataid: str) -> Span:
+    """The interval whose dataid this is; BadInput when the schedule has none of that name."""
+    tz = clock.zone(timing.timezone)
+    if timing.schedule == ONCE:
+        return _once(timing, dataid, tz)
+    if timing.schedule == ON_DEMAND or is_step(timing.schedule):
+        return _span_from(timing, _read_moment(timing.schedule, dataid, tz))
+    moment_at = _moment_in(timing.schedule, dataid, tz)
+    try:
+        starts = interval_starts(timing.schedule, tz, moment_at)
+        (begins_at, found), (ends_at, _) = next(starts), next(starts)
+    except clock.BEYOND_CALENDAR as error:
+        raise BadInput(f"{quoted(dataid)} is no interval that ends within the calendar.") from error
+    if found != dataid:
+        raise BadInput(
+            f"{quoted(dataid)} is no interval of the schedule {timing.schedule}; the nearest is {found}."
+        )
+    return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
+
+
+def written_dataid(timing: Timing, dataid: str) -> str:
+    """The one way to write a dataid that --dataid gives as a moment, in whatever zone; others as they are.
+
+    A run on demand may be of a day, which is written as one.
+    """
+    is_day = timing.schedule == ON_DEMAND and len(dataid) == DATE_LENGTH
+    if is_day or not (timing.schedule == ON_DEMAND or is_step(timing.schedule)):
+        return dataid
+    moment = _read_moment(timing.schedule, dataid, clock.zone(timing.timezone))
+    return clock.minute_text(int(moment.timestamp()))
+
+
+def find_start_before(timing: Timing, span: Span) -> datetime | None:
+    """When the interval before one begins; None where a schedule has no other."""
+    if timing.schedule in (ONCE, ON_DEMAND):
+        return None
+    if is_step(timing.schedule):
+        return _later(span.start, -step_seconds(timing.schedule))
+    tz = clock.zone(timing.timezone)
+    begins_at, _ = next(interval_starts(timing.schedule, tz, span.start.timestamp() - 1))
+    return datetime.fromtimestamp(begins_at, tz)
+
+
+def list_samples(timing: Timing) -> list[Span]:
+    """A few intervals of a schedule that lie far apart, to try on them what should do for all."""
+    if timing.schedule == ONCE:
+        return [interval_of(timing, ONCE_DATAID)]
+    tz = clock.zone(timing.timezone)
+    samples = []
+    for moment in (sample.replace(tzinfo=tz) for sample in SAMPLES):
+        if timing.schedule == ON_DEMAND or is_step(timing.schedule):
+            samples.append(_span_from(timing, moment))
+            continue
+        starts = interval_starts(timing.schedule, tz, moment.timestamp())
+        begins_at, ends_at = next(starts)[0], next(starts)[0]
+        samples.append(Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz)))
+    return samples
+
+
+def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
+    """The interval of a dataid that no schedule has made; None for a grain that is not of time."""
+    tz = clock.zone(timezone)
+    if grain in (Grain.TEXT, Grain.SEQUENCE):
+        return None
+    if grain is Grain.HOURLY:
+        return Span(*clock.hour_interval(dataid, tz))
+    return Span(*clock.period_interval(dataid, grain, tz))
+
+
+def _once(timing: Timing, dataid: str, tz: tzinfo) -> Span:
+    if dataid != ONCE_DATAID:
+        raise BadInput(f"{quoted(dataid)} is no interval of {ONCE}; its only one is {ONCE_DATAID}.")
+    start_at = find_start_moment(timing.parsed)
+    moment = datetime.now(tz) if start_at is None else datetime.fromtimestamp(start_at, tz)
+    return Span(moment, moment)
+
+
+def _span_from(timing: Timing, moment: datetime) -> Span:
+    """The interval of a fixed step that begins at a moment; as in Airflow one on demand has no length."""
+    seconds = 0 if timing.schedule == ON_DEMAND else step_seconds(timing.schedule)
+    return Span(moment, _later(moment, seconds))
+
+
+def _later(moment: datetime, seconds: int) -> datetime:
+    # By elapsed time: Python adds to a time of a zone by the wall clock.
+    return datetime.fromtimestamp(moment.timestamp() + seconds, moment.tzinfo)
+
+
+def _read_moment(schedule: str, dataid: str, tz: tzinfo) -> datetime:
+    try:
+        moment = clock.parse_moment(dataid)
+        return moment.astimezone(tz) if moment.tzinfo else moment.replace(tzinfo=tz)
+    except clock.BEYOND_CALENDAR as error:
+        what = "a pipeline without schedule" if schedule == ON_DEMAND else f"the schedule {schedule}"
+        raise BadInput(
+            f"{quoted(dataid)} is no dataid of {what}. Give a day or a moment: --dataid 2026-08-20 or "
+            "--dataid 2026-08-20T13:00"
+        ) from error
+
+
+def _moment_in(expression: str, dataid: str, tz: tzinfo) -> float:
+    """A moment inside the interval that a dataid names."""
+    grain = calendar_of(expression)[0]
+    try:
+        if grain is Grain.TEXT:
+            return clock.parse_moment(dataid).timestamp()
+        if grain is Grain.HOURLY:
+            _, end = clock.hour_interval(dataid, tz)
+        else:
+            _, end = clock.period_interval(dataid, grain, tz)
+    except clock.BEYOND_CALENDAR as error:
+        raise BadInput(f"{quoted(dataid)} is no interval of the schedule {expression}.") from error
+    return (end - timedelta(seconds=1)).timestamp()

@@ -1,0 +1,97 @@
+"""Which tables of PostgreSQL hold what is published of a dataset. Needs no driver until one is read."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from dataflow.errors import BadInput
+from dataflow.pipelines.handover.published_table import PARTITION_COLUMN, PublishedTable, interval_table
+from dataflow.pipelines.lake.published_files import is_view
+
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset
+    from dataflow.pipelines.lake.manifest import Frame
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.store.store import Store
+
+_PLACE = re.compile(r"postgresql://([^/]+)/(.+)\?run=(\d+)")
+
+
+def is_in_table(dataset: Dataset) -> bool:
+    """True for a dataset that a pipeline publishes in PostgreSQL."""
+    return dataset.location.startswith("postgresql://") and dataset.location.endswith("?run={run_id}")
+
+
+def get_partition_column(dataset: Dataset) -> str:
+    """The column of its table that says which dataid a row is of; "" where it has none."""
+    return dict(dataset.options).get(PARTITION_COLUMN, "")
+
+
+def list_tables(
+    store: Store,
+    dataset_id: int,
+    dataset: Dataset,
+    chunks: Iterable[tuple[str, str]],
+    shows_dataid: bool = False,
+) -> tuple[PublishedTable, ...]:
+    """The tables that hold these chunks, each a dataid and the location it is published at."""
+    are_intervals = is_view(store, dataset_id)
+    store_id = get_store_id(store)
+    runs: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+    for dataid, location in chunks:
+        connection, schema, name, run_id = _read_place(dataset, dataid, location)
+        name = interval_table(name, dataid) if are_intervals else name
+        runs.setdefault((connection, schema, name), []).append((dataid, run_id))
+    column = get_partition_column(dataset)
+    return tuple(
+        PublishedTable(dataset.name, store_id, *place, tuple(found), column, are_intervals, shows_dataid)
+        for place, found in runs.items()
+    )
+
+
+def read_tables(
+    tables: Sequence[PublishedTable],
+    settings: PipelineSettings,
+    folder: str,
+    stop: threading.Event | None = None,
+) -> list[Frame]:
+    """The rows of each table as files in that folder; those of one connection are of one moment.
+
+    InputMoved where a table does not hold what the store has as published.
+    """
+    from dataflow.pipelines.postgres.published import read_published
+    from dataflow.pipelines.register.databases import connect_to  # only those who read one need its driver
+
+    found: dict[PublishedTable, Frame] = {}
+    for number, connection in enumerate(dict.fromkeys(table.connection for table in tables)):
+        there = [table for table in tables if table.connection == connection]
+        place = connect_to(settings.get_connection(connection))
+        into = os.path.join(folder, str(number))
+        frames = read_published(place, there, into, stop or threading.Event())
+        found |= zip(there, frames, strict=True)
+    return [found[table] for table in tables]
+
+
+def get_store_id(store: Store) -> str:
+    """The name a status store gave itself when it was made."""
+    row = store.find("versions.store_id")
+    assert row is not None
+    return str(row[0])
+
+
+def _read_place(dataset: Dataset, dataid: str, location: str) -> tuple[str, str, str, int]:
+    found = _PLACE.fullmatch(location)
+    if found is None:
+        raise BadInput(
+            f"{dataset.name}/{dataid} is published at {location}, not in the table that {dataset.name} has "
+            f"now. Have it published anew; see: dataflow chunks {dataset.name}"
+        )
+    connection, table, run_id = found.groups()
+    schema, name = dataset.schemaname, dataset.tablename
+    if table != f"{schema}.{name}":  # it was another then
+        schema, _, name = table.partition(".")
+    return connection, schema, name, int(run_id)

@@ -1,0 +1,259 @@
+"""What dataflow.toml and the environment say about pipelines: connections and Spark.
+
+[connection.datasets_db]                     [spark]
+url = "postgresql://etl@dbhost/datasets"     master = "local[*]"        # or remote = "sc://host:15002"
+encryptedpass = "…"                          # or remote_variable = "SPARK_ADDRESS", for one with a token
+                                             options = { "spark.driver.memory" = "2g" }
+                                             shared_files = true        # all machines see this folder
+                                             copy_on_driver = true      # tasks do not reach the databases
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dataflow.actions.passwords import bound_to_connection
+from dataflow.config.problems import Problems
+from dataflow.config.project import PROJECT_FILE
+from dataflow.config.toml_file import load_toml
+from dataflow.errors import ConfigError
+from dataflow.model.record import record
+from dataflow.model.url_text import is_torn, names_password, percent_decode, split_server
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.declare.definitions import LAKE
+from dataflow.pipelines.spark.addresses import list_remote_secrets
+from dataflow.pipelines.spark.session import SparkSettings
+from dataflow.secrets.cipher import decrypt
+from dataflow.secrets.known import KnownSecrets
+
+DEFAULT_LAKE = "lake"
+CONNECTION_KEYS = ("url", "encryptedpass", "password_variable")
+PREFIXES = ("DATAFLOW_CONN_", "AIRFLOW_CONN_")
+SPARK_KEYS = {
+    "master": str,
+    "remote": str,
+    "remote_variable": str,
+    "options": dict,
+    "shared_files": bool,
+    "copy_on_driver": bool,
+}
+SPARK_PLACES = ("master", "remote", "remote_variable")
+SECRET_VARIABLES = ("HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
+SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+"""Spark itself hides the values of options by such names."""
+SHORTEST_OPTION = 8  # `true` is no secret, whatever the option's name
+SCHEME = re.compile(r"[\w+.-]+:/")
+KINDS = {str: "a text", bool: "true or false", dict: "a table"}
+
+
+@record
+class Connection:
+    """A place that pipelines write to: a PostgreSQL database, or the folder of a lake."""
+
+    name: str
+    url: str  # without a password
+    password: str | None = None
+
+    _hidden = ("password",)
+
+    @property
+    def is_lake(self) -> bool:
+        """True for a folder of Parquet files, False for a database."""
+        return self.url.startswith("lake:")
+
+    @property
+    def folder(self) -> str:
+        """The folder of a lake, as the project writes it."""
+        return self.url.removeprefix("lake:").removeprefix("//")
+
+
+class PipelineSettings:
+    """The part of a project's settings that only pipelines need."""
+
+    def __init__(self, project_dir: str, environ: Mapping[str, str], passphrase: Callable[[], str]) -> None:
+        self._environ = environ
+        self._passphrase = passphrase
+        path = os.path.join(project_dir, PROJECT_FILE)
+        problems = Problems()
+        document = load_toml(path, problems) if os.path.exists(path) else {}
+        problems.raise_if_any()
+        self._declared = _tables(path, document.get("connection", {}))
+        self._spark = _checked_spark(path, document.get("spark", {}))
+        self.secrets = KnownSecrets(*self._list_secrets())
+
+    @property
+    def spark(self) -> SparkSettings:
+        """How to reach Spark; ConfigError if the variable with its address is not set."""
+        given = {name: value for name, value in self._spark.items() if name != "remote_variable"}
+        if variable := self._spark.get("remote_variable"):
+            if not self._environ.get(variable):
+                raise ConfigError(
+                    f"[spark] takes the address of Spark from {variable}, which is not set. "
+                    f"Set it: export {variable}='sc://host:15002/;token=…'"
+                )
+            given["remote"] = self._environ[variable]
+        options = {name: _option(value) for name, value in given.get("options", {}).items()}
+        return SparkSettings(**{**given, "options": options})
+
+    def get_connection(self, name: str) -> Connection:
+        """A connection by name, with its password; ConfigError if either is missing."""
+        place = self.get_place(name)
+        if place.password is None and name in self._declared and not self._find_variable(name):
+            password = self._find_password(name, self._declared[name])
+            self.secrets.add(password)
+            return Connection(name, place.url, password)
+        return place
+
+    def get_place(self, name: str) -> Connection:
+        """A connection by name, its password left closed: from its variable, else from dataflow.toml."""
+        if variable := self._find_variable(name):
+            return parse_connection(name, self._environ[variable], variable)
+        if name in self._declared:
+            return _declared_connection(name, self._declared[name])
+        if name == LAKE:
+            return Connection(LAKE, f"lake:{DEFAULT_LAKE}")
+        hint = did_you_mean(name, [*self._declared, LAKE])
+        raise ConfigError(
+            f"There is no connection {quoted(name)}.{hint} Set {list_variables(name)[0]}=postgresql://user:password@host/"
+            f"database, or write [connection.{name}] into {PROJECT_FILE}."
+        )
+
+    def list_connections(self) -> list[str]:
+        """The names of the connections that dataflow.toml declares."""
+        return sorted(self._declared)
+
+    def _list_secrets(self) -> Iterator[str]:
+        """Those that are there to be read; encrypted ones come when they are opened."""
+        named = [table.get("password_variable", "") for table in self._declared.values()]
+        for name in (*SECRET_VARIABLES, *named):
+            yield self._environ.get(name, "")
+        for name, value in self._environ.items():
+            if name.startswith(PREFIXES):
+                yield from _list_url_secrets(value)
+        yield from list_remote_secrets(self._environ.get(self._spark.get("remote_variable", ""), ""))
+        for name, value in self._spark.get("options", {}).items():
+            if SECRET_OPTION.search(name) and len(_option(value)) >= SHORTEST_OPTION:
+                yield _option(value)
+
+    def _find_variable(self, name: str) -> str | None:
+        return next((variable for variable in list_variables(name) if self._environ.get(variable)), None)
+
+    def _find_password(self, name: str, declared: Mapping[str, str]) -> str | None:
+        if "encryptedpass" in declared:
+            passphrase = self._passphrase()
+            self.secrets.add(passphrase)
+            return decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
+        variable = declared.get("password_variable")
+        if variable and not self._environ.get(variable):
+            raise ConfigError(f"Connection {name} takes its password from {variable}, which is not set.")
+        return self._environ[variable] if variable else None
+
+
+def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
+    found = parse_connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
+    if found.password is not None or any(map(names_password, found.url.partition("?")[2].split("&"))):
+        raise ConfigError(
+            f"{PROJECT_FILE}: connection.{name}.url holds a password. Take it out and give its encrypted "
+            f"form: dataflow secret encrypt --connection {name}"
+        )
+    return found
+
+
+def parse_connection(name: str, url: str, origin: str) -> Connection:
+    """A URL taken apart, its password kept aside."""
+    if url == LAKE or url.startswith("lake:"):
+        return _lake(Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}"), origin)
+    scheme, slashes, rest = url.partition("://")
+    if not slashes or scheme.partition("+")[0] not in ("postgresql", "postgres"):
+        # Not shown: where a password stands in such a text is anybody's guess.
+        raise ConfigError(
+            f"{origin} cannot be used: a connection is postgresql://user@host/database or lake:FOLDER."
+        )
+    authority, path, query = split_server(rest)
+    if is_torn(authority, path, query):
+        raise ConfigError(
+            f"{origin} cannot be read. Inside any part of it write %2F for a slash, %3F for a question mark "
+            "and %40 for an @."
+        )
+    userinfo, at, hosts = authority.rpartition("@")
+    user, colon, given = userinfo.partition(":")
+    password = percent_decode(given) if colon else None
+    kept = []
+    for parameter in query.split("&") if query else ():
+        key, _, value = parameter.partition("=")
+        if percent_decode(key) == "password":  # it would win over the other one in libpq, too
+            password = percent_decode(value)
+        else:
+            kept.append(parameter)
+    plain = f"postgresql://{user}{at}{hosts}{path}{'?' if kept else ''}{'&'.join(kept)}"
+    return Connection(name, plain, password)
+
+
+def _lake(connection: Connection, origin: str) -> Connection:
+    """ConfigError for a lake that is no folder: Python would take `s3://bucket` for the name of one."""
+    if not connection.folder or SCHEME.match(connection.folder):
+        raise ConfigError(
+            f"{origin} cannot be used: a lake is a folder of this machine, or a mounted one, written as "
+            "its path: lake:/srv/lake. Object stores and other file systems are not written to."
+        )
+    return connection
+
+
+def _list_url_secrets(url: str) -> list[str]:
+    """The passwords in a URL, as written and as meant; of one that cannot be read, all that may be one."""
+    scheme, slashes, rest = url.partition("://")
+    if not slashes or scheme == "lake":
+        return []
+    authority, path, query = split_server(rest)
+    if is_torn(authority, path, query):
+        return [rest.partition(":")[2].rpartition("@")[0]]
+    found = [authority.rpartition("@")[0].partition(":")[2]]
+    found += [part.partition("=")[2] for part in query.split("&") if names_password(part)]
+    return found + [percent_decode(secret) for secret in found]
+
+
+def list_variables(name: str) -> list[str]:
+    plain = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+    return [prefix + plain for prefix in PREFIXES]
+
+
+def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: connection must be tables such as [connection.datasets_db].")
+    for name, table in found.items():
+        where = f"{path}: connection.{name}"
+        if not isinstance(table, dict) or "url" not in table:
+            raise ConfigError(f'{where} has no url. Give it one: url = "postgresql://user@host/database"')
+        for key, value in table.items():
+            if key not in CONNECTION_KEYS:
+                raise ConfigError(f"{where}.{key}: there is no such key.{did_you_mean(key, CONNECTION_KEYS)}")
+            if not isinstance(value, str):
+                raise ConfigError(f"{where}.{key} must be a text.")
+    return found
+
+
+def _checked_spark(path: str, found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: spark must be a table.")
+    for key, value in found.items():
+        if key not in SPARK_KEYS:
+            raise ConfigError(f"{path}: spark.{key}: there is no such key.{did_you_mean(key, SPARK_KEYS)}")
+        if not isinstance(value, SPARK_KEYS[key]):
+            raise ConfigError(f"{path}: spark.{key} must be {KINDS[SPARK_KEYS[key]]}.")
+    places = [key for key in SPARK_PLACES if key in found]
+    if len(places) > 1:
+        raise ConfigError(f"{path}: spark has both {' and '.join(places)}. Keep one of them.")
+    if list_remote_secrets(found.get("remote", "")):
+        raise ConfigError(
+            f"{path}: spark.remote holds a token. Put the whole address into a variable and name it here: "
+            'remote_variable = "SPARK_ADDRESS"'
+        )
+    return found
+
+
+def _option(value: Any) -> str:
+    """As Spark writes it: TOML's true is `true`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

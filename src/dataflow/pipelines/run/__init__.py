@@ -1,0 +1,1 @@
+"""Running pipelines: the worker, one module per kind of run, and what only runs use."""

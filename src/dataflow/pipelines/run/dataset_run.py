@@ -1,0 +1,195 @@
+"""One run of a dataset pipeline: fetch, shape, stage, check, publish."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from dataflow import failpoints
+from dataflow.errors import InvalidData
+from dataflow.pipelines.handover.records import Report
+from dataflow.pipelines.handover.rejects_file import REJECTS, write_rejects
+from dataflow.pipelines.register.intervals import Span, interval_of
+from dataflow.pipelines.run.feed import Feeder
+from dataflow.pipelines.run.kept_rejects import KeptRejects
+from dataflow.pipelines.run.leases import make_patience, refuse_lost
+from dataflow.pipelines.run.source_reader import Reading
+from dataflow.pipelines.run.stage_tasks import StageParts
+from dataflow.pipelines.run.targets import dataset_target, discarding, find_last_rows
+from dataflow.pipelines.run.verdict import Judgement
+from dataflow.pipelines.shape.inference import infer_fields
+from dataflow.pipelines.spark.tasks import run_tasks, tag_of
+from dataflow.private_files import open_with_folder
+
+if TYPE_CHECKING:
+    from dataflow.client import ClaimedRun
+    from dataflow.pipelines.declare.definitions import DatasetDefinition
+    from dataflow.pipelines.handover.records import Part, Published, Target
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.shape.fields import Field
+    from dataflow.pipelines.shape.statistics import Wanted
+
+
+class DatasetRun:
+    """A claimed run of a dataset pipeline."""
+
+    def __init__(self, definition: DatasetDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
+        self._definition = definition
+        self._claimed = claimed
+        self._facilities = facilities
+        self._span: Span = interval_of(definition.timing, claimed.dataid)
+        self._begin_try()
+        self._counting = threading.Lock()
+        self.warning = ""
+
+    def execute(self) -> None:
+        """Does the work; what it gives out is published by the claim when this returns."""
+        definition, claimed = self._definition, self._claimed
+        source = self._open_source()
+        fields = definition.fields
+        if definition.has_others:
+            fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
+        target = dataset_target(definition, fields, claimed, self._facilities)
+        earlier = self._facilities.list_earlier(claimed.run)
+        published = target.begin({each.run_id: each.claim for each in earlier if each.same_call})
+        with discarding(target):
+            if published is None:
+                sources = chain([source], iter(self._open_again, None))
+                patience = make_patience(claimed, self._facilities)
+                published = patience.repeat(lambda: self._make(next(sources), fields, target))
+            else:
+                self.log(f"an earlier run had published {published.rows} rows before it died")
+                claimed.record_checked(definition.dataset, "checked by the run that published it, and died")
+        claimed.record_rows(definition.dataset, published.rows)
+
+    def cancel(self) -> None:
+        """Ends fetching and the run's Spark jobs."""
+        self._stop.set()
+        self._facilities.interrupt()
+
+    def clean_up(self) -> None:
+        """Removes what was fetched, once it is published."""
+        for folder in self._facilities.list_staging(self._claimed.run):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def log(self, text: str) -> None:
+        """Adds a line to the run's log."""
+        self._facilities.log(self._claimed.run, text)
+
+    def _begin_try(self) -> None:
+        self._stop = threading.Event()
+        self._kept = KeptRejects(self._definition.rejects)
+        self._pages = self._rows = 0
+
+    def _open_source(self) -> Reading:
+        return Reading(self._definition, self._span, self._claimed, self._facilities, self._stop)
+
+    def _open_again(self) -> Reading:
+        """The source from its beginning, for another try; the pages of an API that are staged are kept."""
+        self._begin_try()
+        return self._open_source()
+
+    def _make(self, source: Reading, fields: tuple[Field, ...], target: Target) -> Published:
+        judgement = Judgement(self._definition.checks, fields)
+        try:
+            judgement.add(self._stage(source, fields, target, judgement.wanted))
+            failpoints.reach("after_stage")
+            self._judge(judgement, target)
+            self._facilities.progress.show("publishing", self._pages, judgement.rows)
+            refuse_lost(self._claimed)
+            published = target.publish(judgement.list_staged(), judgement.list_rejects())
+        except InvalidData as error:
+            self._keep_rejects(judgement)
+            source.close(str(error))
+            raise
+        failpoints.reach("after_publish")
+        self._claimed.record_checked(self._definition.dataset, judgement.evidence)
+        self.log(f"published {published.rows} rows")
+        warnings = []
+        if judgement.rejected:
+            left_out = f"{judgement.rejected} of {judgement.rows_read} rows did not fit and were left out"
+            warnings.append(f"{left_out}; {self._count_kept(judgement)} in {self._rejects_place()}")
+        if absent := judgement.list_absent():
+            warnings.append(f"in no row of the source is: {', '.join(absent)}")
+        self.warning = "; ".join(warnings)
+        if warnings:
+            self.log(f"warning: {self.warning}")
+        return published
+
+    def _stage(
+        self, source: Reading, fields: tuple[Field, ...], target: Target, wanted: Wanted
+    ) -> list[Report]:
+        source.wait_for_first()  # one that does not answer is told before Spark is started
+        session = self._facilities.session()
+        shaper = source.shaper(fields, target.wants_uuid_bytes)
+        writer = target.writer()
+
+        def work(parts: tuple[Part, ...]) -> Report:
+            task = StageParts(parts, shaper, writer, wanted, self._kept.left)
+            (report,) = run_tasks(session, [task], tag_of(self._claimed.run_id))
+            assert isinstance(report, Report)
+            _refuse_miscounted(parts, report)
+            with self._counting:
+                self._rows += report.rows_read
+                self._facilities.progress.show("shaping", self._pages, self._rows, source.total)
+            return self._kept.take(report)
+
+        feeder = Feeder(work, self._facilities.streams, self._stop)
+        return feeder.run(self._counted(source))
+
+    def _counted(self, source: Reading) -> Iterator[Part]:
+        for part in source.parts():
+            with self._counting:
+                self._pages += 1
+                self._facilities.progress.show("fetching", self._pages, self._rows, source.total)
+            yield part
+            failpoints.reach("after_page")
+        failpoints.reach("after_fetch")
+
+    def _judge(self, judgement: Judgement, target: Target) -> None:
+        self._facilities.progress.show("checking", self._pages, judgement.rows)
+        for line in judgement.list_drift():
+            self.log(line)
+        judgement.decide_rejects(self._definition.rejects)
+        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)
+        judgement.decide_checks(target, last_rows, self._span.end)
+        for line in judgement.list_warnings():
+            self.log(f"warning: {line}")
+
+    def _rejects_place(self) -> str:
+        """Where the rows that were left out of what is published have gone."""
+        definition = self._definition
+        if self._facilities.settings.get_connection(definition.target).is_lake:
+            folder = os.path.dirname(self._claimed.location(definition.dataset))
+            return os.path.join(folder, REJECTS)
+        from dataflow.pipelines.postgres.rejects_table import rejects_name  # only databases need its driver
+
+        return f"table {definition.schema}.{rejects_name(definition.dataset)} of {definition.target}"
+
+    def _count_kept(self, judgement: Judgement) -> str:
+        """Which of the rejected rows are kept, as the beginning of where they are."""
+        return "they are" if self._kept.rows == judgement.rejected else f"{self._kept.rows} of them are"
+
+    def _keep_rejects(self, judgement: Judgement) -> None:
+        """Leaves the rejected rows beside the fetched pages, to be looked at."""
+        rejects = judgement.list_rejects()
+        if not rejects:
+            return
+        folder = self._facilities.staging_folder(self._claimed.run, self._claimed.run_id)
+        path = os.path.join(folder, REJECTS)
+        write_rejects(path, rejects, open_with_folder)
+        self.log(f"rejected rows: {self._count_kept(judgement)} in {path}")
+
+
+def _refuse_miscounted(parts: tuple[Part, ...], report: Report) -> None:
+    """Whoever fetched the parts counted their rows: as many must have been read from them."""
+    rows = [part.rows for part in parts]
+    if -1 not in rows and sum(rows) != report.rows_read:
+        raise InvalidData(
+            f"Parts {parts[0].number} to {parts[-1].number} had {sum(rows)} rows when they came, and "
+            f"{report.rows_read} when they were read. Look at the key of the results: {parts[0].path}"
+        )

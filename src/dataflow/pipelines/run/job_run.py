@@ -1,0 +1,194 @@
+"""What a Python job is given: its run, with the datasets it may read and write. Who runs it is elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from dataflow.actions.locations import MANIFEST
+from dataflow.errors import BadInput, UnknownName
+from dataflow.model.mapping import PREVIOUS, SAME
+from dataflow.model.record import record
+from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.register.intervals import Span
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
+
+READABLE = ("", "parquet")
+"""The formats of a plain file or folder that `read` takes; "" is a dataset that declares none."""
+
+
+@record
+class Source:
+    """An input chunk as the run has pinned it, and the name the job gives it."""
+
+    name: str  # orders, or orders:latest
+    dataset: str
+    location: str
+    format: str
+
+
+@record
+class Facts:
+    """What a run is told. `declared` are the names of all inputs, None where only those there are known."""
+
+    job: str
+    dataid: str
+    run_id: int
+    sources: tuple[Source, ...]
+    outputs: tuple[tuple[str, str], ...]  # dataset and location
+    declared: tuple[str, ...] | None
+    span: Span | None
+    hint: str  # where inputs and outputs are declared
+
+
+class Surroundings(Protocol):
+    """Who runs it: lends a session, stages outputs, keeps the log."""
+
+    def session(self) -> SparkSession:
+        """The session of the run."""
+
+    def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
+        """Stages and checks an output; it is given out when the run ends well."""
+
+    def read_table(self, source: Source) -> DataFrame:
+        """The rows of an input that is in PostgreSQL."""
+
+    def log(self, text: str) -> None:
+        """Adds a line to the run's log."""
+
+
+class JobRun:
+    """One run of a Python job: `read` and `write` its datasets, whose versions the claim has chosen."""
+
+    def __init__(self, facts: Facts, surroundings: Surroundings) -> None:
+        self._facts = facts
+        self._surroundings = surroundings
+        self._written: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<run {self.run_id} of {self.job} {self.dataid}>"
+
+    @property
+    def job(self) -> str:
+        """The job's name."""
+        return self._facts.job
+
+    @property
+    def dataid(self) -> str:
+        """The chunk to work on."""
+        return self._facts.dataid
+
+    @property
+    def run_id(self) -> int:
+        """The run's id: its fencing token."""
+        return self._facts.run_id
+
+    @property
+    def interval(self) -> Span:
+        """From when until when the dataid's interval lasts: `start, end = run.interval`."""
+        if self._facts.span is None:
+            raise BadInput(f"The dataid {quoted(self.dataid)} of {self.job} names no interval of time.")
+        return self._facts.span
+
+    @property
+    def spark(self) -> SparkSession:
+        """The run's own Spark session."""
+        return self._surroundings.session()
+
+    def read(self, name: str) -> DataFrame:
+        """The rows of an input, at the version this run has pinned."""
+        found = self.find(name)
+        if found is None:
+            raise BadInput(
+                f"{name} has no chunk for {self.job} {self.dataid}, which is the first. "
+                f"Ask for it with run.find({name!r}), which gives None then."
+            )
+        return found
+
+    def find(self, name: str) -> DataFrame | None:
+        """As `read`, but None where a `previous` input has no chunk yet: at the job's first dataid."""
+        from dataflow.pipelines.spark.places import open_place  # with it comes all that reads rows
+
+        source = self._find_source(name)
+        if source is None:
+            return None
+        if source.location.startswith("postgresql://"):
+            return self._surroundings.read_table(source)
+        if not source.location.endswith(f"/{MANIFEST}") and source.format not in READABLE:
+            raise BadInput(
+                f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
+                f"lake, PostgreSQL and Parquet. Read it with run.spark and run.location({name!r})."
+            )
+        return open_place(self.spark, source.location)
+
+    def location(self, name: str) -> str:
+        """Where an input is, or where an output goes."""
+        if name in dict(self._facts.outputs):
+            return dict(self._facts.outputs)[name]
+        source = self._find_source(name)
+        return "" if source is None else source.location
+
+    def write(self, name: str, frame: DataFrame, checks: Sequence[Check] = ()) -> None:
+        """Stages an output and checks it; it is published, with all others, when the run has ended well."""
+        from dataflow.pipelines.spark.places import is_frame
+
+        outputs = [dataset for dataset, _ in self._facts.outputs]
+        if name not in outputs:
+            raise self._unknown("output", name, outputs)
+        if not is_frame(frame):
+            raise BadInput(
+                f"{self.job} writes a {type(frame).__name__} to {name}; run.write takes a Spark DataFrame. "
+                "Make one: run.spark.createDataFrame(…)"
+            )
+        with self._lock:  # threads may write outputs side by side
+            if name in self._written:
+                raise BadInput(
+                    f"{self.job} writes {name} twice. Put the rows together, with unionByName, and write "
+                    "once."
+                )
+            self._written.add(name)
+        try:
+            self._surroundings.stage(name, frame, tuple(checks))
+        except BaseException:
+            self._written.discard(name)
+            raise
+
+    def log(self, text: str) -> None:
+        """Adds a line to the run's log."""
+        self._surroundings.log(str(text))
+
+    def list_unwritten(self) -> list[str]:
+        """The declared outputs that were not written."""
+        return [dataset for dataset, _ in self._facts.outputs if dataset not in self._written]
+
+    def _find_source(self, name: str) -> Source | None:
+        sources, declared = self._facts.sources, self._facts.declared
+        found = [one for one in sources if one.name == name]
+        found = found or [one for one in sources if one.dataset == name]
+        if len(found) == 1:
+            return found[0]
+        names = [one.name for one in sources] if declared is None else declared
+        if found:
+            shown = " and ".join(one.name for one in found)
+            raise BadInput(f"{self.job} reads {shown}: say which of them, as in run.read({found[0].name!r}).")
+        if name.endswith(f":{PREVIOUS}") and (declared is None or name in declared):
+            return None
+        if declared is not None and f"{name}:{PREVIOUS}" in declared:
+            return None
+        raise self._unknown("input", name, names)
+
+    def _unknown(self, kind: str, name: str, known: Iterable[str]) -> UnknownName:
+        known = list(known)
+        listed = f"Its {kind}s: {', '.join(known)}." if known else f"It declares no {kind}s."
+        hint = did_you_mean(name, known)
+        return UnknownName(f"{self.job} has no {kind} {quoted(name)}.{hint} {listed} {self._facts.hint}")
+
+
+def input_name(dataset: str, mapping: str) -> str:
+    """An input as a job names it: `orders`, `orders:latest`."""
+    return dataset if mapping == SAME else f"{dataset}:{mapping}"

@@ -1,0 +1,98 @@
+"""The outputs of one run of a Python job: each staged and checked by itself, all given out together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dataflow import failpoints
+from dataflow.errors import BadInput, InvalidData
+from dataflow.model.wording import quoted
+from dataflow.pipelines.run.stage_tasks import StageFrame
+from dataflow.pipelines.run.targets import discarding
+from dataflow.pipelines.run.verdict import Judgement, fields_of
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.shape.fields import check_column_name
+from dataflow.pipelines.spark.frames import as_columns, column_types
+from dataflow.pipelines.spark.tasks import run_over
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.handover.records import Published, Target
+    from dataflow.pipelines.spark.annotations import DataFrame
+
+Columns = tuple[tuple[str, str], ...]
+
+
+class Outputs:
+    """What a run has staged so far; `make_target` gives the target of a dataset with these columns."""
+
+    def __init__(
+        self, make_target: Callable[[str, Columns], Target], tag: str, log: Callable[[str], None]
+    ) -> None:
+        self._make_target = make_target
+        self._tag = tag
+        self._log = log
+        self._staged: dict[str, tuple[Target, Judgement]] = {}
+        self._begun = ExitStack()
+
+    def __enter__(self) -> Outputs:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        """Clears all staging, but for what is INVALID."""
+        self._begun.__exit__(*raised)
+
+    def stage(
+        self,
+        dataset: str,
+        frame: DataFrame,
+        checks: tuple[Check, ...],
+        last_rows: int | None,
+        end: datetime | None,
+    ) -> None:
+        """Stages the rows of a frame and judges them; InvalidData when a check says no."""
+        for check in checks:
+            if not isinstance(check, Check):
+                raise BadInput(f"The checks of {dataset} hold {quoted(repr(check))}, which is no check.")
+        columns = _columns_of(frame, dataset)
+        judgement = Judgement(checks, fields_of(columns))
+        target = self._make_target(dataset, columns)
+        target.begin()
+        self._begun.enter_context(discarding(target))
+        names = tuple(name for name, _ in columns)
+        task = StageFrame(target.writer(), judgement.wanted, names)
+        judgement.add(run_over(frame.sparkSession, as_columns(frame, columns), task, self._tag))
+        failpoints.reach("after_stage")
+        try:
+            judgement.decide_checks(target, last_rows, end)
+        except InvalidData as error:
+            raise InvalidData(f"{dataset}: {error}") from error
+        for line in judgement.list_warnings():
+            self._log(f"warning: {dataset}: {line}")
+        self._staged[dataset] = (target, judgement)
+
+    def publish(self) -> dict[str, tuple[Published, str]]:
+        """Gives out all outputs; what was published of each, and what was found right about it."""
+        found = {}
+        for dataset, (target, judgement) in self._staged.items():
+            found[dataset] = (target.publish(judgement.list_staged()), judgement.evidence)
+            failpoints.reach("after_publish")
+        return found
+
+
+def _columns_of(frame: DataFrame, dataset: str) -> Columns:
+    """The frame's columns with their types; BadInput for one that no reader could name."""
+    seen: set[str] = set()
+    try:
+        columns = column_types(frame)
+        for name, _ in columns:
+            check_column_name(name)
+            # Spark does not tell upper from lower case in names, so neither may a dataset.
+            if name.lower() in seen:
+                raise BadInput(f"two of its columns are called {name}. Rename one of them.")
+            seen.add(name.lower())
+    except BadInput as error:
+        raise BadInput(f"{dataset} cannot be written: {error}") from error
+    return columns

@@ -1,0 +1,193 @@
+"""One run of a Python job: its function is called with the run, then what it wrote is given out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dataflow.actions.dataset_rules import is_automatic
+from dataflow.errors import BadInput, DataFlowError, InputMoved, InvalidData, JobFailed
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
+from dataflow.pipelines.declare.loader import importable
+from dataflow.pipelines.register.intervals import Span, interval_of, span_of
+from dataflow.pipelines.register.published_tables import list_tables, read_tables
+from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
+from dataflow.pipelines.run.leases import refuse_lost
+from dataflow.pipelines.run.outputs import Columns, Outputs
+from dataflow.pipelines.run.targets import destination_of, find_last_rows, lake_target
+from dataflow.pipelines.spark.frames import open_frame
+from dataflow.pipelines.spark.session import is_spark_error
+from dataflow.pipelines.spark.tasks import tag_of
+
+if TYPE_CHECKING:
+    from dataflow.actions.prepare import InputChunk
+    from dataflow.client import ClaimedRun
+    from dataflow.pipelines.declare.definitions import JobDefinition
+    from dataflow.pipelines.lake.manifest import Frame
+    from dataflow.pipelines.lake.parquet_target import LakeTarget
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
+
+
+class PythonRun:
+    """A claimed run of a Python job."""
+
+    def __init__(self, definition: JobDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
+        self._definition = definition
+        self._claimed = claimed
+        self._facilities = facilities
+        self._span = _span_of(definition, claimed)
+        self.warning = ""
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
+        self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
+
+    def execute(self) -> None:
+        """Does the work; what it gives out is published by the claim when this returns."""
+        run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
+        with self._made_room(), self._outputs:
+            with importable(self._facilities.config.project_dir):
+                self._call(run)
+            self._refuse_unwritten(run)
+            refuse_lost(self._claimed)
+            self._facilities.progress.show("publishing")
+            for dataset, (published, evidence) in self._outputs.publish().items():
+                self._claimed.record_rows(dataset, published.rows)
+                self._claimed.record_checked(dataset, evidence)
+                self.log(f"published {published.rows} rows of {dataset}")
+
+    def cancel(self) -> None:
+        """Ends all that the function does on Spark, and what a database does for it."""
+        self._stop.set()
+        self._facilities.interrupt()
+
+    def clean_up(self) -> None:
+        """Nothing is left beside what is published."""
+
+    def session(self) -> SparkSession:
+        """The session of this run alone."""
+        return self._facilities.session()
+
+    def read_table(self, source: Source) -> DataFrame:
+        """The rows of an input in PostgreSQL, as its pinned run published them; read once, as files."""
+        with self._lock:  # threads may read inputs side by side
+            if source.name not in self._tables:
+                self._facilities.progress.show(f"reading {source.name}")
+                self._tables[source.name] = self._copy_table(source)
+        return open_frame(self.session(), self._tables[source.name])
+
+    def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
+        """Stages and checks an output in the lake."""
+        self._facilities.progress.show(f"writing {dataset}")
+        last_rows = find_last_rows(self._claimed, dataset, self._facilities)
+        self._outputs.stage(dataset, frame, checks, last_rows, self._span.end if self._span else None)
+
+    def log(self, text: str) -> None:
+        """Adds a line to the run's log."""
+        self._facilities.log(self._claimed.run, text)
+
+    @contextmanager
+    def _made_room(self) -> Iterator[None]:
+        """Takes away what this run, and those before it that were killed, have read from tables."""
+        try:
+            yield
+        finally:
+            for folder in self._facilities.list_staging(self._claimed.run):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _copy_table(self, source: Source) -> Frame:
+        item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
+        store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
+        tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        is_parted = any(table.partition_column or table.is_interval for table in tables)
+        if not is_parted and item.source.mapping != LATEST and newest and newest[1] != item.dataid:
+            raise BadInput(
+                f"{item.name} is no longer in its table, which holds what {newest[1]} has brought. Read the "
+                f'newest, inputs=["{dataset.name}:latest"], or have the rows of each dataid kept, where '
+                f'{dataset.name} is made: mode = "partition" without merging, or target_db = "lake".'
+            )
+        run = self._claimed.run
+        folder = os.path.join(
+            self._facilities.staging_folder(run, run.run_id), "tables", str(len(self._tables))
+        )
+        try:
+            [frame] = read_tables(tables, self._facilities.settings, folder, self._stop)
+        except InputMoved as error:
+            raise InputMoved(
+                f"{error} The work waits until the run that publishes {dataset.name} has ended: "
+                f"dataflow chunks {dataset.name}"
+            ) from error
+        return frame
+
+    def _call(self, run: JobRun) -> None:
+        self._facilities.progress.show("running")
+        try:
+            self._definition.function(run)
+        except DataFlowError:
+            raise
+        except SystemExit as error:  # with 0, too: whoever called it would take it for a success
+            raise JobFailed(f"{self._place_of(error)}: it called sys.exit({error.code!r})") from error
+        except Exception as error:
+            if is_spark_error(error):
+                error.add_note(f"{self._place_of(error)}: ")  # for the sentence it becomes
+                raise
+            words = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise JobFailed(f"{self._place_of(error)}: {words}") from error
+
+    def _place_of(self, error: BaseException) -> str:
+        """The last line of the project that led to an error."""
+        folder = os.path.join(self._facilities.config.project_dir, "")
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename.startswith(folder):
+                return f"{frame.filename.removeprefix(folder)}:{frame.lineno}"
+        return self._definition.place
+
+    def _refuse_unwritten(self, run: JobRun) -> None:
+        missing = run.list_unwritten()
+        if missing:
+            raise InvalidData(
+                f"{self._definition.job} has ended without writing {' and '.join(missing)}. "
+                f"Call run.write({missing[0]!r}, frame), or take it out of outputs: {self._definition.place}"
+            )
+
+    def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
+        destination = destination_of(self._claimed, dataset, self._facilities.store)
+        return lake_target(self._claimed, destination, columns, self._facilities)
+
+
+def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:
+    if definition.timing.gives_intervals:
+        return interval_of(definition.timing, claimed.dataid)
+    plan = claimed.prepared.plan
+    return span_of(claimed.dataid, Grain(plan.grain), plan.timezone)
+
+
+def _name_of(item: InputChunk) -> str:
+    return input_name(item.source.dataset.name, item.source.mapping)
+
+
+def _facts_of(definition: JobDefinition, claimed: ClaimedRun, span: Span | None) -> Facts:
+    sources = []
+    for item in claimed.prepared.inputs:
+        dataset = item.source.dataset
+        if not is_automatic(dataset.name):
+            sources.append(Source(_name_of(item), dataset.name, item.location, dataset.format))
+    return Facts(
+        job=definition.job,
+        dataid=claimed.dataid,
+        run_id=claimed.run_id,
+        sources=tuple(sources),
+        outputs=claimed.prepared.outputs,
+        declared=tuple(str(item) for item in definition.inputs),
+        span=span,
+        hint=f"They are declared at {definition.place}.",
+    )

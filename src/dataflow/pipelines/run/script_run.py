@@ -1,0 +1,200 @@
+"""`dataflow.spark_run()`: the run of a PySpark script that RunJob has started.
+
+What the script writes is given out by RunJob, when the script has ended well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.locations import MANIFEST, is_local
+from dataflow.actions.shell_names import shell_name
+from dataflow.config.project import get_working_dir
+from dataflow.config.settings import load_config
+from dataflow.errors import BadInput, InvalidData
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST, SAME
+from dataflow.pipelines.handover.records import Destination
+from dataflow.pipelines.lake.folder_target import FolderTarget
+from dataflow.pipelines.lake.parquet_target import LakeTarget
+from dataflow.pipelines.lake.published_files import tell_place
+from dataflow.pipelines.register.intervals import Span, span_of
+from dataflow.pipelines.register.settings import PipelineSettings
+from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
+from dataflow.pipelines.run.outputs import Columns, Outputs
+from dataflow.pipelines.shape.checks import Check
+from dataflow.pipelines.spark.frames import count_bad_rows
+from dataflow.pipelines.spark.places import write_away
+from dataflow.pipelines.spark.session import find_session, start_session
+from dataflow.pipelines.spark.tasks import tag_of
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.handover.records import Target
+    from dataflow.pipelines.lake.manifest import Frame
+    from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
+
+CONTEXT = "DATAFLOW_CONTEXT"
+
+
+@contextmanager
+def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
+    """The run that RunJob has started this script for; its outputs are complete when the body has ended.
+
+    Spark is the session that is given, the one there is already, or a new one that ends with the body.
+    """
+    facts = _read_facts(os.environ)
+    script = ScriptRun(facts, session, os.environ)
+    run = JobRun(facts, script)
+    try:
+        with script.outputs:
+            ended: SystemExit | None = None
+            try:
+                yield run
+            except SystemExit as error:
+                if error.code:
+                    raise
+                ended = error  # a success by its own words, so the outputs must be there
+            missing = run.list_unwritten()
+            if missing:
+                raise InvalidData(f"{facts.job} has ended without writing {' and '.join(missing)}.")
+            script.publish()
+            if ended is not None:
+                raise ended
+    finally:
+        script.close()
+
+
+class ScriptRun:
+    """What surrounds the run of a script: a session, its log, and staging at the places that RunJob gave."""
+
+    def __init__(self, facts: Facts, session: SparkSession | None, environ: Mapping[str, str]) -> None:
+        self._facts = facts
+        self._session = session
+        self._environ = environ
+        self._is_own = False
+        self.outputs = Outputs(self._make_target, tag_of(facts.run_id), self.log)
+
+    def session(self) -> SparkSession:
+        """The session of the script."""
+        if self._session is None:
+            self._session = find_session(self._environ)
+        if self._session is None:
+            config = load_config(get_working_dir(), self._environ)
+            settings = PipelineSettings(config.project_dir, self._environ, lambda: "")
+            log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
+            self._session = start_session(settings.spark, log_path)
+            self._is_own = True
+        return self._session
+
+    def read_table(self, source: Source) -> DataFrame:
+        """Refused: a script is given no connections."""
+        raise BadInput(
+            f"{source.name} {tell_place(source.location)}, and run.read reads the lake and Parquet in a "
+            "script. Read it in a Python job (@dataflow.job), or by JDBC with run.spark. Or have it "
+            'written to the lake (target_db = "lake").'
+        )
+
+    def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
+        """Stages and checks an output at the place that RunJob gave for it."""
+        place = dict(self._facts.outputs)[dataset]
+        if any(isinstance(check, Check) and check.kind == "at_least" for check in checks):
+            raise BadInput(
+                f"{dataset}: at_least compares with the version before, which a script does not know. Use "
+                "minimum_rows, or make it a Python job in pipelines/, where it works."
+            )
+        if is_local(place):
+            span = self._facts.span
+            self.outputs.stage(dataset, frame, checks, None, span.end if span else None)
+        elif checks or place.endswith(f"/{MANIFEST}"):
+            raise BadInput(
+                f"{dataset} goes to {place}, which is not on this machine. There a plain Parquet folder can "
+                "be written, without checks."
+            )
+        else:
+            write_away(frame, place)
+
+    def log(self, text: str) -> None:
+        """RunJob keeps what a script prints in the run's log."""
+        print(text, flush=True)
+
+    def publish(self) -> None:
+        """Puts all outputs in their places, for RunJob to give out."""
+        for dataset, (published, _) in self.outputs.publish().items():
+            self.log(f"wrote {published.rows} rows of {dataset}")
+
+    def close(self) -> None:
+        """Ends the session if it was started for this run."""
+        if self._is_own and self._session is not None:
+            self._session.stop()
+
+    def _make_target(self, dataset: str, columns: Columns) -> Target:
+        facts, place = self._facts, dict(self._facts.outputs)[dataset]
+        if not place:
+            raise BadInput(
+                f"{dataset} declares no location. Give it one: dataflow dataset add {dataset} "
+                f"--location 'lake/{{dataset}}/dataid={{encoded_dataid}}/{{run_id}}/{MANIFEST}'"
+            )
+
+        def count(check: Check, frame: Frame) -> tuple[int, list[str]]:
+            return count_bad_rows(self.session(), check, frame)
+
+        if not place.endswith(f"/{MANIFEST}"):
+            return FolderTarget(place, facts.run_id, columns, count)
+        destination = Destination(dataset, facts.dataid, "", facts.run_id, "")
+        return LakeTarget(place, destination, columns, count)
+
+
+def _read_facts(environ: Mapping[str, str]) -> Facts:
+    """The facts that RunJob wrote for its script; BadInput when it was not RunJob that started it."""
+    path = environ.get(CONTEXT, "")
+    if not path:
+        raise BadInput(f"There is no run: {CONTEXT} is not set. Start this script with RunJob.")
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            found: dict[str, Any] = json.load(file)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"{CONTEXT} names {path}, which cannot be read: {error}. Spark's driver must run where RunJob "
+            "does: spark-submit --deploy-mode client."
+        ) from error
+    sources = [
+        Source(
+            input_name(item["dataset"], item["mapping"]),
+            item["dataset"],
+            item["location"],
+            _told(found, item, "format"),
+        )
+        for item in found["inputs"]
+        if not is_automatic(item["dataset"])
+    ]
+    return Facts(
+        job=found["job"],
+        dataid=found["dataid"],
+        run_id=found["run_id"],
+        sources=tuple(sources),
+        outputs=tuple((item["dataset"], item["location"]) for item in found["outputs"]),
+        declared=None,
+        span=_span(found),
+        hint=f"See: dataflow job show {found['job']}",
+    )
+
+
+def _span(found: dict[str, Any]) -> Span | None:
+    """The interval of the dataid, which has the grain of every input but those that are the latest."""
+    for item in found["inputs"]:
+        if item["mapping"] != LATEST:
+            grain = Grain(_told(found, item, "grain"))
+            return span_of(found["dataid"], grain, _told(found, item, "timezone"))
+    return None
+
+
+def _told(found: dict[str, Any], item: dict[str, Any], field: str) -> str:
+    """What the run was told about an input, under the name of its variable."""
+    prefix = item["dataset"] if item["mapping"] == SAME else f"{item['dataset']}_{item['mapping']}"
+    value: str = found["environment"].get(shell_name(f"{prefix}_{field}"), "")
+    return value

@@ -1,0 +1,112 @@
+"""The source of one run: its parts, whatever the kind of source, and what is left of them for the next."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from dataflow.pipelines.declare.sources import Files, Http
+from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.staging_folder import Staging
+from dataflow.pipelines.shape.inference import read_beginning
+from dataflow.pipelines.shape.shaper import Shaper
+
+if TYPE_CHECKING:
+    from dataflow.client import ClaimedRun
+    from dataflow.pipelines.declare.definitions import DatasetDefinition
+    from dataflow.pipelines.fetch.http_source import HttpSource
+    from dataflow.pipelines.handover.records import Part
+    from dataflow.pipelines.register.intervals import Span
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.shape.fields import Field
+
+SHOWN_CHARACTERS = 50
+"""So much of a trouble: a progress line that is wider than the terminal could not be taken away again."""
+
+
+class Reading:
+    """The parts that a run reads; pages of an API go on where an earlier run of the same work ended."""
+
+    def __init__(
+        self,
+        definition: DatasetDefinition,
+        span: Span,
+        claimed: ClaimedRun,
+        facilities: Facilities,
+        stop: threading.Event,
+    ) -> None:
+        source = definition.source
+        self._stop = stop
+        self._folder = facilities.staging_folder(claimed.run, claimed.run_id)
+        self._staging: Staging | None = None
+        self.kind, self.results_key = "page", ""
+        if isinstance(source, Http):
+            self.results_key = source.pages.results
+            found = source.resolve(facilities.environ, claimed.dataid, (span.start, span.end))
+            facilities.settings.secrets.add(*found.list_secrets())
+            self._parts = self._fetch(found, claimed, facilities)
+        elif isinstance(source, Files):
+            files = FileSource(source.path, facilities.config.project_dir, source.format)
+            self.kind = files.kind
+            self._parts = files.fetch(claimed.dataid)
+        else:
+            from dataflow.pipelines.register.databases import (
+                read_table,  # only those who read one need its driver
+            )
+
+            self.kind = "parquet"
+            self._parts = read_table(source, self._folder, facilities.settings, stop)
+
+    def parts(self) -> Iterator[Part]:
+        """Every part, as soon as it is whole."""
+        return self._parts
+
+    @property
+    def total(self) -> int | None:
+        """How many rows the source has; None where it does not tell."""
+        return self._staging.total if self._staging else None
+
+    def wait_for_first(self) -> Part | None:
+        """The first part, None if there is none; it still comes with the others."""
+        first = next(self._parts, None)
+        if first is not None:
+            self._parts = chain([first], self._parts)
+        return first
+
+    def first_body(self) -> bytes:
+        """The first part, or what is needed of it to know its fields; b"" if there is none.
+
+        It still comes with the others.
+        """
+        first = self.wait_for_first()
+        if first is None:
+            return b""
+        with open(first.path, "rb") as file:
+            return read_beginning(file, self.kind)
+
+    def shaper(self, fields: tuple[Field, ...], uuid_as_bytes: bool) -> Shaper:
+        """What makes batches of the parts."""
+        return Shaper(fields, self.results_key, self.kind, uuid_as_bytes)
+
+    def close(self, reason: str) -> None:
+        """What was fetched is not to be used again: the next run starts with the first page."""
+        if self._staging is not None:
+            self._staging.close(reason)
+
+    def _fetch(self, source: HttpSource, claimed: ClaimedRun, facilities: Facilities) -> Iterator[Part]:
+        staging = self._staging = Staging(self._folder, source.fingerprint)
+
+        def tell(trouble: str, following: str) -> None:
+            shown = facilities.redact(trouble)[:SHOWN_CHARACTERS]
+            facilities.progress.show(f"page {len(staging.entries) + 1}: {shown}, {following}")
+
+        earlier = {
+            facilities.staging_folder(claimed.run, each.run_id): each.same_call
+            for each in facilities.list_earlier(claimed.run)
+        }
+        taken = staging.continue_from(earlier)
+        if taken:
+            facilities.log(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
+        yield from source.fetch(staging, self._stop, tell, facilities.settings.secrets.add)

@@ -1,0 +1,105 @@
+"""What a Spark task does with its share of the data: shape, count, hand to the target. No Spark in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dataflow.model.record import record
+from dataflow.pipelines.handover.records import Part, Report, Staged, TaskWriter
+from dataflow.pipelines.shape.shaped import Reject, Shaped
+from dataflow.pipelines.shape.shaper import Shaper
+from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@record
+class StageParts:
+    """Shapes part files and stages their rows."""
+
+    parts: tuple[Part, ...]
+    shaper: Shaper
+    writer: TaskWriter
+    wanted: Wanted
+    most_rejects: int
+
+    def __call__(self, attempt: str) -> Report:
+        """Runs in a task, under the attempt's name."""
+        counted = _Counted(self.wanted, self.most_rejects)
+        staged = self.writer.write(counted.shaped(self.parts, self.shaper), attempt)
+        return counted.report(staged)
+
+
+@record
+class StageFrame:
+    """Stages the rows of a frame's partition; `names` are the columns' own, which the frame does not bear."""
+
+    writer: TaskWriter
+    wanted: Wanted
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Report:
+        """Runs in a task, under the attempt's name."""
+        counted = _Counted(self.wanted, 0)
+        named = (batch.rename_columns(list(self.names)) for batch in batches)
+        return counted.report(self.writer.write(counted.passing(named), attempt))
+
+
+class _Counted:
+    """Counts batches on their way to the target."""
+
+    def __init__(self, wanted: Wanted, most_rejects: int) -> None:
+        self._wanted = wanted
+        self._most_rejects = most_rejects
+        self._statistics = NOTHING
+        self._rows_read = self._rejected = 0
+        self._rejects: list[Reject] = []
+        self._rows_kept = 0
+        self._last_rejected: tuple[int, int] | None = None
+        self._missing: dict[str, int] = {}
+        self._new: set[str] = set()
+
+    def shaped(self, parts: tuple[Part, ...], shaper: Shaper) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            with open(part.path, "rb") as file:
+                for shaped in shaper.shape(file, part.number):
+                    self._take(shaped)
+                    yield from self._count(shaped.batch)
+
+    def _take(self, shaped: Shaped) -> None:
+        self._rows_read += shaped.rows_read
+        self._rejected += shaped.rows_read - shaped.batch.num_rows
+        for reject in shaped.rejects:  # in the order of rows
+            place = (reject.part, reject.row)
+            if place != self._last_rejected:
+                if self._rows_kept == self._most_rejects:
+                    break
+                self._last_rejected = place
+                self._rows_kept += 1
+            self._rejects.append(reject)
+        self._new.update(shaped.new)
+        for name, rows in shaped.missing:
+            self._missing[name] = self._missing.get(name, 0) + rows
+
+    def passing(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self._rows_read += batch.num_rows
+            yield from self._count(batch)
+
+    def report(self, staged: Staged) -> Report:
+        return Report(
+            staged,
+            self._statistics,
+            self._rows_read,
+            self._rejected,
+            tuple(self._rejects),
+            tuple(sorted(self._missing.items())),
+            tuple(sorted(self._new)),
+        )
+
+    def _count(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        if batch.num_rows:
+            self._statistics = self._statistics.merge(Statistics.of(batch, self._wanted))
+            yield batch

@@ -1,0 +1,157 @@
+"""What is to be thought of the staged rows of a run: may they be published, and what should be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from dataflow.errors import BadInput, InvalidData
+from dataflow.model.answers import Verdict
+from dataflow.pipelines.shape.fields import Field
+from dataflow.pipelines.shape.findings import (
+    Finding,
+    complete_checks,
+    judge,
+    judge_count,
+    list_sql,
+    list_unique,
+    wanted_by,
+)
+from dataflow.pipelines.shape.policy import RejectPolicy, decide
+from dataflow.pipelines.shape.sql_types import SqlType, parse_sql_type
+from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.handover.records import Report, Staged, Target
+    from dataflow.pipelines.shape.checks import Check
+    from dataflow.pipelines.shape.shaped import Reject
+
+SHOWN_REJECTS = 3
+
+
+class Judgement:
+    """The checks of one run and the reports they are judged by."""
+
+    def __init__(self, checks: Iterable[Check], fields: Sequence[Field]) -> None:
+        self._checks = complete_checks(checks, fields)
+        self._reports: list[Report] = []
+        self.findings: list[Finding] = []
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the tasks must count for these checks."""
+        return wanted_by(self._checks)
+
+    def add(self, reports: list[Report]) -> None:
+        """The reports of all accepted attempts."""
+        self._reports = reports
+
+    def list_staged(self) -> list[Staged]:
+        """What the accepted attempts staged."""
+        return [report.staged for report in self._reports]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are staged."""
+        return sum(report.staged.rows for report in self._reports)
+
+    @property
+    def rejected(self) -> int:
+        """How many rows did not fit."""
+        return sum(report.rejected for report in self._reports)
+
+    @property
+    def rows_read(self) -> int:
+        """How many rows the source has given."""
+        return sum(report.rows_read for report in self._reports)
+
+    def list_rejects(self) -> list[Reject]:
+        """The rejected values, as far as they were kept, in order."""
+        found = [reject for report in self._reports for reject in report.rejects]
+        return sorted(found, key=lambda reject: (reject.part, reject.row))
+
+    def list_drift(self) -> list[str]:
+        """How the source differs from the mapping, a line each."""
+        missing = self._count_missing()
+        new = sorted({name for report in self._reports for name in report.new})
+        lines = [
+            f"drift: source field {name} is missing in {rows} of {self.rows_read} rows"
+            for name, rows in missing.items()
+        ]
+        return lines + [f"drift: source field {name} is not mapped" for name in new]
+
+    def _count_missing(self) -> dict[str, int]:
+        """By mapped source field, how many rows lack it."""
+        missing: dict[str, int] = {}
+        for report in self._reports:
+            for name, rows in report.missing:
+                missing[name] = missing.get(name, 0) + rows
+        return missing
+
+    def list_absent(self) -> list[str]:
+        """The mapped source fields that are in no row: misspelt, most likely."""
+        return [name for name, rows in self._count_missing().items() if rows == self.rows_read]
+
+    def decide_rejects(self, policy: RejectPolicy) -> None:
+        """Raises InvalidData when more rows were rejected than the policy allows."""
+        decision = decide(policy, self.rejected, self.rows_read)
+        if not decision.accepted:
+            shown = [
+                f"part {one.part} row {one.row} {one.field}={one.value!r} {one.reason}"
+                for one in self.list_rejects()[:SHOWN_REJECTS]
+            ]
+            raise InvalidData(f"{decision.reason}: {'; '.join(shown)}.")
+
+    def decide_checks(self, target: Target, last_rows: int | None, interval_end: datetime | None) -> None:
+        """Raises InvalidData when a check of severity error says no."""
+        statistics = reduce(Statistics.merge, (report.statistics for report in self._reports), NOTHING)
+        self.findings = judge(self._checks, statistics, last_rows, interval_end)
+        accepted = self.list_staged()
+        for check in (*list_unique(self._checks), *list_sql(self._checks)):
+            bad_rows, samples = target.count_bad_rows(check, accepted)
+            self.findings.append(judge_count(check, bad_rows, samples))
+        refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]
+        if refusing:
+            absent = self.list_absent()
+            cause = f" In no row of the source is: {', '.join(absent)}." if absent else ""
+            checks = "1 check" if len(refusing) == 1 else f"{len(refusing)} checks"
+            raise InvalidData(f"{checks} failed: {'; '.join(refusing)}.{cause}")
+
+    def list_warnings(self) -> list[str]:
+        """What checks of severity warning said no to."""
+        return [
+            f"{one.check}: {one.evidence}"
+            for one in self.findings
+            if one.verdict is Verdict.NO and not one.refuses
+        ]
+
+    @property
+    def evidence(self) -> str:
+        """What was found right, to be published with the chunk, and what was not, or not looked at."""
+        passed = sum(one.verdict is Verdict.YES for one in self.findings)
+        parts = [f"{passed} checks passed on {self.rows} rows"]
+        if self.rejected:
+            parts.append(f"{self.rejected} of {self.rows_read} rows did not fit and were left out")
+        for word, verdict in (("warned", Verdict.NO), ("not checked", Verdict.NOT_CHECKED)):
+            if named := [one.check for one in self.findings if one.verdict is verdict]:
+                parts.append(f"{len(named)} {word}: {', '.join(named)}")
+        return "; ".join(parts)
+
+
+def fields_of(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
+    """Columns of a result as the fields that checks and targets take."""
+    return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
+
+
+def checked_fields(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
+    """Columns that stay in their database, as checks take them: of types too that the lake has not."""
+    return tuple(Field(name, name, _type_of(kind)) for name, kind in columns)
+
+
+def _type_of(kind: str) -> SqlType:
+    try:
+        return parse_sql_type(kind)
+    except BadInput:
+        return SqlType(kind)  # no check of its values goes with it

@@ -1,0 +1,149 @@
+"""Whether a view can be computed at all, by its SQL and by the columns there are; claims and runs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from dataflow.actions.names import get_dataset
+from dataflow.errors import BadInput, ConfigError
+from dataflow.model.mapping import LATEST
+from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+from dataflow.pipelines.lake.manifest import Frame, put_together
+from dataflow.pipelines.lake.published_files import is_in_lake, locate
+from dataflow.pipelines.register.intervals import list_samples
+from dataflow.pipelines.register.view_sql import view_select
+from dataflow.pipelines.sql.translation import translate
+from dataflow.pipelines.sql.types import read_type
+
+if TYPE_CHECKING:
+    from dataflow.model.records import Dataset
+    from dataflow.pipelines.declare.catalog import Catalog
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.store.store import Store
+
+Schema = Mapping[str, Mapping[str, str]]
+Look = Callable[[str], None]
+
+_ALL_COLUMNS = re.compile(r"(?:\b(?:select|distinct)|[,.])\s*\*", re.IGNORECASE)
+
+
+def refuse_impossible(definition: ViewDefinition, facilities: Facilities) -> None:
+    """BadInput where the view can be computed for no interval from what is published now."""
+    _try_out(definition, facilities.constants, _looking(definition, facilities))
+
+
+def find_flaw(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> str:
+    """Why a view can never run, as far as the project's files tell; "" if nothing is known against it."""
+    look = _translating(definition, _find_declared(definition, catalog, settings))
+    try:
+        _try_out(definition, catalog.constants, look)
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def _try_out(definition: ViewDefinition, constants: Mapping[str, object], look: Look) -> None:
+    found = None
+    for span in list_samples(definition.timing):
+        try:
+            look(view_select(definition, span, constants))
+            return  # what fails for some intervals only is for these to tell
+        except BadInput as error:
+            found = found or error
+    if found is not None:
+        raise found
+
+
+def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
+    """What looks at a SELECT as the run will, be that by Spark or by the database that has its datasets."""
+    if any(item.mapping != LATEST for item in definition.inputs):
+        return _translating(definition, None)  # of these each interval has its own
+    datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
+    connection = facilities.settings.get_connection(definition.target)
+    there = f"postgresql://{connection.name}/"
+    if definition.dialect == "postgres" and all(one.location.startswith(there) for one in datasets):
+        from dataflow.pipelines.postgres.views import refuse_unknown_columns
+        from dataflow.pipelines.register.databases import connect_to  # only databases need its driver
+
+        return lambda select: refuse_unknown_columns(
+            connect_to(connection), definition.schema, select, _place(definition)
+        )
+    found = _find_published(datasets, facilities.store, facilities.config.project_dir)
+    return _translating(definition, found)
+
+
+def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
+    """Translates a SELECT, where the columns it may name are known."""
+
+    def look(select: str) -> None:
+        if schema:
+            translate(select, definition.dialect, _without_unread(schema, select), _place(definition))
+
+    return look
+
+
+def _without_unread(schema: Schema, select: str) -> Schema:
+    """The columns without those that views cannot use and the SELECT does not read."""
+    if _ALL_COLUMNS.search(select):
+        return schema
+    words = set(re.findall(r"\w+", select.lower()))
+    return {
+        name: {
+            column: kind
+            for column, kind in columns.items()
+            if _is_usable(kind) or words & set(re.findall(r"\w+", column.lower()))
+        }
+        for name, columns in schema.items()
+    }
+
+
+def _is_usable(kind: str) -> bool:
+    try:
+        read_type(kind)
+    except BadInput:
+        return False
+    return True
+
+
+def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> Schema | None:
+    """The columns of what a run would read now; None where that is not known."""
+    found = {}
+    for dataset in datasets:
+        try:
+            chunks = locate(store, dataset.name, project_dir).chunks if is_in_lake(dataset) else ()
+        except BadInput:
+            return None  # a manifest is gone, which the run's own questions tell
+        if not chunks:
+            return None
+        frames = [Frame((), chunk.manifest.columns) for chunk in reversed(chunks)]
+        whole = put_together(frames) if dataset.mode == "partition" else frames[0]
+        found[dataset.name] = dict(whole.columns)
+    return found
+
+
+def _find_declared(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> Schema | None:
+    """The columns by the mappings of the datasets it reads; None where they do not say all."""
+    makers = {one.dataset: one for one in catalog.definitions.values() if isinstance(one, DatasetDefinition)}
+    found = {}
+    for name in definition.reads:
+        maker = makers.get(name)
+        if maker is None or maker.has_others or not _is_lake(maker, settings):
+            return None
+        frame = Frame((), tuple((field.column, field.type.sql) for field in maker.fields))
+        found[name] = dict((put_together([frame]) if maker.mode == "partition" else frame).columns)
+    return found
+
+
+def _is_lake(maker: DatasetDefinition, settings: PipelineSettings) -> bool:
+    """Whether a dataset has the columns of its mapping and no others; a table may have more."""
+    try:
+        return settings.get_place(maker.target).is_lake
+    except ConfigError:
+        return False  # the connection may be set where the pipeline runs
+
+
+def _place(definition: ViewDefinition) -> str:
+    return f"{definition.place}: {definition.job}"

@@ -1,0 +1,199 @@
+"""The worker of pipelines: claims, runs and finishes one interval after the other, as RunJob does."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from dataflow import failpoints
+from dataflow.actions.next_commands import resubmit_command, shell
+from dataflow.errors import DataFlowError, FilesFailed, JobFailed, LeaseLost, SparkFailed, SparkGone
+from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.declare.sources import Http
+from dataflow.pipelines.register.pipeline_jobs import call_for
+from dataflow.pipelines.run.dataset_run import DatasetRun
+from dataflow.pipelines.run.leases import watched
+from dataflow.pipelines.run.python_run import PythonRun
+from dataflow.pipelines.run.view_run import ViewRun
+from dataflow.pipelines.run.view_trial import refuse_impossible
+from dataflow.pipelines.spark.session import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dataflow.client import ClaimedRun, Flow
+    from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.run.facilities import Facilities
+
+
+class PipelineRun(Protocol):
+    """One claimed run of any kind of pipeline."""
+
+    warning: str
+    """What whoever started it should know although it went well; often nothing."""
+
+    def execute(self) -> None:
+        """Does the work; what it gives out is published by the claim when this returns."""
+
+    def cancel(self) -> None:
+        """Ends the work soon, from another thread."""
+
+    def clean_up(self) -> None:
+        """Removes what is not needed once the run is published."""
+
+
+TRACED = (SparkFailed, JobFailed, FilesFailed)
+"""Errors that come from code that ran: where in it they arose is what one looks for in the log."""
+
+
+class Outcome:
+    """What became of the intervals a worker took."""
+
+    def __init__(self) -> None:
+        self.done = self.failed = 0
+        self.error: DataFlowError | None = None
+
+
+class PipelineWorker:
+    """Runs the intervals of one pipeline."""
+
+    def __init__(
+        self,
+        flow: Flow,
+        facilities: Facilities,
+        definition: Definition,
+        say: Callable[[str], None],
+        quiet: bool = False,
+    ) -> None:
+        self._flow = flow
+        self._facilities = facilities
+        self._definition = definition
+        self._tell = say
+        self._quiet = quiet  # only what needs a look is said
+        self.outcome = Outcome()
+
+    def run(self, drain: bool, dataid: str | None) -> Outcome:
+        """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
+        if isinstance(self._definition, DatasetDefinition):
+            self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
+            if isinstance(self._definition.source, Http):
+                self._definition.source.check_environment(self._facilities.environ)
+        if isinstance(self._definition, ViewDefinition):
+            refuse_impossible(self._definition, self._facilities)
+        if dataid is not None:
+            dataid = call_for(self._facilities.store, self._definition, dataid)
+        while self._run_one(dataid) and drain:
+            pass
+        return self.outcome
+
+    def _run_one(self, dataid: str | None) -> bool:
+        """Claims and does one interval; False when there was none to do."""
+        job = self._definition.job
+        began_at = time.monotonic()
+        claimed: ClaimedRun | None = None
+        try:
+            with self._flow.claim(job, dataid) as claimed:
+                if claimed is None:
+                    return False
+                failpoints.reach("after_claim")
+                run = self._make_run(claimed)
+                self._facilities.begin(claimed.run)
+                with (
+                    watched(claimed, run.cancel),
+                    self._files_explained(),
+                    explained(f"dataflow logs {claimed.run_id}"),
+                ):
+                    run.execute()
+                failpoints.reach("before_finish")
+            run.clean_up()
+            self.outcome.done += 1
+            seconds = time.monotonic() - began_at
+            if not self._quiet:
+                rows = _told_rows(claimed.rows)
+                self._say(f"{job} {claimed.dataid}: done{rows} in {seconds:.1f} s (run {claimed.run_id})")
+            if run.warning:
+                self._say(f"{job} {claimed.dataid}: warning: {run.warning}")
+            self._say_log_problem()
+        except LeaseLost as error:
+            self.outcome.error = error
+            self._say(f"{job}: {error}")
+            return False
+        except DataFlowError as error:
+            if claimed is None:
+                raise
+            self._failed(claimed, error)
+            return not isinstance(error, SparkGone)
+        except Exception as error:
+            if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
+                self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+            raise
+        return True
+
+    @contextmanager
+    def _files_explained(self) -> Iterator[None]:
+        """What the system says of a file becomes an error of ours, with its name and what to do."""
+        try:
+            yield
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename else ""
+            folder = self._facilities.config.project_dir
+            raise FilesFailed(
+                f"{named}{error.strerror or error}. Look at the file, and at the room and the rights in "
+                f"{folder}."
+            ) from error
+
+    def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
+        self.outcome.failed += 1
+        self.outcome.error = error
+        job, dataid = claimed.run.job, claimed.dataid
+        self._facilities.log(claimed.run, self._logged(error))
+        if isinstance(error, SparkFailed):
+            self._facilities.keep_spark_log(claimed.run)
+        self._say(f"{job} {dataid}: {error}")
+        self._say_log_problem()
+        self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
+        again, following = resubmit_command(job, dataid), self._flow.why(job, dataid).next
+        if following == again:  # what failed for good is not taken up by the ordinary command alone
+            following = f"{again} && {shell('dataflow', 'run', job)}"
+        self._say(f"next, when that is mended: {following}")
+
+    def _say_log_problem(self) -> None:
+        if self._facilities.log_problem:
+            self._say(f"warning: {self._facilities.log_problem}")
+
+    def _logged(self, error: DataFlowError) -> str:
+        """The error as the run's log has it: one sentence, then what led to it where code ran."""
+        sentence = f"{error.code}: {error}"
+        if self._facilities.environ.get("DATAFLOW_DEBUG"):
+            return f"{sentence}\n\n{''.join(traceback.format_exception(error))}"
+        if not isinstance(error, TRACED):
+            return sentence
+        cause = error.__cause__ or error
+        folder = os.path.join(self._facilities.config.project_dir, "")
+        own = [
+            f"  {frame.filename.removeprefix(folder)}:{frame.lineno}: {frame.line}"
+            for frame in traceback.extract_tb(cause.__traceback__)
+            if frame.filename.startswith(folder)
+        ]
+        return "\n".join([sentence, *own, "", *map(str.rstrip, traceback.format_exception(cause))])
+
+    def _say(self, text: str) -> None:
+        self._tell(self._facilities.redact(text))
+
+    def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
+        if isinstance(self._definition, DatasetDefinition):
+            return DatasetRun(self._definition, claimed, self._facilities)
+        if isinstance(self._definition, JobDefinition):
+            return PythonRun(self._definition, claimed, self._facilities)
+        return ViewRun(self._definition, claimed, self._facilities)
+
+
+def _told_rows(rows: Mapping[str, int]) -> str:
+    """How much was written, of each output if there are several; nothing where it is not known."""
+    if len(rows) < 2:
+        return "".join(f", {count:,} rows" for count in rows.values())
+    return "".join(f", {count:,} rows of {dataset}" for dataset, count in rows.items())

@@ -1,0 +1,168 @@
+"""A pipeline's definition as people and programs read it: every part, and no secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow.errors import FetchError
+from dataflow.model.record import names_of
+from dataflow.model.url_text import masked_url
+from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.declare.sources import Auth, Files, Http, Table
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.authentication import NOBODY
+from dataflow.pipelines.fetch.proxies import parse_proxy
+from dataflow.pipelines.shape.findings import complete_checks
+from dataflow.pipelines.show.statements import describe_pages
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.shape.policy import RejectPolicy
+
+AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
+
+
+def describe(definition: Definition, settings: PipelineSettings) -> dict[str, Any]:
+    """The definition, its defaults filled in; where secrets are, but never the secrets."""
+    place = settings.get_place(definition.target)
+    timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
+    url = place.url if place.is_lake else masked_url(place.url)
+    target = {"connection": place.name, "url": url}
+    if not place.is_lake and not isinstance(definition, JobDefinition):
+        each = "_YYYY_MM_DD" if isinstance(definition, ViewDefinition) else ""
+        target["table"] = f"{definition.schema}.{definition.dataset}{each}"
+    head = {"pipeline": definition.job, "kind": kind_of(definition), "dataset": definition.dataset}
+    checks = [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in _checks(definition)]
+    schedule = timing | {"is_over": definition.timing.is_over}
+    return (
+        head
+        | _own(definition)
+        | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
+    )
+
+
+def over_note(definition: Definition) -> str:
+    """What to do about a pipeline that has no interval from start_date to end_date; "" for the others."""
+    if not definition.timing.is_over:
+        return ""
+    return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
+
+
+def kind_of(definition: Definition) -> str:
+    """`dataset`, `view` or `job`."""
+    return type(definition).__name__.removesuffix("Definition").lower()
+
+
+def _own(definition: Definition) -> dict[str, Any]:
+    if isinstance(definition, DatasetDefinition):
+        return _dataset(definition)
+    if isinstance(definition, ViewDefinition):
+        return _view(definition)
+    return {"inputs": [str(item) for item in definition.inputs], "mode": definition.mode}
+
+
+def _checks(definition: Definition) -> list[Any]:
+    if isinstance(definition, JobDefinition):
+        return []  # they are given to run.write
+    if isinstance(definition, DatasetDefinition) and not definition.has_others:
+        return list(complete_checks(definition.checks, definition.fields))
+    # Columns that a mapping does not have are known once there is something to read.
+    implied = complete_checks((), definition.fields) if isinstance(definition, DatasetDefinition) else ()
+    return [*implied, *(check for check in definition.checks if check not in implied)]
+
+
+def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
+    mapping = [
+        {"source": field.source, "column": field.column, "type": field.definition}
+        for field in definition.fields
+    ]
+    return {
+        "source": _source(definition.source),
+        "mapping": mapping
+        + ([{"source": "...", "column": "...", "type": "all others"}] * definition.has_others),
+        "mode": definition.mode,
+        "write": definition.write,
+        "partition_column": definition.partition_column,
+        "indexes": [list(columns) for columns in definition.indexes],
+        "comment": definition.comment,
+        "rejects": _rejects(definition.rejects),
+    }
+
+
+def _view(definition: ViewDefinition) -> dict[str, Any]:
+    fields = (
+        definition.fields if definition.fields is True else [list(_pair(item)) for item in definition.fields]
+    )
+    found: dict[str, Any] = {"reads": list(definition.reads), "dialect": definition.dialect}
+    if definition.query:
+        found["query"] = definition.query
+    else:
+        found |= {"fields": fields, "join_clause": definition.join, "where_clause": definition.where}
+    return found | {"params": dict(definition.params), "materialized": definition.materialized}
+
+
+def _pair(field: Any) -> tuple[str, ...]:
+    return (field,) if isinstance(field, str) else tuple(field)
+
+
+def _source(source: Http | Files | Table) -> dict[str, Any]:
+    if isinstance(source, Files):
+        return {"kind": "files", "path": source.path, "format": source.format or "by its ending"}
+    if isinstance(source, Table):
+        read = {"query": source.query} if source.query else {"table": f"{source.schema}.{source.table}"}
+        split = {"split_column": source.split_column} if source.split_column else {}
+        return {"kind": "table", "connection": source.connection} | read | split
+    limits, plain = source.limits, type(source.limits)()
+    changed = {
+        name: getattr(limits, name)
+        for name in names_of(limits)
+        if getattr(limits, name) != getattr(plain, name)
+    }
+    return {
+        "kind": "http",
+        "url": _shown_url(source.url),
+        "pagination": describe_pages(source),
+        "authentication": _authentication(source.auth),
+        "headers": [name for name, _ in source.headers],  # a value may be a key
+        "limits": changed,
+        "allowed_origins": list(source.allowed_origins),
+        "proxy": _proxy(source.proxy),
+        "nan": source.nan or "refused",
+    }
+
+
+def _shown_url(url: str) -> str:
+    """The URL without the values in its query, which may be keys; {dataid} and the like stay to be seen."""
+    try:
+        return str(parse_address(url)).replace("%7B", "{").replace("%7D", "}")
+    except FetchError as error:
+        return f"cannot be used: {error}"
+
+
+def _authentication(auth: Auth | None) -> str:
+    if auth is None:
+        return "hawk, if HAWK_ID is set; else none"
+    if auth.kind == NOBODY.kind:
+        return auth.kind
+    variables = [getattr(auth, part) for part in AUTH_PARTS if getattr(auth, part)]
+    named = f" in {auth.name}" if auth.name else ""
+    if auth.grant.url:
+        named = f", token of {_shown_url(auth.grant.url)}"
+    return f"{auth.kind}{named}, from {', '.join(variables)}"
+
+
+def _proxy(proxy: str | None) -> str:
+    if proxy is None:
+        return "by http_proxy, https_proxy and no_proxy, if they are set"
+    return parse_proxy(proxy, "proxy").url if proxy else "none"
+
+
+def _rejects(policy: RejectPolicy) -> str:
+    if policy.action == "fail":
+        return "fail"
+    return (
+        f"quarantine up to {policy.limit * 100:g} %"
+        if policy.limit < 1
+        else f"quarantine up to {policy.limit:g} rows"
+    )

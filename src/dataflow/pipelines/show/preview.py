@@ -1,0 +1,214 @@
+"""The first rows of one interval, as they would be published. Nothing is claimed, staged or published."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import threading
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from dataflow.errors import BadInput
+from dataflow.model.record import record, replace
+from dataflow.pipelines.declare.definitions import DatasetDefinition
+from dataflow.pipelines.declare.sources import Files, Http, Table
+from dataflow.pipelines.fetch.address import parse_address
+from dataflow.pipelines.fetch.file_source import FileSource
+from dataflow.pipelines.fetch.limits import Watch
+from dataflow.pipelines.fetch.page import read_page
+from dataflow.pipelines.register.intervals import interval_of
+from dataflow.pipelines.register.view_sql import native_select
+from dataflow.pipelines.shape.inference import infer_fields, read_beginning
+from dataflow.pipelines.shape.shaper import Shaper
+from dataflow.pipelines.show.statements import first_position, is_native, quoted_name, view_steps
+from dataflow.pipelines.spark.frames import as_columns, column_types, list_rows, run_sql
+from dataflow.pipelines.spark.session import explained, new_session
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.declare.catalog import Catalog
+    from dataflow.pipelines.declare.definitions import ViewDefinition
+    from dataflow.pipelines.fetch.http_source import HttpSource
+    from dataflow.pipelines.fetch.oauth import Hide
+    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.shape.shaped import Shaped
+    from dataflow.pipelines.show.plan import Outlook
+
+SHOWN_REJECTS = 100
+
+
+@record
+class Preview:
+    """The first rows of an interval. `read` says what they were made from."""
+
+    dataid: str
+    read: str
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[dict[str, Any], ...]
+    rejects: tuple[dict[str, Any], ...] = ()
+    drift: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # what keeps the whole interval from being published
+
+
+@record
+class _Body:
+    """What the source gave first: its content or the file that has it, how it is read, where it came from."""
+
+    content: bytes | str
+    kind: str
+    results_key: str
+    read: str
+
+    def open(self) -> BinaryIO:
+        """The content, to be read once."""
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else open(self.content, "rb")
+
+
+def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Facilities, most: int) -> Preview:
+    """The first rows of a source's first page, file or query, with what in it did not fit."""
+    with tempfile.TemporaryDirectory(prefix="dataflow-preview-") as folder:
+        body = _first_body(definition, dataid, facilities, folder, most)
+    fields = definition.fields
+    if definition.has_others:
+        with body.open() as file:
+            beginning = read_beginning(file, body.kind)
+        fields = infer_fields(fields, beginning, body.kind, body.results_key)
+    shaper = Shaper(fields, body.results_key, body.kind, False)
+    columns = tuple((field.column, field.type.sql) for field in fields)
+    found = _Collected(most, [field.column for field in fields if field.not_null])
+    with body.open() as file:
+        for shaped in shaper.shape(file, 1):
+            if found.add(shaped):
+                break
+    return Preview(
+        dataid,
+        body.read,
+        columns,
+        tuple(found.rows),
+        tuple(found.rejects),
+        tuple(sorted(found.drift)),
+        tuple(found.list_nulls()),
+    )
+
+
+def preview_view(
+    definition: ViewDefinition, outlook: Outlook, catalog: Catalog, facilities: Facilities, most: int
+) -> Preview:
+    """The first rows that the view's SQL gives over the versions a run made now would read."""
+    missing = [item.dataset for item in outlook.inputs if not item.location]
+    if missing:
+        raise BadInput(
+            f"{definition.job} {outlook.dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
+            f"See: dataflow why {definition.job} {outlook.dataid}"
+        )
+    span = interval_of(definition.timing, outlook.dataid)
+    read = ", ".join(f"{item.dataset} {item.version}" for item in outlook.inputs)
+    if is_native(definition, catalog, facilities):
+        select = native_select(definition, span, catalog.constants, outlook.dataid)
+        columns, found = _ask_there(definition, select, facilities, most)
+        return Preview(outlook.dataid, read, columns, tuple(found))
+    steps = view_steps(definition, span, outlook.inputs, catalog)
+    with explained(facilities.spark_log):
+        rows = run_sql(new_session(facilities.session()), steps.translated, steps.frames)
+        kept = steps.translated.kept or column_types(rows)
+        columns = steps.translated.columns or kept
+        names = [name for name, _ in columns]
+        found = [dict(zip(names, row, strict=True)) for row in list_rows(as_columns(rows, kept).limit(most))]
+    return Preview(outlook.dataid, read, columns, tuple(found))
+
+
+def _ask_there(
+    definition: ViewDefinition, select: str, facilities: Facilities, most: int
+) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
+    """The first rows of a SELECT by the database that has its tables, in a transaction that only reads."""
+    from dataflow.pipelines.postgres.transactions import transaction
+    from dataflow.pipelines.postgres.views import list_columns
+    from dataflow.pipelines.register.databases import connect_to
+
+    connection = connect_to(facilities.settings.get_connection(definition.target))
+    columns = tuple(
+        (column.name, column.sql_type) for column in list_columns(connection, definition.schema, select)
+    )
+    schema = quoted_name(definition.schema)
+    with transaction(connection) as session:
+        session.execute("set transaction read only")
+        session.execute("select set_config('search_path', %s, true)", (f"{schema}, public",))
+        session.execute("set local timezone to 'UTC'")
+        rows = session.execute(f"select * from ({select}\n) as source limit {most:d}".encode()).fetchall()
+    return columns, [dict(zip([name for name, _ in columns], row, strict=True)) for row in rows]
+
+
+class _Collected:
+    """Rows, rejects and drift of shaped batches, as many as are asked for."""
+
+    def __init__(self, most: int, not_null: list[str]) -> None:
+        self._most = most
+        self._nulls = dict.fromkeys(not_null, 0)
+        self._fitting = 0
+        self.rows: list[dict[str, Any]] = []
+        self.rejects: list[dict[str, Any]] = []
+        self.drift: set[str] = set()
+
+    def add(self, shaped: Shaped) -> bool:
+        """Takes what is wanted of a batch; True when there is enough."""
+        self.rows += shaped.batch.slice(0, self._most - len(self.rows)).to_pylist()
+        self.rejects += [
+            {"row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
+            for one in shaped.rejects[: SHOWN_REJECTS - len(self.rejects)]
+        ]
+        self._fitting += shaped.batch.num_rows
+        for name in self._nulls:
+            self._nulls[name] += shaped.batch.column(name).null_count
+        self.drift |= {
+            f"source field {name} is {'in no row' if rows == shaped.rows_read else 'missing in some rows'}"
+            for name, rows in shaped.missing
+        }
+        self.drift |= {f"source field {name} is not mapped" for name in shaped.new}
+        return len(self.rows) >= self._most
+
+    def list_nulls(self) -> list[str]:
+        """Columns that may hold no NULL and do, a line each."""
+        return [
+            f"column {name} must not be NULL, and is in {count} of {self._fitting} rows looked at"
+            for name, count in self._nulls.items()
+            if count
+        ]
+
+
+def _first_body(
+    definition: DatasetDefinition, dataid: str, facilities: Facilities, folder: str, most: int
+) -> _Body:
+    source = definition.source
+    if isinstance(source, Http):
+        span = interval_of(definition.timing, dataid)
+        found = source.resolve(facilities.environ, dataid, (span.start, span.end))
+        facilities.settings.secrets.add(*found.list_secrets())
+        return _first_page(source, found, facilities.settings.secrets.add)
+    if isinstance(source, Files):
+        files = FileSource(source.path, facilities.config.project_dir, source.format)
+        part = next(files.fetch(dataid))
+        return _Body(part.path, files.kind, "", part.path)
+    from dataflow.pipelines.register.databases import read_table  # only those who read one need its driver
+
+    (part,) = read_table(_limited(source, most), folder, facilities.settings)
+    return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
+
+
+def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
+    """One request: no page is asked for ahead, as a run would do."""
+    address = found.pagination.locate(parse_address(found.url), first_position(source))
+    with found.open_client(Watch(found.limits, threading.Event()), hide) as client:
+        page = read_page(found.pagination, client.get(address), found.reading)
+    return _Body(page.body, "page", found.pagination.results, f"the first page, {page.address}")
+
+
+def _limited(source: Table, most: int) -> Table:
+    """The source cut to a few rows by the database itself."""
+    if source.query:
+        inner = f"({source.query.strip().rstrip(';')}\n)"
+    else:
+        inner = ".".join(map(quoted_name, (source.schema, source.table)))
+    return replace(source, table="", query=f"select * from {inner} as source limit {most:d}", split_column="")
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -1,0 +1,146 @@
+"""One question: a SELECT over published datasets by name, of the lake and of PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.missing import find_producer
+from dataflow.actions.names import get_dataset
+from dataflow.actions.next_commands import shell
+from dataflow.errors import Conflict, InputMoved
+from dataflow.model.record import record
+from dataflow.pipelines.handover.published_table import PublishedTable
+from dataflow.pipelines.lake.manifest import Frame, Whole, put_together
+from dataflow.pipelines.lake.published_files import LakeChunk, locate
+from dataflow.pipelines.register.published_tables import is_in_table, list_tables, read_tables
+from dataflow.pipelines.spark.frames import open_frame, open_whole, quoted
+from dataflow.pipelines.spark.session import end_session, new_session
+from dataflow.pipelines.sql.translation import translate
+
+if TYPE_CHECKING:
+    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.spark.annotations import SparkSession
+    from dataflow.store.store import Store
+
+
+@record
+class Question:
+    """A SELECT in Spark's dialect and the chunks and tables of the datasets it names."""
+
+    sql: str
+    chunks: dict[str, tuple[LakeChunk, ...]]
+    tables: dict[str, tuple[PublishedTable, ...]]
+    partitioned: frozenset[str]  # datasets of many chunks, whose rows say which one they are from
+    stale: tuple[str, ...]  # chunks left out
+
+
+@record
+class Answer:
+    """Columns and rows; `is_whole` is False when there are more."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    is_whole: bool
+
+
+def read_question(store: Store, sql: str, project_dir: str) -> Question:
+    """Reads the statement and finds what it is about; BadInput unless it is one SELECT over datasets."""
+    known = {dataset.name: dataset for dataset in store.list_datasets() if not is_automatic(dataset.name)}
+    translated = translate(sql, "spark", {name: {} for name in known}, "query")
+    chunks, tables, stale = {}, {}, []
+    for name in translated.tables:
+        left_out: tuple[str, ...]
+        if is_in_table(known[name]):
+            tables[name], left_out = _locate_tables(store, name)
+        else:
+            found = locate(store, name, project_dir)
+            chunks[name], left_out = found.chunks, found.stale
+        if left_out and not (chunks.get(name) or tables.get(name)):
+            raise Conflict(
+                f"All chunks of {name} are STALE: an input of each has a newer version. Have them done, then "
+                f"ask again: {_next_command(store, name)}"
+            )
+        stale += [f"{name}/{dataid}" for dataid in left_out]
+    partitioned = frozenset(
+        name for name in translated.tables if known[name].mode == "partition" and not _is_merged(tables, name)
+    )
+    return Question(translated.sql, chunks, tables, partitioned, tuple(stale))
+
+
+def fetch_tables(question: Question, settings: PipelineSettings, folder: str) -> dict[str, list[Frame]]:
+    """The rows of the tables that the question names, as files in that folder, the newest chunk first.
+
+    Conflict where a table has moved on, which passes.
+    """
+    tables = [table for found in question.tables.values() for table in found]
+    try:
+        frames = read_tables(tables, settings, folder)
+    except InputMoved as error:
+        raise Conflict(
+            f"{error} Ask again when the run that publishes it has finished; where none does, have it "
+            "published anew. See: dataflow runs"
+        ) from error
+    by_table = dict(zip(tables, frames, strict=True))
+    return {name: [by_table[each] for each in reversed(found)] for name, found in question.tables.items()}
+
+
+def _next_command(store: Store, name: str) -> str:
+    """What does the open work of whoever makes a dataset."""
+    dataset_id, _ = get_dataset(store, name)
+    producer = find_producer(store, dataset_id)
+    return shell("dataflow", "run", producer, "--drain") if producer else shell("dataflow", "chunks", name)
+
+
+def _locate_tables(store: Store, name: str) -> tuple[tuple[PublishedTable, ...], tuple[str, ...]]:
+    """The tables of the ready chunks of a dataset, and the chunks left out."""
+    dataset_id, dataset = get_dataset(store, name)
+    if dataset.mode == "snapshot":
+        newest = store.find("versions.newest", dataset_id=dataset_id)
+        rows = [newest] if newest else []
+    else:
+        rows = store.rows("versions.published", dataset_id=dataset_id, dataid="")
+    ready = [(row[1], row[3]) for row in rows if not row[4]]
+    return list_tables(store, dataset_id, dataset, ready, shows_dataid=True), tuple(
+        row[1] for row in rows if row[4]
+    )
+
+
+def ask(
+    session: SparkSession,
+    question: Question,
+    most: int,
+    fetched: Mapping[str, list[Frame]] | None = None,
+) -> Answer:
+    """The first so many rows of the answer, in a session of their own; `fetched` are those of tables."""
+    child = new_session(session)
+    try:
+        return _ask(child, question, most, fetched or {})
+    finally:
+        end_session(child)
+
+
+def _is_merged(tables: Mapping[str, tuple[PublishedTable, ...]], name: str) -> bool:
+    """True for a table whose rows are of no dataid."""
+    return any(not table.partition_column and not table.is_interval for table in tables.get(name, ()))
+
+
+def _put_together(frames: list[Frame], is_partitioned: bool) -> Frame | Whole:
+    return put_together(frames) if is_partitioned or not frames else frames[0]
+
+
+def _ask(child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]) -> Answer:
+    frames = {
+        name: [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
+        for name, chunks in question.chunks.items()
+    }
+    for name, found in {**frames, **fetched}.items():
+        whole = _put_together(found, name in question.partitioned)
+        rows = open_whole(child, whole) if isinstance(whole, Whole) else open_frame(child, whole)
+        rows.createOrReplaceTempView(quoted(name))
+    child.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
+    table = child.sql(question.sql).limit(most + 1).toArrow()
+    columns = [column.to_pylist() for column in table.slice(0, most).columns]
+    rows_shown = list(zip(*columns, strict=True)) if columns else []
+    return Answer(tuple(table.column_names), rows_shown, table.num_rows <= most)

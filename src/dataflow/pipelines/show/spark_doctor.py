@@ -1,0 +1,164 @@
+"""What `dataflow doctor --spark` finds: Spark, its Java, and each executor's Python, packages and reach."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dataflow.actions.findings import OK, PROBLEM, WARNING, Finding
+from dataflow.errors import ConfigError, DataFlowError
+from dataflow.model.record import replace
+from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.spark.java import OLDEST_JAVA
+from dataflow.pipelines.spark.probe import Asked, Executor, probe_executors
+from dataflow.pipelines.spark.session import (
+    SUPPORTED,
+    explained,
+    find_versions,
+    is_authenticated,
+    start_session,
+    stop_session,
+)
+from dataflow.private_files import STATE_FOLDER, make_private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dataflow.config.settings import Config
+    from dataflow.pipelines.postgres.sealed import SealedConnection
+    from dataflow.pipelines.register.settings import PipelineSettings
+
+AGAIN = "dataflow doctor --spark"
+OPEN = "does not authenticate: whoever reaches its ports reads the rows it works on"
+AUTHENTICATE = "set spark.authenticate and spark.authenticate.secret on the cluster and in [spark.options]"
+INSTALL = "pip install 'dataflow-runjob[spark]'  # on every machine of the cluster, in its tasks' Python"
+
+
+def examine_spark(
+    config: Config, settings: PipelineSettings, environ: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Starts Spark as pipelines do and looks at each executor; whatever fails is a finding."""
+    log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
+    try:
+        settings.spark.refuse_unshared()
+    except ConfigError as error:
+        yield Finding("spark files", PROBLEM, str(error), AGAIN)
+    try:
+        with explained(log_path), _probe_folder(config) as folder:
+            databases, wrong = _list_databases(config, settings, environ, folder)
+            yield from wrong
+            is_shared = settings.spark.shared_files and not settings.spark.is_local
+            asked = Asked(() if settings.spark.copy_on_driver else databases, (folder,) if is_shared else ())
+            # Files that are not shared were told above; the executors can be looked at all the same.
+            session = start_session(replace(settings.spark, shared_files=True), log_path)
+            try:
+                spark, java = find_versions(session)
+                is_closed = is_authenticated(session)
+                executors = probe_executors(session, asked, settings.spark.is_local)
+            finally:
+                stop_session(session)
+    except DataFlowError as error:
+        yield Finding("spark", PROBLEM, str(error), AGAIN)
+        return
+    yield _judge_spark(spark, java, settings.spark.place)
+    if not is_closed:
+        yield Finding("spark ports", WARNING, f"Spark at {settings.spark.place} {OPEN}", AUTHENTICATE)
+    yield Finding(
+        "spark executors", OK, f"{len(executors)} looked at: {'; '.join(one.name for one in executors)}"
+    )
+    yield from _judge_python(executors)
+    yield from _judge_packages(executors)
+    for database in asked.databases:
+        yield _judge_database(database.name, executors)
+    for shared in asked.folders:
+        yield _judge_folder(shared, executors)
+
+
+def _judge_spark(spark: str, java: str, place: str) -> Finding:
+    text = (
+        f"Spark {spark} on Java {java} at {place}; supported: Spark {SUPPORTED}, Java {OLDEST_JAVA} or newer"
+    )
+    is_right = spark.startswith(f"{SUPPORTED}.")
+    return Finding(
+        "spark",
+        OK if is_right else WARNING,
+        text,
+        "" if is_right else f"pip install 'pyspark=={SUPPORTED}.*'",
+    )
+
+
+def _judge_python(executors: list[Executor]) -> Iterator[Finding]:
+    ours = platform.python_version_tuple()[:2]
+    others = [one for one in executors if tuple(one.python.split("."))[:2] != ours]
+    for one in others:
+        text = f"{one.name}: Python {one.python}, and here {platform.python_version()}; both must be the same"
+        yield Finding("spark python", PROBLEM, text, f"export PYSPARK_PYTHON=python{'.'.join(ours)}")
+    if not others:
+        yield Finding("spark python", OK, f"Python {platform.python_version()} everywhere, as here")
+
+
+def _judge_packages(executors: list[Executor]) -> Iterator[Finding]:
+    is_right = True
+    for one in executors:
+        missing = [wrong for wrong in one.packages.values() if wrong]
+        if missing:
+            is_right = False
+            yield Finding("spark packages", PROBLEM, f"{one.name}: {'; '.join(missing)}", INSTALL)
+    if is_right:
+        names = ", ".join(executors[0].packages) if executors else ""
+        yield Finding("spark packages", OK, f"every executor imports {names}")
+
+
+def _judge_database(name: str, executors: list[Executor]) -> Finding:
+    wrong = [f"{one.name}: {one.databases[name]}" for one in executors if one.databases[name]]
+    if wrong:
+        text = f"connection {name} is not reached from {'; '.join(wrong)}"
+        return Finding(
+            "spark connections", PROBLEM, text, "write into dataflow.toml: [spark] copy_on_driver = true"
+        )
+    return Finding("spark connections", OK, f"every executor reaches connection {name}")
+
+
+def _judge_folder(folder: str, executors: list[Executor]) -> Finding:
+    wrong = [f"{one.name}: {one.folders[folder]}" for one in executors if one.folders[folder]]
+    if wrong:
+        text = f"{os.path.dirname(folder)} is declared shared, but from {'; '.join(wrong)}"
+        return Finding("spark files", PROBLEM, text, f"mount it there, then: {AGAIN}")
+    return Finding("spark files", OK, f"every executor sees {os.path.dirname(folder)}")
+
+
+def _list_databases(
+    config: Config, settings: PipelineSettings, environ: Mapping[str, str], folder: str
+) -> tuple[tuple[SealedConnection, ...], list[Finding]]:
+    """The databases of dataflow.toml and of the pipelines, as tasks get them."""
+    from dataflow.pipelines.postgres.sealed import seal
+    from dataflow.pipelines.register.databases import connect_to  # only databases need its driver
+
+    catalog = Catalog(config.project_dir, environ)
+    targets = {definition.target for definition in catalog.definitions.values() if definition.target}
+    found, wrong = [], []
+    for name in sorted({*settings.list_connections(), *targets}):
+        try:
+            connection = settings.get_connection(name)
+        except DataFlowError as error:
+            wrong.append(Finding("spark connections", PROBLEM, str(error), AGAIN))
+            continue
+        if not connection.is_lake:
+            found.append(seal(connect_to(connection), folder))
+    return tuple(found), wrong
+
+
+@contextmanager
+def _probe_folder(config: Config) -> Iterator[str]:
+    """A new folder in staging: an executor on a machine with staging of its own does not see it."""
+    folder = os.path.join(config.project_dir, STATE_FOLDER, "staging", f"probe-{secrets.token_hex(4)}")
+    make_private_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,228 @@
+"""The transaction that gives work to a run."""
+
+from __future__ import annotations
+
+from dataflow import errors
+from dataflow.model.dataid import previous_dataid, sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST
+from dataflow.model.records import ClaimResult, Run
+from dataflow.model.status import WorkState
+from dataflow.store import consumers, latest_inputs, leases, pins
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dataflow.model.records import ClaimRequest, Plan
+    from dataflow.store.database import Transaction
+
+
+def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
+    """Gives up to one run per token: frees what is dead, promotes what is due, takes the first in order."""
+    look = tx.find("claim.look", job_id=plan.job_id)
+    if look is None:
+        raise errors.UnknownName(f"Job {plan.job.name} was removed. List: dataflow job list")
+    hold, ordered, max_running, _, _, _, revision, script_path, calendar_due, lapsed, *waits = look
+    if revision != plan.revision:
+        return ClaimResult(again="plan")
+    if calendar_due and not request.force and not request.intervals_added:
+        return ClaimResult(again="calendar")
+    limit = 1 if plan.one_at_a_time else max_running
+    if limit:
+        tx.lock("claim.lock_job", job_id=plan.job_id)
+    freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
+    _end_waits(tx, plan.job_id, *waits)
+    if not script_path and request.claimant.script_hash:  # else it cannot even be read
+        tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
+    if hold and not request.force:
+        return ClaimResult(freed=freed)
+    room = _room(tx, plan, limit, request)
+    runs = []
+    for token in request.tokens[:room]:
+        found = _find_work(tx, plan, request, bool(ordered))
+        if found is None:
+            break
+        run = _give(tx, plan, request, token, found)
+        if run is None:
+            return ClaimResult(freed=freed, again="plan")
+        runs.append(run)
+    again = "calendar" if calendar_due and room and not runs and not request.force else ""
+    return ClaimResult(runs=tuple(runs), freed=freed, again=again)
+
+
+def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool) -> None:
+    """Makes work claimable whose wait is over, or was begun before the machine was started again."""
+    if are_old:
+        tx.run("claim.end_old_waits", job_id=job_id)
+    if are_over or are_old:
+        tx.run("claim.promote", job_id=job_id)
+
+
+def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
+    """What an earlier, unanswered call with the same tokens was given and still holds; None for none."""
+    runs, known = [], False
+    for token in request.tokens:
+        row = tx.find("claim.find_by_token", token=token)
+        known = known or row is not None
+        if row is not None and not row[6]:
+            run_id, work_id, dataid, attempt, lease_seconds, grace_seconds, _ = row
+            pinned = pins.list_pins(tx, plan, run_id)
+            identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, request.claimant.token)
+            replaces = pins.close_outputs(tx, plan, dataid, run_id)
+            runs.append(Run(*identity, lease_seconds, grace_seconds, pinned, replaces))
+    return ClaimResult(runs=tuple(runs)) if known else None
+
+
+def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int:
+    """How many of the runs asked for the job's limit allows; a forced one that it does not is refused."""
+    wanted = len(request.tokens)
+    if not limit:
+        return wanted
+    at_work = len(tx.rows("claim.at_work", job_id=plan.job_id, outliving=plan.one_at_a_time))
+    room = max(0, min(wanted, limit - at_work))
+    if request.force and not room:
+        raise errors.Conflict(
+            f"Job {plan.job.name} runs {limit} at a time, and as many are running or still ending. "
+            f"Wait for one: dataflow runs --job {plan.job.name}"
+        )
+    return room
+
+
+def _find_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
+    if request.dataid is not None:
+        return _named_work(tx, plan, request, ordered)
+    if not ordered:
+        return tx.find("claim.next_work", job_id=plan.job_id)
+    found = tx.find("claim.next_ordered", job_id=plan.job_id)
+    if found is None or found[4] != WorkState.CLAIMABLE or found[5]:
+        return None
+    return found if _in_turn(tx, plan, found) else None
+
+
+def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: bool) -> tuple[Any, ...] | None:
+    dataid = request.dataid
+    assert dataid is not None
+    if request.force:
+        _make_forced(tx, plan, dataid)
+    found = tx.find("claim.named_work", job_id=plan.job_id, dataid=dataid)
+    if found is None:
+        return None
+    if request.force:
+        _refuse_two_runs(tx, f"{plan.job.name}/{dataid}", found)
+        return found
+    if found[4] != WorkState.CLAIMABLE or found[5]:
+        return None
+    if ordered:
+        first = tx.find("claim.next_ordered", job_id=plan.job_id)
+        return found if first and first[0] == found[0] and _in_turn(tx, plan, found) else None
+    return found
+
+
+def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None:
+    """Nothing is forced beside a run that has the work, or that was revoked and may still be ending."""
+    state, run_id = found[4], found[6]
+    row = tx.find("claim.last_run", run_id=run_id)
+    if row is None:
+        return
+    host, has_kill_command, left_seconds = row
+    if state == WorkState.RUNNING:
+        raise errors.Conflict(
+            f"{work} is RUNNING under run {run_id} on {host}. Wait for it, or: dataflow cancel {run_id}"
+        )
+    if left_seconds is not None and has_kill_command:
+        raise errors.Conflict(
+            f"Run {run_id} of {work} was cancelled, and what it started outside its process may still be at "
+            "work. Have it ended first: RunJob --kill-command COMMAND SCRIPT"
+        )
+    if left_seconds is not None:
+        raise errors.Conflict(
+            f"Run {run_id} of {work} was cancelled and may still be ending on {host}. "
+            f"Wait {int(left_seconds) + 1} s and run the same command again."
+        )
+
+
+def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
+    key = sort_key(dataid, Grain(plan.grain))
+    has_latest = any(source.mapping == LATEST for source in plan.inputs)
+    if has_latest:
+        latest_inputs.lock(tx, plan.job_id)
+    row = tx.find(
+        "claim.insert_forced_work",
+        job_id=plan.job_id,
+        dataid=dataid,
+        sort_key=key,
+        priority=plan.job.priority,
+        ordered=plan.job.ordered,
+    )
+    if row is not None:
+        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+        order = (plan.grain, plan.timezone, plan.job.start)
+        consumers.waive_inputs(tx, plan.job_id, order, [dataid])
+        if has_latest:
+            latest_inputs.cover(tx, plan.job_id, [(dataid, key)])
+
+
+def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
+    """For an ordered job: the dataid before this one is done, or this is where the job begins.
+
+    Without it a late chunk would be overtaken by the next one: work exists only once a chunk calls for it.
+    """
+    before = previous_dataid(found[1], Grain(plan.grain), plan.timezone)
+    if before is None or tx.find("claim.earlier_work", job_id=plan.job_id, sort_key=found[2]) is None:
+        return True
+    state = tx.find("claim.state_of", job_id=plan.job_id, dataid=before)
+    return state is not None and state[0] == WorkState.DONE
+
+
+def _give(
+    tx: Transaction, plan: Plan, request: ClaimRequest, token: str, found: tuple[Any, ...]
+) -> Run | None:
+    """Makes the run and gives it the work; None when the job was changed since the claim looked at it."""
+    work_id, dataid, _, attempt, state = found[:5]
+    claimant = request.claimant
+    row = tx.find(
+        "claim.insert_run",
+        work_id=work_id,
+        job_id=plan.job_id,
+        dataid=dataid,
+        attempt=attempt,
+        token=token,
+        claimant=claimant.token,
+        host=claimant.host,
+        boot_id=claimant.boot_id,
+        pid=claimant.pid,
+        user_name=claimant.user,
+        environment=claimant.environment,
+        script_path=claimant.script_path,
+        script_hash=claimant.script_hash,
+        has_kill_command=request.has_kill_command,
+        lease_seconds=request.lease_seconds,
+        grace_seconds=request.grace_seconds,
+        revision=plan.revision,
+        force=request.force,
+    )
+    if row is None:
+        return None
+    run_id, earlier_run_id = row
+    if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
+        raise errors.Conflict(
+            f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
+        )
+    pinned = pins.pin_inputs(tx, plan, run_id, dataid)
+    replaces = pins.close_outputs(tx, plan, dataid, run_id)
+    entry = Entry(
+        action="force" if request.force else "claim",
+        actor=claimant.user + "@" + claimant.host,
+        job=plan.job.name,
+        dataid=dataid,
+        run_id=run_id,
+        from_state=state,
+        to_state=WorkState.RUNNING,
+        why=f"given the credentials of {', '.join(request.credentials)}" if request.credentials else "",
+    )
+    write_journal(tx, entry)
+    lease = (request.lease_seconds, request.grace_seconds)
+    identity = (run_id, work_id, plan.job_id, plan.job.name, dataid, attempt, claimant.token)
+    return Run(*identity, *lease, pinned, replaces, is_first=not earlier_run_id)

@@ -1,0 +1,173 @@
+"""A run's one accepted outcome: outputs published, work settled, consumers woken, in one transaction."""
+
+from __future__ import annotations
+
+from dataflow import errors
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.record import replace
+from dataflow.model.records import Publication
+from dataflow.model.status import RunOutcome, WorkState
+from dataflow.store import chunks, leases
+from dataflow.store.journal import Entry, write_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Ending, Plan
+    from dataflow.store.database import Transaction
+
+TRIED = frozenset({RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID})
+"""Outcomes that settle a version of the inputs: with these the run counts as having tried it."""
+NOT_BY_THE_RUN = frozenset({RunOutcome.RUNNING, RunOutcome.CANCELLED, RunOutcome.LOST})
+
+
+def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState:
+    """Accepts the outcome and gives the work's new state; LeaseLost if the run no longer owns its work.
+
+    A snapshot that would be written over a newer one is not published: its run has FAILED for good.
+    """
+    run = ending.run
+    ending = replace(ending, reason=storable(ending.reason), answers=storable(ending.answers))
+    if ending.outcome is RunOutcome.DONE or ending.untouched:
+        _lock_outputs(tx, plan)
+    if ending.outcome in TRIED:
+        tx.lock("finish.lock_inputs", run_id=run.run_id)
+    if ending.outcome is RunOutcome.DONE:
+        # What has not been read yet arrives under this lock: it is seen below, or finds the work done.
+        tx.lock("finish.lock_work", work_id=run.work_id)
+        ending = _unless_superseded(tx, plan, ending)
+    _end_run(tx, ending)
+    outdated = ending.outcome in TRIED and _is_outdated(tx, ending)
+    state = _settle(tx, plan, ending, outdated)
+    if ending.outcome is RunOutcome.DONE:
+        _publish(tx, plan, ending, outdated)
+    elif ending.untouched:
+        chunks.make_clean(tx, run.run_id)
+    entry = Entry(
+        action="finish",
+        actor=actor,
+        job=run.job,
+        dataid=run.dataid,
+        run_id=run.run_id,
+        from_state=WorkState.RUNNING,
+        to_state=state,
+        why=ending.reason or ending.outcome,
+    )
+    write_journal(tx, entry)
+    return state
+
+
+def storable(text: str) -> str:
+    """The text as both databases can keep it: without NUL, and without bytes of a name that are no text."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+
+
+def find_finished(tx: Transaction, ending: Ending) -> bool:
+    """True when an earlier, unanswered call has already recorded this outcome, or what became of it."""
+    row = tx.find("finish.find_run", run_id=ending.run.run_id)
+    return row is not None and row[0] == ending.run.claimant and row[1] not in NOT_BY_THE_RUN
+
+
+def _lock_outputs(tx: Transaction, plan: Plan) -> None:
+    """Keeps registrations out of the outputs; of an overwritten snapshot every other publisher too."""
+    alone = {output.dataset_id for output in plan.outputs if output.dataset.is_overwritten}
+    ids = sorted(output.dataset_id for output in plan.outputs)
+    if not alone:
+        tx.lock("publish.lock_datasets", dataset_ids=ids)
+        return
+    for dataset_id in ids:  # one by one, as all locks are taken in the order of ids
+        if dataset_id in alone:
+            tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
+        else:
+            tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
+
+
+def _unless_superseded(tx: Transaction, plan: Plan, ending: Ending) -> Ending:
+    for output in plan.outputs:
+        if not output.dataset.is_overwritten:
+            continue
+        newest = tx.find("reading.newest_chunk", dataset_id=output.dataset_id)
+        if newest is not None and newest[1] > sort_key(ending.run.dataid, Grain(output.dataset.grain)):
+            reason = f"{output.dataset.name} already holds the newer snapshot {newest[0]}"
+            return replace(ending, outcome=RunOutcome.FAILED, reason=reason, final=True)
+    return ending
+
+
+def _end_run(tx: Transaction, ending: Ending) -> None:
+    run = ending.run
+    row = tx.find(
+        "finish.end_run",
+        run_id=run.run_id,
+        claimant=run.claimant,
+        outcome=ending.outcome.value,
+        exit_code=ending.exit_code,
+        reason=ending.reason,
+        answers=ending.answers,
+    )
+    if row is None:
+        raise lease_lost(tx, run.run_id, f"{run.job}/{run.dataid}")
+
+
+def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
+    """Says why a run may not finish."""
+    row = tx.find("finish.find_run", run_id=run_id)
+    if row is None:
+        found = "is not in this store any more"
+    elif row[1] != RunOutcome.RUNNING:
+        found = f"has ended as {row[1]}" + (f" ({row[2]})" if row[2] else "")
+    else:
+        found = "let its lease lapse"
+    return errors.LeaseLost(
+        f"Run {run_id} of {work} {found}; what it did was not accepted. See: dataflow journal --run {run_id}"
+    )
+
+
+def _is_outdated(tx: Transaction, ending: Ending) -> bool:
+    """Whether the work is to be done again for what its inputs have become.
+
+    An input that only went away makes a good run's output stale, but a failed run has tried that version.
+    """
+    done = ending.outcome is RunOutcome.DONE
+    query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
+    row = tx.find(query, run_id=ending.run.run_id)
+    return bool(row and row[0])
+
+
+def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> WorkState:
+    where = {"work_id": ending.run.work_id, "run_id": ending.run.run_id}
+    outcome = ending.outcome
+    if outdated:
+        row = tx.find("finish.work_outdated", **where)
+    elif outcome is RunOutcome.DONE:
+        row = tx.find("finish.work_done", **where)
+    elif outcome is RunOutcome.FAILED and not ending.final:
+        row = tx.find(
+            "finish.work_failed",
+            reason=ending.reason,
+            retries=plan.job.retries,
+            retry_delay_seconds=plan.job.retry_delay_seconds,
+            **where,
+        )
+    elif outcome is RunOutcome.LOST:
+        row = leases.free_work(tx, reason=ending.reason, **where)
+    elif outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
+        row = tx.find("finish.work_ended", state=outcome.value, reason=ending.reason, **where)
+    else:
+        row = tx.find(
+            "finish.work_returned", reason=ending.reason, delay_seconds=ending.delay_seconds, **where
+        )
+    if row is None:
+        # Not LeaseLost: that one lets the transaction go on, and the run has been ended in it.
+        raise errors.Conflict(
+            f"Run {ending.run.run_id} is live, but {ending.run.job}/{ending.run.dataid} is not its work. "
+            "Nothing was changed. See: dataflow doctor"
+        )
+    return WorkState(row[0])
+
+
+def _publish(tx: Transaction, plan: Plan, ending: Ending, stale: bool) -> None:
+    given = {publication.dataset: publication for publication in ending.publications}
+    for output in plan.outputs:
+        publication = given.get(output.dataset.name) or Publication(output.dataset.name)
+        version = chunks.Version(publication, ending.run.run_id, stale)
+        chunks.publish(tx, output, ending.run.dataid, version)

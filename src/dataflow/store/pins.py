@@ -1,0 +1,137 @@
+"""What a run holds from its claim on: the versions it reads, and the places it writes to."""
+
+from __future__ import annotations
+
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST, needed_dataids
+from dataflow.model.record import replace
+from dataflow.model.records import OutputChunk, Pin
+from dataflow.store import chunks, latest_inputs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dataflow.model.records import Plan, PlanInput, PlanOutput, Run
+    from dataflow.store.database import Transaction
+
+
+def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
+    """What a run has pinned, as it is now."""
+    pins = []
+    for row in tx.rows("claim.pins_of", run_id=run_id):
+        position, chunk_id, version, dataid, location, size, checked, dirty_run_id = row
+        pin = Pin(position, chunk_id, dataid, version, location, size, checked, dirty_run_id)
+        pins.append(_with_place(tx, plan, pin))
+    return tuple(pins)
+
+
+def pin_inputs(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
+    """Has a run read these versions of its inputs, whatever is published meanwhile."""
+    pins = []
+    grain = Grain(plan.grain)
+    for source in plan.inputs:
+        if source.mapping == LATEST:
+            if latest := latest_inputs.find_pin(tx, plan, source, dataid):
+                facts = {"chunk_id": latest.chunk_id, "version": latest.version}
+                tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
+                pins.append(_with_place(tx, plan, latest))
+            continue
+        first = plan.job.start or None
+        for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
+            row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
+            if row is None:
+                continue
+            chunk_id, version, *rest = row
+            tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
+            pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
+    return tuple(pins)
+
+
+def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
+    """Has a run read all chunks of an input that are ready now, each at one version; gives them in order.
+
+    Not done by the claim, whose cost must not grow with the number of chunks. One that is published anew
+    between the two statements is read newer than it is pinned, and makes what the run gives out stale.
+    """
+    where = {"run_id": run.run_id, "claimant": run.claimant}
+    tx.run("claim.pin_ready", position=source.position, dataset_id=source.dataset_id, **where)
+    pins = [pin for pin in list_pins(tx, plan, run.run_id) if pin.position == source.position]
+    grain = Grain(source.dataset.grain)
+    return tuple(sorted(pins, key=lambda pin: sort_key(pin.dataid, grain)))
+
+
+def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[OutputChunk, ...]:
+    """What is published where the run will write, with its live readers.
+
+    A chunk that the run overwrites in place is closed to new readers from now on.
+    """
+    found = []
+    rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
+    for dataset_id, name, location, chunk_id, key, version in rows:
+        if not _is_overwritten(plan, dataset_id):
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
+            found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if "{run_id}" not in location:
+            chunks.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id)
+    for output in _overwritten(plan):
+        replaced, newest = _replaced_place(tx, output, run_id)
+        found.append(replaced)
+        if newest is not None:
+            chunk_id, other, key = newest
+            chunks.make_dirty(tx, output.dataset_id, (other, key), chunk_id, run_id)
+    return tuple(found)
+
+
+def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
+    """The run with its pins and what it replaces as they are now.
+
+    A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
+    both have committed, at least one of them sees the other here.
+    """
+    pins = list_pins(tx, plan, run.run_id)
+    replaces = []
+    for dataset_id, name, _, chunk_id, _, version in tx.rows(
+        "claim.output_chunks", job_id=plan.job_id, dataid=run.dataid
+    ):
+        if not _is_overwritten(plan, dataset_id):
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
+            replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+    replaces += [_replaced_place(tx, output, run.run_id)[0] for output in _overwritten(plan)]
+    return replace(run, pins=pins, replaces=tuple(replaces))
+
+
+def _overwritten(plan: Plan) -> list[PlanOutput]:
+    return [output for output in plan.outputs if output.dataset.is_overwritten]
+
+
+def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
+    return any(output.dataset_id == dataset_id for output in _overwritten(plan))
+
+
+def _replaced_place(
+    tx: Transaction, output: PlanOutput, run_id: int
+) -> tuple[OutputChunk, tuple[int, str, str] | None]:
+    """What is in the one place of an output, with all who read from there, whatever dataid they call it."""
+    newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
+    readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
+    version = newest[3] if newest else 0
+    replaced = OutputChunk(output.dataset.name, version, tuple(row[0] for row in readers))
+    return replaced, (newest[0], newest[1], newest[2]) if newest else None
+
+
+def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
+    """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
+    source = next(item for item in plan.inputs if item.position == pin.position)
+    if not source.dataset.is_overwritten:
+        return pin
+    return in_one_place(pin, tx.find("claim.in_place", dataset_id=source.dataset_id))
+
+
+def in_one_place(pin: Pin, found: tuple[Any, ...] | None) -> Pin:
+    """The pin of a chunk with what is in the place that it shares with all others of its dataset."""
+    if found is None:
+        return pin
+    newest, dirty_run_id = found[1], found[4]
+    return replace(pin, dirty_run_id=dirty_run_id, written_over_by="" if newest == pin.dataid else newest)
