@@ -10,11 +10,11 @@ STAMP   := $(VENV)/.installed
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test chaos fuzz check bench clean
+.PHONY: help setup java demo test test-all chaos fuzz check bench clean
 MAKEFLAGS += --no-print-directory
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create .venv and install everything (needs Python 3.11 or newer; PYTHON=… chooses which)
 	@:
@@ -54,8 +54,13 @@ java:
 demo: setup ## a hundred chunks, a kill -9, and nothing lost; then pipelines, where there is Java
 	@$(BIN)/python examples/demo.py
 
-test: setup ## the tests, without the chaos (WORKERS=0 runs them in one process, T=… chooses some)
-	@$(PYTEST) -m "not chaos" -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(T)
+PARALLEL := -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+
+test: setup ## the tests to run many times a day (WORKERS=0 uses one process, T=… chooses some)
+	@$(PYTEST) -m "not chaos and not full" $(PARALLEL) $(T)
+
+test-all: setup ## all tests except chaos
+	@$(PYTEST) -m "not chaos" $(PARALLEL) $(T)
 
 chaos: setup ## the tests that kill, restart and race for minutes
 	@$(PYTEST) -m chaos --timeout 600 $(T)
@@ -63,12 +68,12 @@ chaos: setup ## the tests that kill, restart and race for minutes
 fuzz: setup ## random queries on PostgreSQL and Spark, for as long as you like: SECONDS=600 SEED=1
 	@$(BIN)/python -m tests.pipelines.sql.fuzz $(SECONDS) $(SEED)
 
-check: setup ## what must pass before a change goes in: lint, format, types, floors, tests
+check: setup ## what CI runs: lint, format, types, floors, all tests except chaos
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted. Run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
-	@$(MAKE) test
+	@$(MAKE) test-all
 
 bench: setup ## measure; prints one JSON object per line (ARGS="drain --size 1000" chooses what)
 	@$(BIN)/python -m benchmarks $(ARGS)

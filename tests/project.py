@@ -28,7 +28,7 @@ class Project:
         env: dict[str, str] | None = None,
         input: str | None = None,
         check: bool = True,
-        timeout: float = 60,
+        timeout: float = 300,
     ) -> subprocess.CompletedProcess[str]:
         """Run `dataflow …`, `RunJob …` or any other command to its end; `check` fails on a non-zero exit."""
         done = subprocess.run(

@@ -113,4 +113,4 @@ def on_terminal(
                 seen = len(shown)
                 os.write(master, waiting.pop(0)[1] + b"\n")
     os.close(master)
-    return process.wait(timeout=30), shown.decode()
+    return process.wait(timeout=300), shown.decode()

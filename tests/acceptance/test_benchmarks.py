@@ -34,7 +34,7 @@ def measure(project: Project, url: str, *words: str) -> list[dict[str, Any]]:
     done = project.run(
         *(*BENCHMARKS, *words, "--size", "200", "--store", store),
         env=HERE | {"PGPASSWORD": unquote(password)},
-        timeout=100,
+        timeout=300,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -75,7 +75,7 @@ def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project
 
 
 def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -> None:
-    done = project.run(*BENCHMARKS, "ready", "--size", "100", timeout=100, env=HERE)
+    done = project.run(*BENCHMARKS, "ready", "--size", "100", timeout=300, env=HERE)
     assert [line.split('"')[3] for line in done.stdout.splitlines()].count(
         "ready of 100 chunks, postgres"
     ) == 1

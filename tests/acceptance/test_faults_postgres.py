@@ -61,13 +61,12 @@ def test_a_worker_cut_off_from_the_store_ends_its_child_before_the_lease_lapses(
         flow.runjob("loadbob.sh")
         assert flow.outcomes() == ["LOST", "DONE"]
         proxy.go_on()
-        code, _, error = finish(cut_off, timeout=60)
+        code, _, error = finish(cut_off, timeout=300)
     assert code == 125, error
     assert flow.outcomes() == ["LOST", "DONE"]
     assert flow.lines() == ["1"]
 
 
-@pytest.mark.timeout(200)
 def test_a_server_restarted_every_few_seconds_under_load_loses_and_repeats_nothing(project: Project) -> None:
     # Durable: what was committed must be there after the restart.
     with PostgresServer.create(durable=True) as server:
@@ -87,10 +86,10 @@ def drain_through_restarts(flow: Flow, server: PostgresServer, chunks: int, rest
     workers = [flow.start("--drain", "--lease", "10m", "loadbob.sh") for _ in range(4)]
     for _ in range(restarts):
         done = len(flow.lines())
-        wait_until(lambda done=done: len(flow.lines()) >= done + 8, limit_seconds=60)  # type: ignore[misc]
+        wait_until(lambda done=done: len(flow.lines()) >= done + 8, limit_seconds=300)  # type: ignore[misc]
         server.restart(immediate=True)
     for worker in workers:
-        code, _, error = finish(worker, timeout=150)
+        code, _, error = finish(worker, timeout=300)
         assert code == 0, error
         assert "Traceback" not in error
     assert Counter(flow.lines()) == Counter(dataids)

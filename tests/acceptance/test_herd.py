@@ -6,8 +6,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.acceptance.flow import Flow, finish, wait_until
 
 PROCESSES = 16
@@ -26,7 +24,6 @@ sys.exit(main())
 """
 
 
-@pytest.mark.timeout(240)
 def test_sixteen_processes_on_a_barrier_run_each_of_a_thousand_chunks_exactly_once(flow: Flow) -> None:
     chunks = [f"shard-{number}" for number in range(CHUNKS)]
     flow.declare()
@@ -48,9 +45,9 @@ def test_sixteen_processes_on_a_barrier_run_each_of_a_thousand_chunks_exactly_on
     )
     herd = [flow.project.start(*command, env=flow.env, start_new_session=True) for _ in range(PROCESSES)]
     flow.started.extend(herd)
-    wait_until(lambda: len(list(barrier.iterdir())) == PROCESSES, limit_seconds=60)
+    wait_until(lambda: len(list(barrier.iterdir())) == PROCESSES, limit_seconds=300)
     (barrier / "go").touch()
-    assert [finish(process, timeout=200)[0] for process in herd] == [0] * PROCESSES
+    assert [finish(process, timeout=300)[0] for process in herd] == [0] * PROCESSES
 
     recorded = flow.lines()
     assert Counter(recorded) == Counter(chunks)

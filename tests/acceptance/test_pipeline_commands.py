@@ -27,7 +27,6 @@ def list_files(folder: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java")
-@pytest.mark.timeout(300)
 def test_the_project_that_init_writes_runs_by_the_commands_it_tells(example: Project) -> None:
     example.run("dataflow", "run", DATASET, timeout=SPARK_SECONDS)
     example.run("dataflow", "run", VIEW, "--drain", timeout=SPARK_SECONDS)

@@ -167,7 +167,7 @@ def test_a_full_disk_behind_stdout_is_told(sqlite_flow: Flow) -> None:
         process = sqlite_flow.project.start(
             "dataflow", "status", env=sqlite_flow.env, stdout=full, stderr=subprocess.PIPE
         )
-        assert "No space left" in process.communicate(timeout=30)[1]
+        assert "No space left" in process.communicate(timeout=300)[1]
     assert process.returncode == 74
 
 
@@ -186,7 +186,7 @@ def test_control_c_ends_with_130_and_without_a_traceback(sqlite_flow: Flow) -> N
     assert process.stdout
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[1] == "dataflow: interrupted\n"
+    assert process.communicate(timeout=300)[1] == "dataflow: interrupted\n"
     assert process.returncode == 130
 
 

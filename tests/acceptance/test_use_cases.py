@@ -85,7 +85,7 @@ def test_a_migration_in_concurrent_streams_skips_nothing_and_repeats_nothing(flo
 
     streams = [_start_stream(flow) for _ in range(4)]
     for process in streams:
-        _, error = process.communicate(timeout=100)
+        _, error = process.communicate(timeout=300)
         assert process.returncode == 0, error
 
     assert sorted(flow.lines()) == sorted(shards)

@@ -12,12 +12,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+ROOMS = "Floors of pipelines import downward only"
 PSYCOPG = "psycopg lives in the store's one file and in the PostgreSQL target"
 
 # One offence against each contract of pyproject.toml: the contract, the offending module, what it says.
 OFFENCES = [
     ("Floors import downward only", "model/offence.py", "import dataflow.store"),
     ("Floors import downward only", "on_no_floor.py", ""),
+    (
+        "Floors of pipelines import downward only",
+        "pipelines/shape/offence.py",
+        "import dataflow.pipelines.lake",
+    ),
+    ("Floors of pipelines import downward only", "pipelines/on_no_floor.py", ""),
     ("apsw lives in one file", "model/offence.py", "import apsw"),
     (PSYCOPG, "store/offence.py", "def connect() -> None:\n    import psycopg"),
     ("cryptography lives in one file", "store/offence.py", "import cryptography.hazmat"),

@@ -9,11 +9,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "dataflow"
-MODULES = sorted(SOURCE.rglob("*.py"))
+MODULES = [*sorted(SOURCE.rglob("*.py")), *sorted((ROOT / "benchmarks").rglob("*.py"))]
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 
 MODULE_LINES = 400
@@ -58,9 +56,8 @@ def list_functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDe
             yield node
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_says_what_lives_in_it(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text())), f"{name_of(path)} has no docstring"
+def test_every_module_has_a_docstring() -> None:
+    assert not [name_of(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
 
 
 def test_every_folder_of_modules_is_a_package() -> None:
@@ -69,22 +66,24 @@ def test_every_folder_of_modules_is_a_package() -> None:
     assert not [name_of(folder) for folder in folders if not (folder / "__init__.py").exists()]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_is_split_before_it_grows_too_long(path: Path) -> None:
-    lines = len(path.read_text().splitlines())
-    assert lines <= MODULE_LINES, f"{name_of(path)} has {lines} lines; split it by noun"
+def test_no_module_is_too_long() -> None:
+    sizes = {name_of(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert not {name: lines for name, lines in sizes.items() if lines > MODULE_LINES}, "split it by noun"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_function_fits_on_a_screen(path: Path) -> None:
-    sizes = {f"{node.name} (line {node.lineno})": _count_lines(node) for node in list_functions(path)}
-    assert not {name: size for name, size in sizes.items() if size > FUNCTION_LINES}
+def test_every_function_fits_on_a_screen() -> None:
+    sizes = {
+        f"{name_of(path)}:{node.lineno} {node.name}": _count_lines(node)
+        for path in MODULES
+        for node in list_functions(path)
+    }
+    assert not {name: lines for name, lines in sizes.items() if lines > FUNCTION_LINES}
 
 
-@pytest.mark.parametrize("path", MODULES + TEST_MODULES, ids=name_of)
-def test_a_module_is_named_for_what_it_holds(path: Path) -> None:
-    names = {path.stem.removeprefix("test_"), *path.relative_to(ROOT).parts[:-1]}
-    assert not names & EMPTY_NAMES
+def test_every_module_is_named_for_what_it_holds() -> None:
+    for path in MODULES + TEST_MODULES:
+        names = {path.stem.removeprefix("test_"), *path.relative_to(ROOT).parts[:-1]}
+        assert not names & EMPTY_NAMES, name_of(path)
 
 
 def test_no_file_names_a_package_registry() -> None:

@@ -19,8 +19,6 @@ FOREIGN = {
     "AIRFLOW_CONN_DATASETS_DB": "postgresql://nobody@db.example:1/none",
     "HAWK_ALGORITHM": "none",
 }
-# Spark's part takes most of it; each test may be the one that waits for the fixture.
-pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")

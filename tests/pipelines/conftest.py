@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from dataflow.pipelines.spark.network import list_network_options
@@ -40,12 +42,59 @@ def start_spark(threads: int) -> SparkSession:
     return session
 
 
+class SharedSpark:
+    """The one session of this process, started when first needed, and again when a test has broken it."""
+
+    def __init__(self) -> None:
+        self._session: SparkSession | None = None
+
+    def get_session(self) -> SparkSession:
+        """A session that works."""
+        if self._session is not None and not is_working(self._session):
+            kill_java()
+            self._session = None
+        if self._session is None:
+            self._session = start_spark(threads=2)
+        return self._session
+
+    def close(self) -> None:
+        """Ends it."""
+        if self._session is not None:
+            self._session.stop()
+
+
+def is_working(session: SparkSession) -> bool:
+    """Whether Java gives the answer to this question, and not to one that a time limit cut short before."""
+    expected = secrets.token_hex(8)
+    try:
+        session.sparkContext.setLocalProperty("tests.question", expected)
+        return session.sparkContext.getLocalProperty("tests.question") == expected
+    except Exception:  # whatever is broken in there
+        return False
+
+
+def kill_java() -> None:
+    """Ends the Java of this process's Spark and forgets it, without asking it anything."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.proc.kill()
+        gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """A Spark session on two threads of this process's own JVM."""
-    session = start_spark(threads=2)
-    yield session
-    session.stop()
+def shared_spark() -> Iterator[SharedSpark]:
+    """Spark on two threads of this process's own Java."""
+    shared = SharedSpark()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def spark(shared_spark: SharedSpark) -> SparkSession:
+    """The shared session."""
+    return shared_spark.get_session()
 
 
 @pytest.fixture

@@ -53,7 +53,6 @@ DAY = "2026-11-14"
 SECONDS = 250
 """Several Javas start in each of these tests: half a minute on a machine with nothing else to do."""
 
-pytestmark = pytest.mark.timeout(300)
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(1200)]
 
 

@@ -55,6 +55,7 @@ def orders(workshop: Workshop, api: ApiServer) -> Workshop:
     return workshop
 
 
+@pytest.mark.daily
 def test_all_rows_arrive_shaped_checked_and_published(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     rows = sorted(orders.rows("orders", DAY), key=lambda row: row["order_id"])

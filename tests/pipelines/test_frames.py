@@ -73,7 +73,6 @@ def test_the_jobs_of_a_run_bear_its_tag(spark: SparkSession) -> None:
     assert "run-7" in tags
 
 
-@pytest.mark.timeout(60)
 def test_a_check_by_sql_ends_with_whatever_else_its_session_does(spark: SparkSession, frame: Frame) -> None:
     session = spark.newSession()
     raised: list[Exception] = []

@@ -59,7 +59,7 @@ def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
 
 
 def wait_until(is_so: Callable[[], object]) -> None:
-    give_up_at = time.monotonic() + 150
+    give_up_at = time.monotonic() + 300
     while not is_so():
         assert time.monotonic() < give_up_at
         time.sleep(0.05)
@@ -147,7 +147,6 @@ def test_a_cancelled_view_run_ends_what_the_database_does_and_publishes_nothing(
         assert database.execute("select to_regclass('pairs_2026_10_01')").fetchone() == (None,)
 
 
-@pytest.mark.timeout(300)
 def test_a_cancelled_view_run_ends_with_its_spark_and_publishes_nothing(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     process = Project(orders.path, orders.path).start(
@@ -166,7 +165,6 @@ def test_a_cancelled_view_run_ends_with_its_spark_and_publishes_nothing(orders: 
     assert orders.chunk("pairs", "2026-10").status == "FAILED"
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("target", ["datasets_db", "lake"])
 def test_a_run_that_sleeps_past_its_lease_publishes_nothing_when_it_wakes(
     orders: Workshop, target: str

@@ -68,6 +68,7 @@ def make_totals(run):
 """
 
 
+@pytest.mark.daily
 def test_a_job_reads_the_chunk_of_its_own_dataid_and_publishes_what_it_writes(workshop: Workshop) -> None:
     make(workshop, TOTALS)
     workshop.run("load_orders", "2026-08-02")

@@ -43,7 +43,7 @@ def write_parquet(folder: Path) -> None:
     pq.write_table(pa.Table.from_pylist(rows), folder / "data.parquet")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.daily
 def test_runjob_publishes_what_a_pyspark_script_wrote(project: Project) -> None:
     (project.path / "dataflow.toml").write_text('[spark]\nmaster = "local[1]"\n')
     project.run("dataflow", "dataset", "add", "orders", "--grain", "daily", "--location", "orders/{dataid}")
@@ -54,7 +54,7 @@ def test_runjob_publishes_what_a_pyspark_script_wrote(project: Project) -> None:
     write_parquet(project.path / "orders" / "2026-08-02")
     project.run("dataflow", "ready", "orders", "2026-08-02")
     project.script("load.py", SCRIPT, sys.executable)
-    done = project.run("RunJob", "load.py", timeout=240)
+    done = project.run("RunJob", "load.py", timeout=300)
     assert "load 2026-08-02 from 00:00" in done.stdout
     assert "wrote 2 rows of totals" in done.stdout
     assert "WARN" not in done.stdout + done.stderr

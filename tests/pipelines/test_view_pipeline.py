@@ -81,6 +81,7 @@ def test_every_interval_waits_for_a_snapshot_that_covers_its_end(omis: Workshop)
     assert omis.run(VIEW, drain=True).done == 3
 
 
+@pytest.mark.daily
 def test_each_result_has_the_rows_of_its_interval_under_its_aliases(omis: Workshop) -> None:
     omis.run("OMISDatasetPipeline", "2018-03-01")
     assert omis.run(VIEW, drain=True).done == 4

@@ -103,12 +103,12 @@ class Claimant:
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.close()
-        code = self.process.wait(timeout=30)
+        code = self.process.wait(timeout=300)
         self.process.stdout.close()
         return code
 
 
-def wait_until(condition: Callable[[], object], limit_seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], object], limit_seconds: float = 300.0) -> None:
     """Wait for something another process does; fail if it never does it."""
     until = time.monotonic() + limit_seconds
     while not condition():

@@ -68,7 +68,7 @@ def test_processes_that_all_ask_at_once_are_given_each_chunk_once(store_url: str
     ]
     for worker in workers:
         worker.start()
-    claimed: list[Claimed] = [item for _ in workers for item in given.get(timeout=60)]
+    claimed: list[Claimed] = [item for _ in workers for item in given.get(timeout=300)]
     for worker in workers:
         worker.join(60)
         assert worker.exitcode == 0

@@ -27,7 +27,7 @@ ISSUE = """select /* /*+ */ reflect('java.lang.System', 'getenv', 'PASSKEY') as 
  1 as y from orders"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     own = spark.newSession()
     own.sql(ORDERS).cache().createOrReplaceTempView("orders")
@@ -44,7 +44,6 @@ def answer(session: SparkSession, sql: str) -> tuple[str, list[str]]:
     )
 
 
-@pytest.mark.timeout(300)
 def test_what_spark_is_sent_gives_the_columns_and_rows_of_what_was_written(session: SparkSession) -> None:
     different = []
     for sql in QUERIES:

@@ -55,6 +55,8 @@ DEFAULTS = {
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.cteRecursionLevelLimit": "10000",
+    # The parser's cache grows with every new query, by default until the heap is full.
+    "spark.sql.parser.parserDfaCacheFlushRatio": "20",
     "spark.driver.memory": "1g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
