@@ -114,8 +114,13 @@ def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
 
 
 def _padded(value: Typed) -> Typed:
-    """The text of a character(n) with its blanks, which count where patterns are matched."""
+    """The text of a character(n) with its blanks, which count in patterns and in bytes."""
     return Typed(value.sql, TEXT) if value.type.name == "bpchar" else value
+
+
+def _octet_length(work: Work, node: exp.Anonymous) -> Typed:
+    values = [_padded(work.expression(part)) for part in node.expressions]
+    return call_function(work, "octet_length", values, node)
 
 
 def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
@@ -342,6 +347,7 @@ FUNCTIONS: dict[str, Handler] = {
     "length": _length,
     "char_length": _length,
     "character_length": _length,
+    "octet_length": _octet_length,
     "substr": _substr,
     "format": _format,
     **dict.fromkeys(("convert_to", "convert_from"), _convert),
