@@ -279,7 +279,10 @@ def _slice(work: Work, value: Typed, place: exp.Slice, node: exp.Expr) -> Typed:
 def _array_to_text(work: Work, node: exp.Anonymous) -> Typed:
     """array_to_string, whose items Spark writes where it writes them as PostgreSQL does."""
     values = [work.expression(each) for each in node.expressions]
-    if values and values[0].type.element is not None and values[0].type.family != "text[]":
+    element = values[0].type.element if values else None
+    if element is not None and element.name == "bpchar":
+        values[0] = Typed(values[0].sql, SqlType("array", element=TEXT))  # with its blanks
+    elif element is not None and values[0].type.family != "text[]":
         values[0] = cast(work, values[0], SqlType("array", element=TEXT), node)
     return call_function(work, "array_to_string", values, node)
 
