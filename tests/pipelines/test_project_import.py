@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -248,3 +249,117 @@ def test_the_report_is_read_by_people_too(project: Project) -> None:
     assert "written: pipelines/view_pipelines.py from dataflow/meta/view_pipelines.py" in done.stdout
     assert "changed: dataflow/meta/dataset_pipelines.py:14: wrote 1 instead of 01: " in done.stdout
     assert "5 left for you to do. Next: dataflow pipeline list" in done.stderr
+
+
+ORDERS = """\
+class OrdersDatasetPipeline:
+    table_name = 'orders_dataset'
+    source_url = 'https://hub.example'
+    field_mapping = [('id', 'id', 'uuid primary key')]
+"""
+SHARED = """\
+MAPPING = [('id', 'id', 'text')]
+
+
+class Common:
+    retries = 3
+
+
+class BaseDatasetPipeline:
+    source_url = 'https://hub.example'
+"""
+
+
+def test_files_that_pipelines_import_from_are_imported_too(project: Project) -> None:
+    orders = """\
+        from .shared import MAPPING, Common
+        from dataflow.meta import bases
+
+        class OrdersDatasetPipeline(Common, bases.BaseDatasetPipeline):
+            table_name = 'orders_dataset'
+            field_mapping = MAPPING
+    """
+    factory = "from airflow import DAG\n\nfor name in 'DatasetPipeline', 'ViewPipeline':\n    DAG(name)\n"
+    files = {
+        "dataflow/meta/orders.py": dedent(orders),
+        "dataflow/meta/shared.py": SHARED.partition("\n\n\nclass Base")[0],
+        "dataflow/meta/bases.py": "class Base" + SHARED.partition("class Base")[2],
+        "dataflow/meta/notes.py": "NOTES = 1\n",
+        "dataflow/dags/shared.py": factory,
+    }
+    report = bring_in(project, files, code=0)
+    assert [file["path"] for file in report["files"]] == [
+        "pipelines/bases.py",
+        "pipelines/orders.py",
+        "pipelines/shared.py",
+        "dataflow.toml",
+    ]
+    assert told(report, "changed") == [
+        "meta/orders.py:2: removed `from dataflow.meta import bases`: DataFlow finds pipelines by the names "
+        "of their classes",
+        "meta/orders.py:4: wrote BaseDatasetPipeline instead of bases.BaseDatasetPipeline: DataFlow finds "
+        "pipelines by the names of their classes",
+    ]
+    assert list(list_pipelines(project)) == ["OrdersDatasetPipeline"]
+
+
+def test_a_renamed_pipeline_is_renamed_where_it_is_named_as_part_of_its_file(project: Project) -> None:
+    files = {
+        "dataflow/meta/data.py": ORDERS.replace(
+            "OrdersDatasetPipeline:", "Orders:\n    get_dag = classmethod(print)"
+        )
+        + ORDERS.replace("Orders", "Other").replace("'orders_", "'other_"),
+        "dataflow/meta/views.py": "from dataflow.meta import data\n\nclass AllViewPipeline:\n"
+        "    view_name = 'every'\n    dataset_pipeline = data.OtherDatasetPipeline\n"
+        "    join_clause = 'JOIN orders_dataset ON true'\n",
+    }
+    bring_in(project, files)
+    text = (project.path / "pipelines" / "views.py").read_text()
+    assert "dataset_pipeline = [OtherDatasetPipeline, " in text
+
+
+def test_classes_made_by_a_loop_are_imported(project: Project) -> None:
+    loop = """\
+        for name in ('A', 'B'):
+            kind = name + 'DatasetPipeline'
+            parts = {'table_name': name, 'source_url': 'https://hub.example'}
+            parts['field_mapping'] = [('id', 'text')]
+            globals()[kind] = type(kind, (), parts)
+    """
+    bring_in(project, {"dataflow/meta/many.py": dedent(loop)}, code=0)
+    assert list(list_pipelines(project)) == ["ADatasetPipeline", "BDatasetPipeline"]
+
+
+def test_a_file_whose_pipelines_all_have_names_of_others_is_reported(project: Project) -> None:
+    files = {"dataflow/meta/a.py": ORDERS, "dataflow/meta/b.py": ORDERS}
+    assert told(bring_in(project, files), "left") == [
+        "meta/b.py:1: left out class OrdersDatasetPipeline: another file has a class of this name; give them "
+        "two names"
+    ]
+
+
+def test_of_two_pipelines_of_one_name_in_a_file_the_last_is_imported_as_python_has_it(
+    project: Project,
+) -> None:
+    files = {"dataflow/meta/a.py": f"{ORDERS}\n\n{ORDERS.replace('orders_dataset', 'later')}"}
+    assert told(bring_in(project, files), "left") == [
+        "meta/a.py:1: left out class OrdersDatasetPipeline: this file has a class of this name; give them "
+        "two names"
+    ]
+    assert list_pipelines(project)["OrdersDatasetPipeline"]["dataset"] == "later"
+
+
+def test_a_comma_that_cannot_be_placed_is_left_and_not_said_to_be_added(project: Project) -> None:
+    text = ORDERS.replace("('id', 'id', 'uuid primary key')", "('id', 'id', 'uuid'), ('a' 'text')")
+    report = bring_in(project, {"dataflow/meta/a.py": text})
+    assert told(report, "left") == [
+        "meta/a.py:4: comma missing after 'a': Python joins strings that stand side by side; the item has "
+        "3 parts"
+    ]
+    assert told(report, "changed") == []
+
+
+def test_a_file_of_bases_that_nobody_uses_is_listed(project: Project) -> None:
+    files = {"dataflow/meta/a.py": ORDERS, "dataflow/meta/b.py": "class _Base:\n    table_name = 'x'\n"}
+    report = bring_in(project, files, code=0)
+    assert told(report, "note") == ["meta/b.py:1: not imported: no pipeline uses its classes"]

@@ -446,6 +446,7 @@ name::character(3)
 code::char(3)||'x'
 name::char(5)='x'
 length(code::char(5))
+octet_length(code::char(5))
 name::varchar(3)
 (price::text)::numeric
 ratio::text
@@ -1185,6 +1186,7 @@ array(select name from orders o2 where o2.id < 4 order by id)
 }
 
 QUERIES = r'''
+select string_agg(code::char(4),',' order by id) as a, array_to_string(array_agg(code::char(4) order by id),',') as b from orders
 select sum(case when paid then wide else 0 end) from orders where wide<100 and wide>-100
 select cents from orders union select wide from orders
 select wide from orders intersect select price from orders

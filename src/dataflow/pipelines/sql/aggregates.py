@@ -159,6 +159,8 @@ def _text_list(work: Work, node: exp.GroupConcat) -> Typed:
     items = _ordered_items(work, node, node.this, keep_nulls=False)
     if items.type.element is None or items.type.element.family != "text":
         work.refuse(node, f"joins {items.type.postgres}; add ::text")
+    if items.type.element.name == "bpchar":
+        items = cast(work, items, SqlType("array", element=TEXT), node)  # without its blanks
     return Typed(f"ARRAY_JOIN({items.sql}, {text_literal(separator.constant)})", TEXT)
 
 

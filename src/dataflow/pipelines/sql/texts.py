@@ -114,8 +114,13 @@ def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
 
 
 def _padded(value: Typed) -> Typed:
-    """The text of a character(n) with its blanks, which count where patterns are matched."""
+    """The text of a character(n) with its blanks, which count in patterns and in bytes."""
     return Typed(value.sql, TEXT) if value.type.name == "bpchar" else value
+
+
+def _octet_length(work: Work, node: exp.Anonymous) -> Typed:
+    values = [_padded(work.expression(part)) for part in node.expressions]
+    return call_function(work, "octet_length", values, node)
 
 
 def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
@@ -274,7 +279,10 @@ def _slice(work: Work, value: Typed, place: exp.Slice, node: exp.Expr) -> Typed:
 def _array_to_text(work: Work, node: exp.Anonymous) -> Typed:
     """array_to_string, whose items Spark writes where it writes them as PostgreSQL does."""
     values = [work.expression(each) for each in node.expressions]
-    if values and values[0].type.element is not None and values[0].type.family != "text[]":
+    element = values[0].type.element if values else None
+    if element is not None and element.name == "bpchar":
+        values[0] = Typed(values[0].sql, SqlType("array", element=TEXT))  # with its blanks
+    elif element is not None and values[0].type.family != "text[]":
         values[0] = cast(work, values[0], SqlType("array", element=TEXT), node)
     return call_function(work, "array_to_string", values, node)
 
@@ -342,6 +350,7 @@ FUNCTIONS: dict[str, Handler] = {
     "length": _length,
     "char_length": _length,
     "character_length": _length,
+    "octet_length": _octet_length,
     "substr": _substr,
     "format": _format,
     **dict.fromkeys(("convert_to", "convert_from"), _convert),
