@@ -1183,6 +1183,26 @@ nullif(wide, price)
 array(select price from orders o2 where o2.id < 4 order by id)
 array(select name from orders o2 where o2.id < 4 order by id)
 """,
+    "unusual arguments": r"""
+octet_length(code::char(5))
+bit_length(code::char(5))
+string_agg(code::char(5), '|') over (order by id)
+normalize('ﬁ', NFKC)
+regexp_replace(normalize('élan', NFD), U&'[\0300-\036F]', '', 'g')
+substring('Thomas' similar '%#"o_a#"_' escape '#')
+substring(name similar 'A#"%#"e%' escape '#')
+'3.4028234663852886e38'::real::text
+'-3.4028235e38'::real
+'1.7976931348623157e308'::double precision::text
+jsonb_typeof(to_jsonb(orders) -> 'tags')
+coalesce((select notes -> 'a' from (select jsonb_build_object('a', orders.id) as notes) x), 'null')
+2 in (select unnest(array[orders.team, 5]))
+rank() over (order by id rows between 1 preceding and current row)
+lag(cents) over (order by id rows between unbounded preceding and unbounded following)
+exists (select from teams where teams.id = orders.team)
+(select max(x) from (select orders.team as x union select 5) y)
+(select count(*) from unnest(orders.tags) u, teams t)
+""",
 }
 
 QUERIES = r'''
@@ -1383,4 +1403,24 @@ select a, b from (select 1 as a) x cross join (select 2 as b) y
 select i, (array['a','b','c'])[i] as v from generate_series(1, 3) i order by i
 select not paid as unpaid, count(*) from orders group by not paid order by 1
 select count(*) from orders o where o.tags && array['a'] or cardinality(o.tags) = 0
+select coalesce(n -> 'a', n -> 'b'), upper(n ->> 'c'), jsonb_typeof(n -> 'a') from (select jsonb_build_object('a', id, 'c', code) as n from orders) x
+select string_agg(code::char(4), ',' order by id), string_agg(distinct code::char(4), ',' order by code::char(4)) from orders
+select id, rank() over w, sum(team) over w, lead(id) over w from orders window w as (order by id rows between 1 preceding and 1 following) order by id
+select id from orders order by id limit all
+select id from orders order by id limit null offset 40
+select id from orders order by id fetch first row only
+select team, paid from orders group by (team, paid) order by 1, 2
+select team, exists (select 1 from teams t where t.id = o.team), count(*) from orders o group by team order by 1
+select team, count(*) from orders o group by team having count(*) > (select count(*) from teams t where t.id < o.team) order by 1
+select team, (select max(t.name) from teams t where t.id = o.team), count(*) from orders o group by team, 2 order by 1
+select id, id from orders order by id
+select max(id) filter (where team in (select id from teams)), mode() within group (order by team) from orders
+select g % 2, count(*) from generate_series(1, 9) as g(n) group by g order by 1
+select o.id, t.id from orders o left join teams t on o.team = t.id and t.name ilike 'R%' and o.name ~ 'a' order by 1, 2
+select o.id, t.id from orders o full join teams t on o.team = t.id and t.name ilike 'R%' order by 1, 2
+select o.id, p.id from orders o left join orders p on p.id = o.id and p.code ~ '^[0-9]+$' and p.code::int > 5 order by 1
+select o.id from orders o where exists (select 1 from teams t where t.id = o.team and t.name ~ 'e') order by 1
+select o.id, (select max(p.id) from orders p where p.team = o.team and p.code ~ '^[0-9]+$' and p.code::int > 5) from orders o order by 1
+select k, count(*) from orders o, jsonb_object_keys(to_jsonb(o)) k group by k order by k
+select o.id from orders o join teams t on t.id = o.team and exists (select 1 from teams s where s.id = t.id) order by 1
 '''

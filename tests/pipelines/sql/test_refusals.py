@@ -97,6 +97,14 @@ def test_a_construct_without_an_equal_is_refused(expression: str) -> None:
         "select distinct on (notes) notes from orders order by notes",
         "select id from orders order by 2",
         "select a.id from orders a join orders b using (notes)",
+        "select (select (select o.team)) from orders o",
+        "select (select max(t.id + o.id) from teams t) from orders o",
+        "select team, (select max(name) from teams t where t.id = o.team) from orders o group by team",
+        "select (select o.team union select 5 order by 1 limit 1) from orders o",
+        "select o.id from orders o left join teams t on t.id = (select max(id) from teams where id < o.team)",
+        "select team, count(*) from orders group by distinct rollup (team)",
+        "select team from orders group by rollup (team) having grouping(team) = 0",
+        "select team, name from orders group by team",
         'with "Teams" as (select 1 as id) select count(*) from teams',
         'with a as (select 1 as id), "A" as (select 2 as id) select * from a',
         'select id from orders t where exists (select 1 from teams "T" where t.id = 1)',
@@ -195,6 +203,20 @@ def test_a_value_that_cannot_be_worked_out_stops_the_query(both: Both, expressio
         ("sum(cents) over (order by due range between '1 mon' preceding and '1 day' following)", "in days"),
         ("sum(cents) over (order by due range between '1 hour' preceding and current row)", "whole days"),
         ("sum(cents) over (order by id groups 1 preceding)", "use ROWS or RANGE"),
+        ("array[[1, 2], [3, 4]]", "write jsonb_build_array(…), or join them by ||"),
+        ("'{{1,2},{3,4}}'::int[]", "has no equal on Spark: arrays of several dimensions"),
+        ("'{{1,2},{3,4}}'::int[]", "write jsonb"),
+        ("array_agg(tags order by id)", "write jsonb_agg(…)"),
+        ("row_number() over ()", "add ORDER BY"),
+        ("lag(cents, team) over (order by id)", "write it out"),
+        ("ntile(team) over (order by id)", "write it out"),
+        ("stddev(distinct team)", "write SELECT DISTINCT in a subquery first"),
+        ("'today'::date", "write current_date or now()"),
+        ("name::name", "write text"),
+        ("quote_literal(5)", "cast its argument to text"),
+        ("avg(done - local)", "extract(epoch from …)"),
+        ("'294276-12-31 23:59:59'::timestamp", "write '9999-12-31'"),
+        ("normalize(name, 'NFC')", "NFC, NFD, NFKC or NFKD"),
     ],
 )
 def test_a_refusal_says_what_to_write_instead(expression: str, advice: str) -> None:
@@ -214,6 +236,51 @@ def test_a_refusal_says_what_to_write_instead(expression: str, advice: str) -> N
         ("select x.a from jsonb_to_recordset('[]') as x(a int)", "jsonb_array_elements"),
         ("select generate_series(1, max(id)) as n from orders", "compute the aggregate in a subquery"),
         ("select * from orders tablesample system (10)", "write the name alone"),
+        (
+            "select id from orders o where exists (select 1 from teams t where t.id = o.team "
+            "and exists (select 1 from teams s where s.id = o.id))",
+            "join its table in the query between, or compute it there",
+        ),
+        ("select (select (select o.team)) from orders o", "two levels out"),
+        ("select (select count(*) from teams t, unnest(o.tags) u) from orders o", "two levels out"),
+        (
+            "select y.s from orders o cross join lateral "
+            "(select x.s from teams t cross join lateral (select o.id + t.id as s) x) y",
+            "two levels out",
+        ),
+        ("select (select max(t.id + o.id) from teams t) from orders o", "in a subquery in FROM"),
+        ("select (select max(t.id) + o.id from teams t) from orders o", "in a subquery in FROM"),
+        (
+            "select team, (select max(t.name) from teams t where t.id = o.team) from orders o group by team",
+            "in the query around this one",
+        ),
+        (
+            "select team from orders o group by team "
+            "order by (select max(t.name) from teams t where t.id = o.team)",
+            "in the query around this one",
+        ),
+        ("select (select o.team union select 5 order by 1 limit 1) from orders o", "instead of LIMIT"),
+        (
+            "select x.n from orders o cross join lateral (select o.team as n union select 5 limit 1) x",
+            "instead of LIMIT",
+        ),
+        (
+            "select o.id from orders o left join teams t "
+            "on t.id = (select max(id) from teams x where x.id < o.team)",
+            "put it in WHERE, or in LATERAL",
+        ),
+        (
+            "select o.id from orders o join teams t on exists "
+            "(select 1 from teams s where s.id = t.id and s.id = o.team)",
+            "put it in WHERE, or in LATERAL",
+        ),
+        ("select team, count(*) from orders group by distinct rollup (team)", "in GROUPING SETS"),
+        ("select team from orders group by rollup (team) having grouping(team) = 0", "name it in SELECT"),
+        (
+            "select team from orders group by rollup (team) order by grouping(team)",
+            "add it to SELECT",
+        ),
+        ("select id from orders order by id fetch first 3 rows with ties", "rank() OVER"),
     ],
 )
 def test_a_refused_query_says_what_to_write_instead(sql: str, advice: str) -> None:
@@ -244,6 +311,47 @@ def test_patterns_and_fields_that_are_wrong_for_every_row_are_refused_before_the
         translate(f"select {expression} from orders", "postgres", SCHEMA)
     with pytest.raises(psycopg.Error):
         both.connection.execute(f"select {expression} from orders")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select team, name from orders group by team",
+        "select team, sum(price) from orders",
+        "select count(*) from orders order by id + 1",
+        "select name, count(*) over () from orders group by team",
+        "select count(*) from orders where count(*) > 1",
+        "select team from orders group by count(*)",
+        "select sum(count(*)) from orders",
+        "select team from orders where rank() over (order by id) = 1",
+        "select team from orders group by team having rank() over (order by team) = 1",
+        "select sum(rank() over (order by id)) from orders",
+        "select count(distinct team) over () from orders",
+        "select id from orders limit -1",
+        "select id from orders offset -1",
+        "select id, team as id from orders order by id",
+        'select id, name from orders order by 2 collate "C"',
+        "select sum(cents, 1) from orders",
+        "select max(cents, 1) from orders",
+        "select first_value(id, true) over (order by id) from orders",
+        "select rank(1) over (order by id) from orders",
+        "select concat()",
+        "select concat_ws()",
+        "select length()",
+        "select substr('a')",
+        "select coalesce()",
+        "select greatest()",
+        "select array_agg() from orders",
+        "select lag() over (order by id) from orders",
+        "select unnest() from orders",
+        "select a.id from teams a full join teams b on a.id < b.id",
+    ],
+)
+def test_a_query_that_postgres_refuses_is_refused_before_it_runs(both: Both, sql: str) -> None:
+    with pytest.raises(BadInput, match=r"^query: "):
+        translate(sql, "postgres", SCHEMA)
+    with pytest.raises(psycopg.Error):
+        both.connection.execute(sql)
 
 
 def test_jsonb_object_agg_without_order_stops_at_two_values_for_one_key(both: Both) -> None:

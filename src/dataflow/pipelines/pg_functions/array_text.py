@@ -32,7 +32,9 @@ def array_in(text: str, read: Callable[[str], Item]) -> list[Item | None]:
     body = text.strip(SPACE)
     if not body.startswith("{"):
         if DIMENSIONS.match(body):
-            raise ValueError(f'array literals with dimensions are not supported: "{text}"')
+            raise ValueError(
+                f'array literals with dimensions are not supported: "{text}"; write the items alone'
+            )
         _refuse(text)
     end = NO_ITEMS.match(body)
     if end is not None:
@@ -49,7 +51,9 @@ def _read_items(text: str, body: str, read: Callable[[str], Item]) -> list[Item 
         found = ITEM.match(body, place)
         if found is None:
             if SUB_ARRAY.match(body, place):
-                raise ValueError(f'arrays of several dimensions are not supported: "{text}"')
+                raise ValueError(
+                    f'arrays of several dimensions are not supported: "{text}"; write jsonb instead'
+                )
             _refuse(text)
         items.append(_read_item(text, found, read))
         place, mark = found.end(), found[3]

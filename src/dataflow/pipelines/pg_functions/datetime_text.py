@@ -336,7 +336,9 @@ class _Reading:
             return {*_TIME_PARTS, "zone"}
         if word == "infinity":
             raise ValueError("infinite dates and timestamps are not supported; write '9999-12-31'")
-        raise ValueError(f'"{word}" is not supported: it depends on the current time')
+        raise ValueError(
+            f'"{word}" is not supported: it depends on the current time; write current_date or now()'
+        )
 
     def _read_month(self, month: int) -> set[str]:
         parts = {"month"}

@@ -150,9 +150,10 @@ def _is_boundary(number: float, written: str) -> bool:
 def _find_shortest(number: float, neighbors: tuple[float, float], most: int) -> tuple[str, str, int]:
     """The sign, the fewest digits strictly between the middles to the neighbors, and their exponent."""
     exact = abs(Fraction(number))
-    lowest, highest = sorted(
-        abs(Fraction(other)) if math.isfinite(other) else 2 * exact for other in neighbors
-    )
+    finite = [abs(Fraction(other)) for other in neighbors if math.isfinite(other)]
+    if len(finite) == 1:  # the largest number: as far up as down
+        finite.append(2 * exact - finite[0])
+    lowest, highest = sorted(finite)
     if number == 0 or lowest == highest:
         lowest = Fraction(0)
     low, high = (lowest + exact) / 2, (highest + exact) / 2

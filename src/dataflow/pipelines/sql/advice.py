@@ -29,6 +29,8 @@ _INSTEAD = {
     "jsonb_to_record": "write (x ->> 'column')::type for each column",
     "jsonb_to_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
     "localtime": "write to_char(now(), 'HH24:MI:SS')",
+    "quote_literal": "cast its argument to text",
+    "quote_nullable": "cast its argument to text",
     "row": "name its columns one by one",
     "row_to_json": "write to_jsonb(…)",
     "soundex": "compare lower(…), or regexp_replace(…)",

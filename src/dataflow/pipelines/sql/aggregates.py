@@ -37,17 +37,24 @@ def _fed(work: Work, sql: str) -> str:
     return f"CASE WHEN {work.filter} THEN {sql} END" if work.filter else sql
 
 
-def _argument(work: Work, node: exp.Anonymous, number: int = 0) -> tuple[str, Typed]:
+def _only(work: Work, node: exp.Anonymous) -> exp.Expr:
+    if len(node.expressions) != 1:
+        work.refuse(node, "takes one argument")
+    only: exp.Expr = node.expressions[0]
+    return only
+
+
+def _argument(work: Work, node: exp.Anonymous) -> tuple[str, Typed]:
     """DISTINCT or nothing, and the argument."""
-    if len(node.expressions) <= number:
-        work.refuse(node, "lacks an argument")
-    inner, word = node.expressions[number], ""
+    inner, word = _only(work, node), ""
     if isinstance(inner, exp.Order):
         inner = inner.this  # makes no difference to aggregates that come here
     if isinstance(inner, exp.Distinct):
         if len(inner.expressions) != 1 or inner.args.get("on"):
             work.refuse(node, "takes several DISTINCT arguments")
         inner, word = inner.expressions[0], "DISTINCT "
+        if work.over:
+            work.refuse(node, "is DISTINCT and has OVER, which PostgreSQL does not have")
     return word, work.aggregate_argument(inner)
 
 
@@ -119,7 +126,12 @@ def _average(work: Work, node: exp.Anonymous) -> Typed:
     if value.type.name in FLOATS:
         return Typed(f"AVG({word}CAST({_fed(work, value.sql)} AS DOUBLE)){work.over}", DOUBLE)
     if value.type.name not in (*INTEGERS, "numeric"):
-        work.refuse(node, f"averages {value.type.postgres}")
+        work.refuse(
+            node,
+            f"averages {value.type.postgres}; write avg(extract(epoch from …)) for its seconds"
+            if value.type.name == "interval"
+            else f"averages {value.type.postgres}",
+        )
     total = exact_text(_total(work, word, value, node))
     count = Typed(f"COUNT({word}{_fed(work, value.sql)}){work.over}", BIGINT)
     return call_function(work, "/", [total, exact_text(count)], node)
@@ -159,20 +171,16 @@ def _text_list(work: Work, node: exp.GroupConcat) -> Typed:
     items = _ordered_items(work, node, node.this, keep_nulls=False)
     if items.type.element is None or items.type.element.family != "text":
         work.refuse(node, f"joins {items.type.postgres}; add ::text")
-    if items.type.element.name == "bpchar":
-        items = cast(work, items, SqlType("array", element=TEXT), node)  # without its blanks
     return Typed(f"ARRAY_JOIN({items.sql}, {text_literal(separator.constant)})", TEXT)
 
 
 def _array(work: Work, node: exp.Anonymous) -> Typed:
-    return _ordered_items(work, node, node.expressions[0], keep_nulls=True)
+    return _ordered_items(work, node, _only(work, node), keep_nulls=True)
 
 
 def _json_list(name: str) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
-        items = _ordered_items(
-            work, node, node.expressions[0], keep_nulls=True, json=name.removesuffix("_agg")
-        )
+        items = _ordered_items(work, node, _only(work, node), keep_nulls=True, json=name.removesuffix("_agg"))
         return call_function(work, name, [items], node)
 
     return handle
@@ -212,12 +220,16 @@ def _ordered_items(work: Work, node: exp.Expr, order: exp.Expr, keep_nulls: bool
     value = work.aggregate_argument(order.this.expressions[0] if distinct else order.this)
     value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
     if value.type.element is not None:
-        work.refuse(node, "makes an array of arrays, which no dataset has")
+        work.refuse(
+            node, "makes an array of arrays, which no dataset has; write jsonb_agg(…), or array_to_string(…)"
+        )
     keys = [(sort_key(work, work.aggregate_argument(each.this), node), each) for each in order.expressions]
     if distinct and [key for key, _ in keys] != [sort_key(work, value, node)]:
         work.refuse(node, "is DISTINCT and ordered by something else")
     if json:
         value = to_document(work, value, json, node)
+    if not keep_nulls and isinstance(node, exp.GroupConcat):
+        value = cast(work, value, TEXT, node) if value.type.name == "bpchar" else value
     fields = "".join(f"'k{number}', {key}, " for number, (key, _) in enumerate(keys))
     item = f"NAMED_STRUCT({fields}'v', {value.sql})"
     collected = f"COLLECT_{'SET' if distinct else 'LIST'}({_fed(work, item)}){work.over}"
@@ -273,7 +285,9 @@ def _collected(work: Work, value: Typed) -> Typed:
 
 def _statistic(work: Work, node: exp.Anonymous) -> Typed:
     """Variance and its like: of numerics from sums, exactly; of floating numbers from all values."""
-    name, (_, value) = node.name.lower(), _argument(work, node)
+    name, (word, value) = node.name.lower(), _argument(work, node)
+    if word:
+        work.refuse(node, "takes DISTINCT values; write SELECT DISTINCT in a subquery first")
     if value.type.name in FLOATS:
         values = _collected(work, cast(work, value, DOUBLE, node))
         return call_function(work, f"{name} of list", [values], node)

@@ -20,6 +20,7 @@ from dataflow.pipelines.sql.constants import (
     number_constant,
     try_constants,
     type_of,
+    why,
 )
 from dataflow.pipelines.sql.types import (
     DOUBLE,
@@ -46,6 +47,8 @@ _HINTS = {
     "timestamptz(": "; write date_trunc('second', …)",
     "time": "; write to_char(…, 'HH24:MI:SS'), or interval '10:00' to add one",
     "money": "; write numeric(12,2)",
+    "name": "; write text",
+    '"char"': "; write text",
 }
 # Functions that refuse no value in itself, and values of which one is tried with what is written out.
 _IN_REAL = "CASE WHEN {lost} THEN RAISE_ERROR('value out of range: overflow or underflow') ELSE {real} END"
@@ -126,7 +129,7 @@ def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Type
     try:
         texts = signature.call(text)
     except ValueError as error:
-        work.refuse(node, f"is an error in PostgreSQL: {error}")
+        work.refuse(node, f"{why(error)}: {error}")
     element = NUMERIC if element.name == "numeric" and not element.declared else element
     unknown = SqlType("unknown")
     items = [cast(work, Typed(text_literal(item or ""), unknown, item), element, node) for item in texts]

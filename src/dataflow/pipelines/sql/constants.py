@@ -64,7 +64,9 @@ def fold_call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> 
     try:
         found = match.signature.call(*arguments)
     except (ValueError, ArithmeticError) as error:
-        work.refuse(node, f"{_why(error)}: {error}")
+        work.refuse(node, f"{why(error)}: {error}")
+    if match.gives in ("timestamp", "timestamptz") and found is not None and not -(2**63) <= found < 2**63:
+        work.refuse(node, "is a time later than Spark has; write '9999-12-31'")
     return literal(found, type_of(match.gives))
 
 
@@ -86,7 +88,8 @@ def try_constants(work: Work, match: Match, values: list[Typed], node: exp.Expr)
         work.refuse(node, f"is an error in PostgreSQL: {error}")
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """Whether PostgreSQL refuses a value, or only we do."""
     return "has no equal on Spark" if "supported" in str(error) else "is an error in PostgreSQL"
 
 

@@ -15,22 +15,32 @@ _SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _GROUPINGS: dict[type, str] = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
 
 
-def group_by(work: Work, node: exp.Select) -> str:
-    """GROUP BY. A number without precision is grouped by its value, and one of its texts is shown."""
+def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
+    """GROUP BY and its keys. A number without precision is grouped by value, and one of its texts shown."""
     group = node.args.get("group")
     if group is None:
-        return ""
-    if any(value for key, value in group.args.items() if value and key != "expressions"):
+        return "", set()
+    if group.args.get("all") is False:
+        work.refuse(node, "has GROUP BY DISTINCT; write each set once, in GROUPING SETS (…)")
+    if any(value for key, value in group.args.items() if value and key not in ("expressions", "all")):
         work.refuse(group, "groups in a way that PostgreSQL does not have")
     several = any(isinstance(each, _SEVERAL) for each in group.expressions)
     keys = _Keys(work, node, several)
     parts = [
         _grouping_clause(each, keys.add) if isinstance(each, _SEVERAL) else keys.add(each)
-        for each in group.expressions
+        for part in group.expressions
+        for each in (part.expressions if isinstance(part, exp.Tuple) else [part])
     ]
+    if not parts:
+        work.refuse(node, "groups by nothing; leave GROUP BY () out")
+    if several and any(_is_grouping(each) for each in (node.args.get("having") or exp.Having()).walk()):
+        work.refuse(
+            node,
+            "has grouping(…) in HAVING; name it in SELECT, and test it by WHERE in a query around this one",
+        )
     work.scope.grouped = keys.grouped
     work.scope.totals = keys.totals if any(map(_has_total, group.expressions)) else {}
-    return f" GROUP BY {', '.join(parts)}"
+    return f" GROUP BY {', '.join(parts)}", keys.values
 
 
 class _Keys:
@@ -40,6 +50,7 @@ class _Keys:
         self._work = work
         self._select = select
         self._several = several
+        self.values: set[str] = set()
         self.grouped: dict[str, str] = {}
         self.totals: dict[str, SqlType] = {}
 
@@ -47,6 +58,7 @@ class _Keys:
         """The text by which Spark groups."""
         value = _find_key(self._work, self._select, node)
         found = sort_key(self._work, value, node, sorting=False)
+        self.values.add(value.sql)
         if self._several:
             self.totals[value.sql] = value.type
         if found != value.sql:
@@ -56,6 +68,10 @@ class _Keys:
                 )
             self.grouped[value.sql] = f"MIN({value.sql})"
         return found
+
+
+def _is_grouping(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "grouping"
 
 
 def _find_key(work: Work, select: exp.Select, node: exp.Expr) -> Typed:

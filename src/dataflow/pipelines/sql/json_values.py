@@ -54,8 +54,10 @@ def _row_of(work: Work, node: exp.Expr) -> list[Typed]:
     """Names and values of all columns of a table whose name stands for its rows; empty if it is a column."""
     if not isinstance(node, exp.Column) or node.table or work.scope.find(fold(node.this)):
         return []
-    pairs = []
-    for name, kind in work.scope.sources.get(fold(node.this), {}).items():
+    pairs, scope = [], work.scope
+    while scope.is_level and scope.outer is not None:  # a function in FROM sees what stands before it
+        scope = scope.outer
+    for name, kind in scope.sources.get(fold(node.this), {}).items():
         value = Typed(f"{quote(fold(node.this))}.{quote(name)}", kind)
         pairs += [Typed(text_literal(name), TEXT, name), value]
     return [to_document(work, each, "jsonb", node) for each in pairs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -71,7 +72,10 @@ def _paren(work: Work, node: exp.Paren) -> Typed:
 def _collate(work: Work, node: exp.Collate) -> Typed:
     if node.expression.name not in ("C", "C.UTF-8", "ucs_basic", "pg_c_utf8"):
         work.refuse(node, 'sorts by a collation that Spark does not have; only "C" is supported')
-    return work.expression(node.this)
+    value = work.expression(node.this)
+    if (value.type.element or value.type).family not in ("text", "unknown"):
+        work.refuse(node, f"has a collation for {value.type.postgres}; only texts have one")
+    return value
 
 
 def condition(work: Work, node: exp.Expr) -> str:
@@ -80,6 +84,23 @@ def condition(work: Work, node: exp.Expr) -> str:
     if value.type.name == "unknown":
         value = cast(work, value, BOOLEAN, node)
     return _only_boolean(work, value, node)
+
+
+def conditions_by_side(work: Work, node: exp.Expr, sides: Callable[[exp.Expr], set[str]]) -> str:
+    """Conditions joined by AND, each protected by those before it that need no other side than it does.
+
+    Spark computes our functions before a join, where the other side is not there to be tested.
+    """
+    found: list[tuple[str, set[str]]] = []
+    before = work.guards
+    for part in node.flatten(unnest=False) if isinstance(node, exp.And) else [node]:
+        needed = sides(part)
+        work.guards = [*before, *(test for test, others in found if others <= needed)]
+        try:
+            found.append((f"({condition(work, part)})", needed))
+        finally:
+            work.guards = before
+    return " AND ".join(test for test, _ in found)
 
 
 def _only_boolean(work: Work, value: Typed, node: exp.Expr) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from dataflow.pipelines.sql.comparison import sort_key
@@ -19,10 +21,25 @@ def _limits(work: Work, node: exp.Expr) -> str:
         if clause := node.args.get(key):
             count = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.expression
             options = clause.args.get("limit_options")
-            if count is None or not count.is_int or (options and _has_more(options)):
+            if options and _has_more(options):
+                work.refuse(node, "has WITH TIES; write rank() OVER (ORDER BY …) <= … in a query around it")
+            if isinstance(clause, exp.Fetch) and count is None:
+                count = exp.Literal.number(1)  # FETCH FIRST ROW ONLY
+            if _is_all(count):
+                continue
+            if not isinstance(count, exp.Literal) or not count.is_int or count.is_string:
                 work.refuse(node, f"has a {word} that is not a number written out")
             text += f" {word} {count.name}"
     return text
+
+
+def _is_all(count: exp.Expr | None) -> bool:
+    """LIMIT ALL and LIMIT NULL, which leave out nothing."""
+    return isinstance(count, exp.Null) or (
+        isinstance(count, exp.Column | exp.Var)
+        and count.name.lower() == "all"
+        and not count.args.get("table")
+    )
 
 
 def _has_more(options: exp.Expr) -> bool:
@@ -39,6 +56,8 @@ def sorted_rows(work: Work, node: exp.Expr, sql: str, columns: tuple[tuple[str, 
     keys = []
     for each in order.expressions:
         place = _named_output(each.this, [name for name, _ in columns])
+        if place is not None and isinstance(each.this.unnest(), exp.Column):
+            _refuse_several(work, each, [name for name, _ in columns if name == columns[place][0]])
         if place is None:
             work.refuse(each, "sorts by something that is not a column of the result")
         keys.append(sort_key(work, Typed(names[place], columns[place][1]), each) + direction(each))
@@ -68,12 +87,21 @@ def sorted_select(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> 
 def _sort_value(work: Work, node: exp.Expr, outputs: Outputs) -> Typed:
     place = _named_output(node, [name for name, _ in outputs])
     if place is not None:
+        if isinstance(node.unnest(), exp.Column):
+            _refuse_several(work, node, {value.sql for name, value in outputs if name == outputs[place][0]})
         return outputs[place][1]
     if work.scope.totals:
-        work.refuse(node, "sorts several groupings by something that is not a column of the result")
+        work.refuse(
+            node, "sorts several groupings by something that is not a column of the result; add it to SELECT"
+        )
     if isinstance(node.unnest(), exp.Literal):
         work.refuse(node, f"names an output by its number; there are {len(outputs)}")
     return work.expression(node)
+
+
+def _refuse_several(work: Work, node: exp.Expr, found: Collection[str]) -> None:
+    if len(found) > 1:
+        work.refuse(node, "names several outputs in ORDER BY; give each a name of its own")
 
 
 def distinct_on(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> str:

@@ -83,6 +83,20 @@ class PostgresAsWritten(Postgres):
             **{token: _operator(text) for token, text in _JSON_OPERATORS.items()},
         }
 
+        # `->` is never a lambda: jsonb_typeof(notes -> 'a') reads a key of a column.
+        LAMBDAS = {TokenType.FARROW: Postgres.Parser.LAMBDAS[TokenType.FARROW]}  # noqa: RUF012
+
+        def _parse_substring(self) -> Any:
+            """substring(x SIMILAR pattern ESCAPE mark) as substring(x FROM pattern FOR mark), its equal."""
+            index = self._index
+            this = self._parse_bitwise()
+            if self._match_text_seq("SIMILAR"):
+                pattern = self._parse_bitwise()
+                if self._match(TokenType.ESCAPE):
+                    return exp.Substring(this=this, start=pattern, length=self._parse_bitwise())
+            self._retreat(index)
+            return super()._parse_substring()
+
         def _parse_interval(self, require_interval: bool = True, **options: Any) -> Any:
             """Keeps the text of an interval whole: of '1 day ago' the tree would hold '1 day'."""
             index = self._index

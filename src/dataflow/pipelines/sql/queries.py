@@ -8,13 +8,14 @@ from dataflow.model.record import record
 from dataflow.pipelines.sql.calls import PREFIX
 from dataflow.pipelines.sql.casting import cast, to_common, unify
 from dataflow.pipelines.sql.comparison import sort_key
+from dataflow.pipelines.sql.grouped_columns import check_grouped, check_places
 from dataflow.pipelines.sql.grouping import group_by
 from dataflow.pipelines.sql.names import column_name
-from dataflow.pipelines.sql.operators import condition
+from dataflow.pipelines.sql.operators import condition, conditions_by_side
 from dataflow.pipelines.sql.ordering import Outputs, distinct_on, select_list, sorted_rows, sorted_select
 from dataflow.pipelines.sql.recursive import is_recursive, recursive_table
 from dataflow.pipelines.sql.rows_in_select import rows_beside
-from dataflow.pipelines.sql.sources import Sources, Tables, refuse_case
+from dataflow.pipelines.sql.sources import Sources, Tables, refuse_case, refuse_cut_union
 from dataflow.pipelines.sql.types import TEXT, SqlType, find_common
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
 
@@ -39,6 +40,19 @@ class Queries:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.sources = Sources(tables, self)
+
+    def inner_query(self, work: Work, node: exp.Expr) -> Query:
+        """A query inside an expression, into which Spark passes columns of the query around it."""
+        outer = work.scope
+        inside = work.scope = Scope(outer, is_level=True)
+        try:
+            found = self.query(work, node)
+        finally:
+            work.scope = outer
+        work.reached[id(node)] = inside.reached
+        if inside.reached:
+            refuse_cut_union(work, node)
+        return found
 
     def query(self, work: Work, node: exp.Expr, kinds: list[SqlType] | None = None) -> Query:
         """Any query, in a scope of its own inside the work's present one.
@@ -174,15 +188,17 @@ class Queries:
         unknown = [key for key, value in node.args.items() if value and key not in _SELECT_PARTS]
         if unknown:
             work.refuse(node, f"uses {unknown[0].rstrip('_').upper()}, which is not supported on Spark")
+        if not node.expressions:
+            work.refuse(node, "lists no columns")
         source = self.sources.read(work, node)
         source += rows_beside(work, node, source)
-        where = f" WHERE {condition(work, node.args['where'].this)}" if node.args.get("where") else ""
-        if PREFIX in where and work.scope.outer is not None and work.scope.outer.sources:
-            _refuse_mixed(work, node.args["where"].this)
+        where = _where(work, node.args["where"].this) if node.args.get("where") else ""
         work.scope.windows = {fold(each.this): each for each in node.args.get("windows") or []}
-        group = group_by(work, node)
+        check_places(work, node)
+        group, keys = group_by(work, node)
         outputs = self._outputs(work, node, kinds)
         having = f" HAVING {condition(work, node.args['having'].this)}" if node.args.get("having") else ""
+        check_grouped(work, node, keys)
         columns = tuple((name, value.type) for name, value in outputs)
         rest = f"{source}{where}{group}{having}"
         distinct = node.args.get("distinct")
@@ -243,7 +259,8 @@ class Queries:
             ):
                 outputs += self._star(work, item)
             else:
-                outputs.append((column_name(item), work.expression(item.unalias())))
+                value = work.expression(item.unalias())  # first, since its refusals say more
+                outputs.append((column_name(item), value))
         if kinds == []:
             return outputs  # the types of the other side are not known yet
         wanted = kinds or [TEXT] * len(outputs)
@@ -269,6 +286,19 @@ def _inline(columns: list[list[Typed]], names: list[str]) -> str:
         fields = [f"'{name}', {item.sql}" for name, item in zip(names, row, strict=True)]
         rows.append(f"NAMED_STRUCT({', '.join(fields)})")
     return f"SELECT INLINE(ARRAY({', '.join(rows)})) AS ({', '.join(names)})"
+
+
+def _where(work: Work, test: exp.Expr) -> str:
+    if not work.scope.is_inside():
+        return f" WHERE {condition(work, test)}"
+
+    def sides(part: exp.Expr) -> set[str]:
+        return {"own" if work.scope.is_own(each) else "outer" for each in part.find_all(exp.Column)}
+
+    found = f" WHERE {conditions_by_side(work, test, sides)}"
+    if PREFIX in found:
+        _refuse_mixed(work, test)
+    return found
 
 
 def _refuse_mixed(work: Work, test: exp.Expr) -> None:

@@ -97,6 +97,8 @@ def array_of(work: Work, name: str, arguments: list[exp.Expr], node: exp.Expr) -
     """The rows of a function as one array, or several beside each other."""
     values = [work.expression(each) for each in arguments]
     if name == "unnest":
+        if not values:
+            work.refuse(node, "lacks an argument")
         for number, value in enumerate(values):
             if value.type.name == "unknown":
                 values[number] = cast(work, value, SqlType("array", element=TEXT), node)

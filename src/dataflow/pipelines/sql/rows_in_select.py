@@ -7,7 +7,7 @@ from sqlglot import exp
 from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.rows import SET_FUNCTIONS, array_of, exploded
 from dataflow.pipelines.sql.types import TEXT
-from dataflow.pipelines.sql.work import Handler, Typed, Work, quote
+from dataflow.pipelines.sql.work import Handler, Scope, Typed, Work, quote
 
 _ROWS = "dataflow rows"
 _NO_SCOPE = (exp.Query, exp.Subquery)
@@ -22,12 +22,18 @@ def rows_beside(work: Work, node: exp.Select, source: str) -> str:
         work.refuse(node, "has a function of rows beside GROUP BY or DISTINCT; put it in a subquery")
     if any(is_aggregate(each) for call in calls for each in call.walk()):
         work.refuse(node, "has a function of rows of an aggregate; compute the aggregate in a subquery")
-    arrays = [array_of(work, each.name.lower(), list(each.expressions), each)[0] for each in calls]
+    around = work.scope
+    if source:  # they are LATERAL to it
+        work.scope = Scope(around, is_level=True)
+    try:
+        arrays = [array_of(work, each.name.lower(), list(each.expressions), each)[0] for each in calls]
+    finally:
+        work.scope = around
     names = [f"c{number}" for number, _ in enumerate(arrays)]
     for each, array, name in zip(calls, arrays, names, strict=True):
         work.scope.rows[id(each)] = Typed(f"{quote(_ROWS)}.{name}", array.type.element or TEXT)
-    start = "" if source else " FROM (SELECT 1) AS one"
-    return f"{start} CROSS JOIN LATERAL ({exploded(arrays, False)}) AS {quote(_ROWS)}({', '.join(names)})"
+    start = " CROSS JOIN" if source else " FROM"
+    return f"{start} LATERAL ({exploded(arrays, False)}) AS {quote(_ROWS)}({', '.join(names)})"
 
 
 def _find_calls(node: exp.Expr) -> list[exp.Anonymous]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,7 +13,7 @@ from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.casting import unify
 from dataflow.pipelines.sql.comparison import sort_key
-from dataflow.pipelines.sql.operators import condition
+from dataflow.pipelines.sql.operators import condition, conditions_by_side
 from dataflow.pipelines.sql.rows import Rows, rows_of
 from dataflow.pipelines.sql.stored import read_stored, stored_type
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
@@ -88,7 +89,7 @@ class Sources:
             work.refuse(node, "has a join in parentheses; write it as a subquery with a name")
         if isinstance(node, exp.Lateral):
             return self._lateral(work, node)
-        if rows := rows_of(work, node):
+        if rows := self._find_rows(work, node):
             return self._rows(work, node, rows)
         if isinstance(node, exp.Table):
             return self._table(work, node)
@@ -127,15 +128,17 @@ class Sources:
         return f"{word}({found.sql}) AS {given}({listed})"
 
     def _lateral(self, work: Work, node: exp.Lateral) -> str:
-        if rows := rows_of(work, node):
+        if rows := self._find_rows(work, node):
             return self._rows(work, node, rows)
         inner, alias = node.this, node.args.get("alias")
         if not isinstance(inner, exp.Subquery) or alias is None:
             work.refuse(node, "is not a subquery or a function of rows with a name")
         around = work.scope
-        work.scope = Scope(around)  # what stands before it in FROM is outside for it
+        work.scope = Scope(around, is_level=True)  # what stands before it in FROM is outside for it
         try:
             found = self.queries.query(work, inner.this)
+            if work.scope.reached:
+                refuse_cut_union(work, inner)
         finally:
             work.scope = around
         columns = self.queries.name_columns(
@@ -143,6 +146,15 @@ class Sources:
         )
         listed = ", ".join(quote(column) for column in columns)
         return f"LATERAL ({found.sql}) AS {self._bring(work, node, fold(alias.this), columns)}({listed})"
+
+    def _find_rows(self, work: Work, node: exp.Expr) -> Rows | None:
+        around = work.scope
+        if around.sources:  # it is LATERAL to them
+            work.scope = Scope(around, is_level=True)
+        try:
+            return rows_of(work, node)
+        finally:
+            work.scope = around
 
     def _rows(self, work: Work, node: exp.Expr, rows: Rows) -> str:
         given = self._bring(work, node, rows.alias, rows.columns)
@@ -178,15 +190,34 @@ class Sources:
             return f"{text} ON {self._using(work, node, before, (word, using))}"
         if on is None:
             return text
-        test = condition(work, on)
-        if word in ("LEFT", "RIGHT", "FULL") and Typed(test, None).calls_python:  # type: ignore[arg-type]
+        if (
+            word == "FULL"
+            and on.find(exp.Column)
+            and not any(isinstance(each, exp.EQ) for each in _parts(on))
+        ):
+            work.refuse(
+                node, "is a FULL JOIN without =, which PostgreSQL does not have; write LEFT JOIN … UNION"
+            )
+        outer = word in ("LEFT", "RIGHT", "FULL")
+        test = conditions_by_side(work, on, partial(_sides, before)) if outer else condition(work, on)
+        self._refuse_correlated(work, on)
+        if outer and Typed(test, None).calls_python:  # type: ignore[arg-type]
             self._refuse_python(work, node, on, before)
         return f"{text} ON {test}"
 
+    def _refuse_correlated(self, work: Work, on: exp.Expr) -> None:
+        """Spark joins by a subquery only if that needs columns of one side, and tests rows."""
+        for query in on.find_all(exp.Query, exp.Subquery):
+            reached = work.reached.get(id(query), set())
+            if len(reached) > 1 or (reached and isinstance(query, exp.Subquery)):
+                work.refuse(
+                    query,
+                    "is a subquery in ON that needs columns of what it joins; put it in WHERE, or in LATERAL",
+                )
+
     def _refuse_python(self, work: Work, node: exp.Join, on: exp.Expr, before: Scope) -> None:
         """Spark cannot join outwards by a function of both sides that it does not compute itself."""
-        parts = on.flatten(unnest=False) if isinstance(on, exp.And) else [on]
-        for part in parts:
+        for part in _parts(on):
             if not work.expression(part).calls_python:
                 continue
             sides = [part.this, part.expression] if isinstance(part, exp.EQ) else [part]
@@ -224,10 +255,30 @@ class Sources:
         return " AND ".join(tests)
 
 
+def _parts(on: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND joins."""
+    return list(on.flatten(unnest=False)) if isinstance(on, exp.And) else [on]
+
+
+def _sides(before: Scope, part: exp.Expr) -> set[str]:
+    """Which sides of a join a condition needs."""
+    return {"left" if before.is_own(each) else "right" for each in part.find_all(exp.Column)}
+
+
 def _without_alias(node: exp.Expr) -> exp.Expr:
     copied = node.copy()
     copied.set("alias", None)
     return copied
+
+
+def refuse_cut_union(work: Work, node: exp.Expr) -> None:
+    """BadInput for a subquery of which Spark gives other rows: it cuts those of all outer rows together."""
+    if node.find(exp.SetOperation) is not None and node.find(exp.Limit, exp.Fetch, exp.Offset) is not None:
+        work.refuse(
+            node,
+            "needs a column of the query around it, and has LIMIT with UNION, INTERSECT or EXCEPT, of which "
+            "Spark gives other rows; write min(…), max(…) or array_agg(…) instead of LIMIT",
+        )
 
 
 def refuse_case(work: Work, node: exp.Expr, name: str, others: list[str]) -> None:

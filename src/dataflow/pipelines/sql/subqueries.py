@@ -78,7 +78,10 @@ def _is_plain_test(node: exp.In) -> bool:
 
 
 def _exists(work: Work, node: exp.Exists) -> Typed:
-    return Typed(f"EXISTS ({work.translate_query(work, node.this).sql})", BOOLEAN)
+    query = node.this
+    if isinstance(query, exp.Select) and not query.expressions:
+        query = query.copy().select("1")
+    return Typed(f"EXISTS ({work.translate_query(work, query).sql})", BOOLEAN)
 
 
 def _value(work: Work, node: exp.Subquery) -> Typed:

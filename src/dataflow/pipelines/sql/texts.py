@@ -8,7 +8,7 @@ from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
 from dataflow.pipelines.sql.operators import is_quantified, quantified
 from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType, read_type
-from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
+from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, text_literal
 
 _OPERATORS: dict[type, str] = {
     exp.RegexpLike: "~",
@@ -57,6 +57,23 @@ def _join_arrays(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed
     sides = unify(work, sides, node)
     one, other = (side.sql for side in sides)
     return Typed(f"COALESCE(CONCAT({one}, {other}), {one}, {other})", sides[0].type)
+
+
+def _octets(work: Work, node: exp.Anonymous) -> Typed:
+    return call_function(
+        work, "octet_length", [_padded(work.expression(each)) for each in node.expressions], node
+    )
+
+
+def _normalized(work: Work, node: exp.Anonymous) -> Typed:
+    """normalize(x, NFKC), whose form is a word, not a column."""
+    values = [work.expression(each) for each in node.expressions[:1]]
+    for each in node.expressions[1:]:
+        form = fold(each.this) if isinstance(each, exp.Column) and not each.table else ""
+        if form not in ("nfc", "nfd", "nfkc", "nfkd"):
+            work.refuse(node, "needs NFC, NFD, NFKC or NFKD as its form")
+        values.append(Typed(text_literal(form), TEXT, form))
+    return call_function(work, "normalize", values, node)
 
 
 def _concat(work: Work, node: exp.Anonymous) -> Typed:
@@ -116,11 +133,6 @@ def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
 def _padded(value: Typed) -> Typed:
     """The text of a character(n) with its blanks, which count in patterns and in bytes."""
     return Typed(value.sql, TEXT) if value.type.name == "bpchar" else value
-
-
-def _octet_length(work: Work, node: exp.Anonymous) -> Typed:
-    values = [_padded(work.expression(part)) for part in node.expressions]
-    return call_function(work, "octet_length", values, node)
 
 
 def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
@@ -200,7 +212,8 @@ def _substring(work: Work, node: exp.Substring) -> Typed:
 
 
 def _substr(work: Work, node: exp.Anonymous) -> Typed:
-    return _cut(work, [work.expression(each) for each in node.expressions], node)
+    values = [work.expression(each) for each in node.expressions]
+    return _cut(work, values, node) if len(values) > 1 else call_function(work, "substr", values, node)
 
 
 def _cut(work: Work, values: list[Typed], node: exp.Expr) -> Typed:
@@ -246,7 +259,10 @@ def _array(work: Work, node: exp.Array) -> Typed:
         work.refuse(node, "is an empty array without a type; write '{}'::text[]")
     items = unify(work, [work.expression(item) for item in node.expressions], node)
     if items[0].type.element is not None:
-        work.refuse(node, "is an array of arrays, which no dataset has")
+        work.refuse(
+            node,
+            "is an array of arrays, which no dataset has; write jsonb_build_array(…), or join them by ||",
+        )
     return Typed(f"ARRAY({', '.join(item.sql for item in items)})", SqlType("array", element=items[0].type))
 
 
@@ -350,7 +366,8 @@ FUNCTIONS: dict[str, Handler] = {
     "length": _length,
     "char_length": _length,
     "character_length": _length,
-    "octet_length": _octet_length,
+    "octet_length": _octets,
+    "normalize": _normalized,
     "substr": _substr,
     "format": _format,
     **dict.fromkeys(("convert_to", "convert_from"), _convert),

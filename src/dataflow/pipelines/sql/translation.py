@@ -76,7 +76,7 @@ def translate(
     tables = Tables(schema)
     work = Work(place, _HANDLERS, _FUNCTIONS)
     queries = Queries(tables)
-    work.translate_query = queries.query
+    work.translate_query = queries.inner_query
     try:
         query = queries.query(work, statement)
     except RecursionError as error:

@@ -42,7 +42,7 @@ def _window(work: Work, node: exp.Window) -> Typed:
     if not is_aggregate(function) and not _is_window_function(function):
         hint = instead_of(function.name.lower()) if isinstance(function, exp.Anonymous) else ""
         work.refuse(node, f"has OVER, and is not a window function that is supported on Spark{hint}")
-    over = _specification(work, node)
+    over = _specification(work, node, framed=_has_frame(function))
     before = work.over, work.surrounded, work.over_order
     # The handler of FILTER passes the window on.
     work.over, work.surrounded = f" OVER ({over})", inner
@@ -57,7 +57,12 @@ def _is_window_function(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() in WINDOW_FUNCTIONS
 
 
-def _specification(work: Work, node: exp.Window) -> str:
+def _has_frame(node: exp.Expr) -> bool:
+    """Whether a frame makes a difference to it: numbers of rows and neighbours pass over it."""
+    return not _is_window_function(node) or node.name.lower() in _FRAMED
+
+
+def _specification(work: Work, node: exp.Window, framed: bool) -> str:
     """What stands in OVER (…), with the named window it builds on."""
     parts = _resolve(work, node)
     text = []
@@ -66,8 +71,11 @@ def _specification(work: Work, node: exp.Window) -> str:
         text.append(f"PARTITION BY {', '.join(keys)}")
     if order := parts.get("order"):
         text.append(f"ORDER BY {order_by(work, order)}")
+    if not framed and not parts.get("order"):
+        work.refuse(node, "depends on the order of rows, and its window has none; add ORDER BY")
     if spec := parts.get("spec"):
-        text.append(_frame(work, spec, parts.get("order")))
+        frame = _frame(work, spec, parts.get("order"))
+        text += [frame] if framed else []
     return " ".join(text)
 
 
@@ -149,19 +157,31 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     return f"INTERVAL '{days + more} {clock}' DAY TO SECOND"
 
 
-def _ranking(word: str, kind: SqlType = BIGINT) -> Handler:
+def _ranking(word: str, kind: SqlType = BIGINT, count: int = 0) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
-        arguments = [cast(work, work.expression(each), INTEGER, node).sql for each in node.expressions]
+        if len(node.expressions) != count:
+            work.refuse(node, "takes one argument" if count else "takes no argument")
+        arguments = [_written_out(work, work.expression(each), node) for each in node.expressions]
         call = f"{word}({', '.join(arguments)}){_over(work, node)}"
         return Typed(f"CAST({call} AS {kind.spark})", kind)
 
     return handle
 
 
-def _neighbour(word: str) -> Handler:
+def _written_out(work: Work, value: Typed, node: exp.Expr) -> str:
+    """A number that Spark takes only where it is the same for all rows."""
+    found = cast(work, value, INTEGER, node)
+    if found.constant is None:
+        work.refuse(node, "has a number that is not written out, which Spark does not take; write it out")
+    return found.sql
+
+
+def _neighbour(word: str, least: int, most: int) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
+        if not least <= len(node.expressions) <= most:
+            work.refuse(node, f"has too {'few' if len(node.expressions) < least else 'many'} arguments")
         value, *rest = (work.aggregate_argument(each) for each in node.expressions)
-        parts = [cast(work, each, INTEGER, node).sql for each in rest[:1]]
+        parts = [_written_out(work, each, node) for each in rest[:1]]
         value, *default = unify(work, [value, *rest[1:]], node)
         listed = ", ".join([value.sql, *parts, *(each.sql for each in default)])
         return Typed(f"{word}({listed}){_over(work, node)}", without_length(value.type))
@@ -175,18 +195,19 @@ def _over(work: Work, node: exp.Expr) -> str:
     return work.over
 
 
+_FRAMED = ("first_value", "last_value", "nth_value")
 WINDOW_FUNCTIONS: dict[str, Handler] = {
     "row_number": _ranking("ROW_NUMBER"),
     "rank": _ranking("RANK"),
     "dense_rank": _ranking("DENSE_RANK"),
-    "ntile": _ranking("NTILE", INTEGER),
+    "ntile": _ranking("NTILE", INTEGER, 1),
     "percent_rank": _ranking("PERCENT_RANK", DOUBLE),
     "cume_dist": _ranking("CUME_DIST", DOUBLE),
-    "lag": _neighbour("LAG"),
-    "lead": _neighbour("LEAD"),
-    "first_value": _neighbour("FIRST_VALUE"),
-    "last_value": _neighbour("LAST_VALUE"),
-    "nth_value": _neighbour("NTH_VALUE"),
+    "lag": _neighbour("LAG", 1, 3),
+    "lead": _neighbour("LEAD", 1, 3),
+    "first_value": _neighbour("FIRST_VALUE", 1, 1),
+    "last_value": _neighbour("LAST_VALUE", 1, 1),
+    "nth_value": _neighbour("NTH_VALUE", 2, 2),
 }
 HANDLERS: dict[type, Handler] = {exp.Window: _window}
 FUNCTIONS: dict[str, Handler] = dict(WINDOW_FUNCTIONS)

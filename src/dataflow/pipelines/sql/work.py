@@ -37,6 +37,11 @@ _INSTEAD: dict[type, str] = {
     exp.JSONBPathExists: "is a path of JSON; write ->, ->> and jsonb_array_elements instead",
     exp.Placeholder: "is a parameter; write {{ params.name }}",
 }
+_WITHOUT_ARGUMENTS = (
+    *("now", "transaction_timestamp", "statement_timestamp"),
+    *("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"),
+    *("jsonb_build_object", "jsonb_build_array", "json_build_object", "json_build_array"),
+)
 Columns = Mapping[str, SqlType]
 Handler = Callable[["Work", Any], Typed]
 
@@ -44,8 +49,10 @@ Handler = Callable[["Work", Any], Typed]
 class Scope:
     """The columns a SELECT can name: those of its FROM by alias, then those of the SELECT around it."""
 
-    def __init__(self, outer: Scope | None) -> None:
+    def __init__(self, outer: Scope | None, is_level: bool = False) -> None:
         self.outer = outer
+        self.is_level = is_level  # whether Spark has to pass columns of the outer scope into it
+        self.reached: set[str] = set()  # tables of the outer scope of which it did
         self.sources: dict[str, Columns] = {}
         self.merged: dict[str, Typed] = {}
         self.functions: set[str] = set()  # aliases of functions of rows that have one column
@@ -57,6 +64,19 @@ class Scope:
 
     def find(self, name: str, table: str = "") -> Typed | None:
         """The column of that name, nearest scope first; BadInput when two tables of one scope have it."""
+        found = self._find_here(name, table)
+        if found is not None or self.outer is None or table in self.sources:
+            return found
+        return self.outer.find(name, table)
+
+    def list_crossed(self, name: str, table: str = "") -> list[Scope]:
+        """The scopes into which the column of that name has to be passed."""
+        here = self._find_here(name, table) is not None or (not table and name in self.functions)
+        if here or self.outer is None:
+            return []
+        return [*([self] if self.is_level else []), *self.outer.list_crossed(name, table)]
+
+    def _find_here(self, name: str, table: str) -> Typed | None:
         if not table and name in self.merged:
             return self.merged[name]
         aliases = [
@@ -68,7 +88,7 @@ class Scope:
             )
         if aliases:
             return Typed(f"{quote(aliases[0])}.{quote(name)}", self.sources[aliases[0]][name])
-        return self.outer.find(name, table) if self.outer and table not in self.sources else None
+        return None
 
     def find_rows(self, alias: str) -> Typed | None:
         """What the name of a function of rows in FROM stands for: its only column."""
@@ -77,10 +97,16 @@ class Scope:
             return Typed(f"{quote(alias)}.{quote(name)}", kind)
         return self.outer.find_rows(alias) if self.outer else None
 
+    def is_inside(self) -> bool:
+        """Whether there are tables of a query around this one."""
+        return self.outer is not None and (bool(self.outer.sources) or self.outer.is_inside())
+
     def is_own(self, column: exp.Column) -> bool:
         """Whether a column is one of this scope's own tables."""
         name, table = fold(column.this), fold(column.args.get("table"))
-        return table in self.sources if table else name in self.merged or self.has(name)
+        if table:
+            return table in self.sources
+        return name in self.merged or name in self.functions or self.has(name)
 
     def has(self, name: str) -> bool:
         """Whether a table of this scope itself has a column of that name."""
@@ -123,13 +149,17 @@ class Work:
         self.over_order: exp.Expr | None = None  # the ORDER BY in it
         self.surrounded: exp.Expr | None = None  # that aggregate
         self.inside_aggregate = False
+        self.reached: dict[int, set[str]] = {}  # tables that a subquery takes columns of, by its node
         self.translate_query: Callable[[Work, exp.Expr], Any]
 
     def expression(self, node: exp.Expr) -> Typed:
         """The Spark SQL of one PostgreSQL expression, meaning the same; BadInput if there is none."""
         handler = self.handlers.get(type(node))
         if isinstance(node, exp.Anonymous):
-            handler = self.functions.get(node.name.lower()) or handler
+            name = node.name.lower()
+            handler = self.functions.get(name) or handler
+            if not node.expressions and name in self.functions and name not in _WITHOUT_ARGUMENTS:
+                self.refuse(node, "lacks an argument")
         if handler is None:
             self.refuse(node, _INSTEAD.get(type(node), "is not supported on Spark"))
         around = self.filter, self.over
@@ -152,7 +182,10 @@ class Work:
         if node.args.get("db"):
             self.refuse(node, "names a schema; write table.column")
         name, table = fold(node.this), fold(node.args.get("table"))
-        found = self.scope.find(name, table) or (self.scope.find_rows(name) if not table else None)
+        try:
+            found = self.scope.find(name, table) or (self.scope.find_rows(name) if not table else None)
+        except BadInput as error:
+            raise BadInput(f"{self.place}: {error}") from None
         if found is None and not table and name in self.scope.aliases():
             self.refuse(
                 node, "is the name of a table, not of a column; name its columns, or write to_jsonb(…)"
@@ -162,6 +195,15 @@ class Work:
             known = self.scope.known(table)
             hint = did_you_mean(name, known) or (f" Known columns: {', '.join(known)}." if known else "")
             raise BadInput(f"{self.place}: unknown column {quoted(whole)}.{hint}")
+        crossed = self.scope.list_crossed(name, table)
+        for each in crossed:
+            each.reached.add(found.sql.rpartition(".")[0])
+        if len(crossed) > 1:
+            self.refuse(
+                node,
+                "is a column of a query two levels out, and Spark passes columns one level in; "
+                "join its table in the query between, or compute it there",
+            )
         return found
 
     def aggregate_argument(self, node: exp.Expr) -> Typed:
