@@ -38,7 +38,7 @@ class Finding:
 
 
 def read_file(root: str, path: str) -> bytes:
-    """The content of a file of the project; ValueError for a link that leads out of it, a pipe or a device."""
+    """The content of a file of the project; ValueError for a pipe, a device or a link that leads out."""
     real, home = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)
     if os.path.commonpath([real, home]) != home:
         raise ValueError("it is a link that leads out of the project")

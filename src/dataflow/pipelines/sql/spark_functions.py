@@ -83,4 +83,4 @@ xpath fetches the DTD that a document names, from any file or host.
 ALLOWED = frozenset(_ALLOWED.split())
 
 WITHOUT_OPTIONS = {"from_xml": 2, "schema_of_xml": 1}
-"""Functions with the most arguments they may have: further ones are options, which can name a file or host."""
+"""Functions with the most arguments they may have: more are options, which can name a file or host."""

@@ -148,8 +148,8 @@ def _check_function(node: exp.Func, place: str) -> None:
     name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
     if name in REFUSED:
         raise BadInput(
-            f"{place}: function {name} is not allowed: it runs code, reads files, the network or the session, "
-            "fails on purpose, or gives another value with each call."
+            f"{place}: function {name} is not allowed: it runs code, reads files, the network or the "
+            "session, fails on purpose, or gives another value with each call."
         )
     if len(node.expressions) > WITHOUT_OPTIONS.get(name, len(node.expressions)):
         raise BadInput(
