@@ -73,20 +73,11 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     rows = settings.secrets.redact_all(rows)
     columns = ("pipeline", "kind", "dataset", "target", "schedule", "start", "end", "note")
-    show_rows(rows, columns, args.json, "" if catalog.problems else _none_words(context))
+    empty = "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
+    show_rows(rows, columns, args.json, "" if catalog.problems else empty)
     for problem in catalog.problems:
         context.say(problem)
     return ConfigError.exit_code if catalog.problems else 0
-
-
-def _none_words(context: Context) -> str:
-    """What to do where there are no pipelines."""
-    from dataflow.pipelines.migration.imports import OWN, PIPELINE_MODULES
-
-    old = os.path.join(context.config.project_dir, OWN)
-    if any(os.path.isdir(os.path.join(old, name)) for name in PIPELINE_MODULES):
-        return "There are no pipelines in pipelines/. To convert dataflow/: dataflow pipeline import ."
-    return "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
 
 
 def run_word(args: argparse.Namespace, context: Context) -> int:

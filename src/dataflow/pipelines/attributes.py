@@ -12,15 +12,6 @@ from dataflow.pipelines.bases import ViewPipeline
 from dataflow.pipelines.loader import Found
 from dataflow.pipelines.shape.checks import Check
 
-_RETRIES = "Write retries = 3 and retry_delay_seconds = 300, with your own numbers."
-OF_DAGS = {
-    "get_dag": "Remove it: DataFlow builds no DAG.",
-    "dag": "Remove it: DataFlow builds no DAG.",
-    "default_args": _RETRIES,
-    "retry_delay": _RETRIES,
-}
-"""What classes of the first Data Flow have for Airflow, and what to do about it."""
-
 
 class Attributes:
     """The attributes of one class, with the defaults of its base and errors that name the place."""
@@ -111,8 +102,6 @@ class Attributes:
                 raise self.wrong(name, f"is no attribute of a pipeline.{self._advice(name, known)}")
 
     def _advice(self, name: str, known: list[str]) -> str:
-        if name in OF_DAGS:
-            return f" {OF_DAGS[name]}"
         if name != "table_name" or self._base is not ViewPipeline:
             return did_you_mean(name, known) or f" Remove it, or call it _{name} if it is your own."
         if not hasattr(self.thing, "view_name"):

@@ -10,7 +10,7 @@ KINDS = {"DatasetPipeline": "dataset", "ViewPipeline": "view"}
 
 SIGNS = {
     "DatasetPipeline": ("field_mapping", "table_name", "source_url"),
-    "ViewPipeline": ("view_name", "dataset_pipeline", "join_clause", "where_clause", "schedule_interval"),
+    "ViewPipeline": ("view_name", "dataset_pipeline"),
 }
 """Attributes that nothing but a pipeline has."""
 

@@ -21,12 +21,11 @@ from dataflow.model.record import record, replace
 from dataflow.pipelines.class_kinds import find_name, is_base, is_private, kind_by_name, list_bases
 from dataflow.pipelines.constants import CONFIG_FILE, FILE, Constants, described, load_constants
 from dataflow.pipelines.migration.commas import find_missing_commas
-from dataflow.pipelines.migration.imports import list_siblings, replace_imports, wants_config
-from dataflow.pipelines.migration.remains import explain_missing, find_remains
+from dataflow.pipelines.migration.imports import replace_imports, wants_config
+from dataflow.pipelines.migration.remains import find_remains
 from dataflow.pipelines.migration.source import Source
 
 FOLDER = "pipelines"
-INIT_FILE = "__init__.py"
 DEFINED = re.compile(rb"^(?:class|def)[ \t]+(\w+)", re.MULTILINE)
 
 
@@ -55,14 +54,6 @@ class Found:
 
 
 @record
-class File:
-    """A file of pipelines that is ready to run, and the names it imports from others: file and name."""
-
-    code: types.CodeType
-    siblings: tuple[tuple[str, str], ...]
-
-
-@record
 class Project:
     """All that the files of a project define, and what was wrong with them."""
 
@@ -76,16 +67,15 @@ def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
     folder = os.path.join(project_dir, FOLDER)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     loaded = [name[:-3] for name in names if name.endswith(".py") and not name.startswith("_")]
-    problems = list(_find_unread(folder))
+    problems = [problem for name in names for problem in _find_unread(folder, name)]
     waiting, has_config = {}, False
     for name in loaded:
         path = os.path.join(folder, f"{name}.py")
         tree = _parse(path, loaded, problems)
         if tree is not None:
             has_config = has_config or wants_config(tree)
-            siblings = tuple(list_siblings(tree, loaded))
             replace_imports(tree, loaded)
-            waiting[path] = File(compile(tree, path, "exec"), siblings)
+            waiting[path] = compile(tree, path, "exec")
     with importable(project_dir):
         constants = _load_constants(project_dir, environ, FILE, problems)
         given = {"constants": constants, "datetime": datetimes.datetime}
@@ -112,22 +102,20 @@ def _load_constants(
         return Constants({}, {}, file)  # not the environment's: it may say otherwise
 
 
-def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
+def _run_all(waiting: dict[str, Any], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
     """Runs each file; those that name a class of a file not yet run, again after it."""
     found: list[Found] = []
     failed: dict[str, Problem] = {}
-    modules: dict[str, dict[str, Any]] = {}  # what the files that were run define
     progress = True
     while waiting and progress:
         progress = False
-        for path, file in list(waiting.items()):
+        for path, code in list(waiting.items()):
             known = {item.name: item.thing for item in found if item.kind or "Pipeline" in item.name}
-            name = os.path.basename(path)[:-3]
-            module = types.ModuleType(f"{FOLDER}.{name}")
+            module = types.ModuleType(f"{FOLDER}.{os.path.basename(path)[:-3]}")
             module.__file__ = path
-            module.__dict__.update(given | known | _list_imported(file, modules))
+            module.__dict__.update(given | known)
             try:
-                exec(file.code, module.__dict__)
+                exec(code, module.__dict__)
             except NameError as error:
                 failed[path] = _undefined(path, error)
                 continue
@@ -137,20 +125,10 @@ def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Pro
                 problems.append(_problem(path, error))
             else:
                 found += _list_found(module, path, set(map(id, known.values())))
-                modules[name] = vars(module)
             progress = True
             del waiting[path]
     problems += [failed[path] for path in waiting]
     return _list_jobs(found, problems)
-
-
-def _list_imported(file: File, modules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What a file imports from others, as far as these have been run."""
-    found: dict[str, Any] = {}
-    for module, name in file.siblings:
-        names = modules.get(module, {})
-        found |= {each: names[each] for each in names if each == name or (name == "*" and each[:1] != "_")}
-    return found
 
 
 def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterator[Found]:
@@ -189,30 +167,17 @@ def _find_misnamed(item: Found) -> Iterator[Problem]:
         yield Problem(item.path, item.line, reason, (item.name,))
 
 
-def _find_unread(folder: str) -> Iterator[Problem]:
-    """Pipelines in folders inside pipelines/ or in an __init__.py, where nobody looks for them."""
-    for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
-        inside = os.path.join(FOLDER, os.path.relpath(where, folder)) if where != folder else FOLDER
-        for file in sorted(files):
-            names = [one for one in _list_defined(os.path.join(where, file)) if kind_by_name(one)]
-            if not names or not file.endswith(".py") or (inside == FOLDER and file != INIT_FILE):
-                continue
+def _find_unread(folder: str, name: str) -> Iterator[Problem]:
+    """Pipelines in a folder inside pipelines/, where nobody looks for them."""
+    inside = os.path.join(folder, name)
+    if name.startswith(("_", ".")) or not os.path.isdir(inside):
+        return
+    for file in sorted(os.listdir(inside)):
+        names = [one for one in _list_defined(os.path.join(inside, file)) if kind_by_name(one)]
+        if file.endswith(".py") and names:
+            shown = os.path.join(FOLDER, name, file)
             reason = f"{names[0]} is not loaded: only files directly in {FOLDER}/ are. Move this file there."
-            if file == INIT_FILE:
-                reason = f"{names[0]} is not loaded: {INIT_FILE} never is. Rename this file."
-            yield Problem(os.path.join(inside, file), 1, reason, tuple(names))
-
-
-def _find_twins(tree: ast.Module, shown: str) -> Iterator[Problem]:
-    """Pipelines that another one of the same file replaces, having its name."""
-    lines: dict[str, int] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and kind_by_name(node.name):
-            if node.name in lines:
-                reason = f"{node.name} is defined already at {shown}:{lines[node.name]}. Rename one."
-                yield Problem(shown, node.lineno, reason, (node.name,))
-            lines.setdefault(node.name, node.lineno)
+            yield Problem(shown, 1, reason, tuple(names))
 
 
 def _line_of(thing: Any, name: str, path: str) -> int:
@@ -239,7 +204,6 @@ def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module |
     else:
         found = [*find_missing_commas(source), *find_remains(source, files)]
         problems += [Problem(shown, one.line, one.problem) for one in found]
-        problems += _find_twins(source.tree, shown)
         return None if found else source.tree
     return None
 
@@ -269,8 +233,6 @@ def _problem(path: str, error: BaseException) -> Problem:
     shown = os.path.join(FOLDER, os.path.basename(path))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     words = str(error) if isinstance(error, DataFlowError) else described(error)
-    if isinstance(error, ModuleNotFoundError):
-        words += explain_missing(error.name or "")
     return Problem(shown, lines[-1] if lines and lines[-1] else 1, words)
 
 

@@ -38,7 +38,7 @@ class Written:
 
 
 class ClassTable:
-    """All top-level classes of some files; of two with one name, the first file's, or the last in it."""
+    """All top-level classes of some files; of two with one name, the first."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self._classes: dict[str, Written] = {}
@@ -50,18 +50,10 @@ class ClassTable:
                 if isinstance(node, ast.ClassDef) and node in gone:
                     self.gone.add(node.name)
                 elif isinstance(node, ast.ClassDef):
-                    self._add(Written(node.name, source, node, gone))
+                    one = Written(node.name, source, node, gone)
+                    if self._classes.setdefault(node.name, one) is not one:
+                        self.twins.append(one)
         self.bases = {base for one in self for base in _list_base_names(one.node)}
-
-    def _add(self, one: Written) -> None:
-        other = self._classes.get(one.name)
-        if other is None:
-            self._classes[one.name] = one
-        elif other.source is one.source:
-            self._classes[one.name] = one  # as Python does
-            self.twins.append(other)
-        else:
-            self.twins.append(one)
 
     def __iter__(self) -> Iterator[Written]:
         return iter(self._classes.values())
@@ -130,10 +122,5 @@ class ClassTable:
         )
 
 
-def name_of(node: ast.expr | None) -> str:
-    """The class that an expression names, alone or as part of its file; "" for anything else."""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
 def _list_base_names(node: ast.ClassDef) -> list[str]:
-    return [name for base in node.bases if (name := name_of(base))]
+    return [base.id for base in node.bases if isinstance(base, ast.Name)]

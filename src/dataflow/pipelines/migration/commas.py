@@ -75,10 +75,9 @@ def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[Finding
         yield Finding(
             source.line_at(ends[0]),
             f"a comma is missing between {shown} and {after}: {_JOINED}. Add it, or write one string.",
-            f"added the missing comma after {shown}" if fits else f"comma missing after {shown}",
-            _JOINED if fits else f"{_JOINED}; the item has {wanted} parts",
+            f"added the missing comma after {shown}",
+            _JOINED,
             tuple(Edit(end, end, ",") for end in ends) if fits else (),
-            is_lost=not fits,
         )
 
 

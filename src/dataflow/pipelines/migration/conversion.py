@@ -24,7 +24,7 @@ def convert_pipelines(
 ) -> tuple[str, list[Finding]]:
     """The text of a file of pipelines, and what was changed in it."""
     found = [*find_missing_commas(source), *_carry_retries(source, find_remains(source, ()))]
-    found += [*_find_sibling_imports(source, table, classes), *classes.find_twins(source)]
+    found += [*_find_sibling_imports(source, table), *classes.find_twins(source)]
     for one in table:
         if one.source is source:
             found += classes.find_changes(one)
@@ -85,22 +85,16 @@ def _find_unused(source: Source, after: Source) -> list[Finding]:
     return found
 
 
-def _find_sibling_imports(source: Source, table: ClassTable, classes: PipelineClasses) -> list[Finding]:
+def _find_sibling_imports(source: Source, table: ClassTable) -> list[Finding]:
     found = []
     for node in source.tree.body:
         imported = list_imported(node, ())
         plain = [one for one in imported if one.kind == SIBLING and one.bound == one.name]
-        known = [one for one in plain if one.name in classes.renamed or _is_known(one.name, table)]
-        if plain and len(imported) == len(known):
+        if plain and len(imported) == len([one for one in plain if one.name in table or one.name == "*"]):
             why = "pipelines of other files are known by their names"
             edit = source.without(node)
             found.append(Finding(node.lineno, "", f"removed `{source.shown(node)}`", why, (edit,)))
     return found
-
-
-def _is_known(name: str, table: ClassTable) -> bool:
-    """Whether the loader gives a class to all files."""
-    return name in table and "Pipeline" in name
 
 
 def _carry_retries(source: Source, found: list[Finding]) -> list[Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from importlib import import_module
 from importlib.util import find_spec
 
 from dataflow.model.record import record
@@ -13,7 +12,6 @@ OWN = "dataflow"
 CONSTANTS = ("constants", "config")
 PIPELINE_MODULES = ("meta", "dags")
 """The folders of the first Data Flow that hold pipelines."""
-OF_PIPELINES = [[name] for name in PIPELINE_MODULES]
 
 SIBLING, CONSTANT, FOREIGN, OTHER = "sibling", "constant", "foreign", "other"
 
@@ -41,73 +39,38 @@ def list_imported(node: ast.stmt, files: Collection[str]) -> list[Imported]:
     ]
 
 
-def list_siblings(tree: ast.Module, files: Collection[str]) -> list[tuple[str, str]]:
-    """The names that a file imports from other files of pipelines: file and name, "*" for all of them."""
-    found = [one for node in tree.body for one in list_imported(node, files) if one.kind == SIBLING]
-    return [(one.module.rpartition(".")[2], one.name) for one in found]
-
-
 def replace_imports(tree: ast.Module, files: Collection[str]) -> None:
     """Turns imports of constants and of pipelines in other files into assignments from the names given."""
-    tree.body = [new for node in tree.body for new in _replaced(node, files, tree)]
-    _WholeConstants().visit(tree)
+    tree.body = [new for node in tree.body for new in _replaced(node, files)]
     ast.fix_missing_locations(tree)
 
 
 def wants_config(tree: ast.Module) -> bool:
     """Whether a file imports the project's config.py the way the first Data Flow does."""
     found = [one for node in tree.body for one in list_imported(node, ())]
-    return any(
-        (one.kind == CONSTANT and _constants_file(one) == "config") or (one.module, one.name) == (OWN, "*")
-        for one in found
-    )
+    return any(one.kind == CONSTANT and _constants_file(one) == "config" for one in found)
 
 
-class _WholeConstants(ast.NodeTransformer):
-    """Makes `constants` of `dataflow.constants`, which is not a module of ours."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        is_own = isinstance(node.value, ast.Name) and node.value.id == OWN
-        return ast.Name(node.attr, node.ctx) if is_own and node.attr in CONSTANTS else node
-
-
-def _replaced(node: ast.stmt, files: Collection[str], tree: ast.Module) -> list[ast.stmt]:
+def _replaced(node: ast.stmt, files: Collection[str]) -> list[ast.stmt]:
     found = list_imported(node, files)
     given = [one for one in found if one.kind in (SIBLING, CONSTANT)]
-    if not isinstance(node, (ast.Import, ast.ImportFrom)) or not given:
+    if not given:
         return [node]
-    made: list[ast.stmt] = []
-    for one in given:
-        # Siblings need no assignment for "*": the loader gives all names of their files.
-        names = _list_constants(tree) if one.name == "*" and one.kind == CONSTANT else [one.name]
-        if one.bound != OWN and names != ["*"]:
-            made += [
-                ast.Assign([ast.Name(name if one.name == "*" else one.bound, ast.Store())], _value(one, name))
-                for name in names
-            ]
-    kept = [alias for alias, one in zip(node.names, found, strict=True) if one not in given]
-    if kept and isinstance(node, ast.ImportFrom):
-        made.append(ast.ImportFrom(node.module, kept, node.level))
-    elif isinstance(node, ast.Import):
-        whole = [ast.alias(OWN)] if any(one.bound == OWN for one in given) else []
-        made += [ast.Import(whole + kept)] if whole or kept else []
-    return [ast.copy_location(one, node) for one in made]
+    made: list[ast.stmt] = [
+        ast.copy_location(ast.Assign([ast.Name(one.bound, ast.Store())], _value(one)), node)
+        for one in given
+        if one.name != "*"  # all pipelines are known by their names
+    ]
+    if isinstance(node, ast.ImportFrom) and len(given) < len(found):
+        kept = [alias for alias, one in zip(node.names, found, strict=True) if one not in given]
+        made.append(ast.copy_location(ast.ImportFrom(node.module, kept, node.level), node))
+    return made
 
 
-def _value(one: Imported, name: str) -> ast.expr:
+def _value(one: Imported) -> ast.expr:
     if one.kind == SIBLING or one.module == OWN:
-        return ast.Name(name, ast.Load())
-    constants = ast.Name(_constants_file(one), ast.Load())
-    return ast.Attribute(constants, name, ast.Load()) if name else constants
-
-
-def _list_constants(tree: ast.Module) -> list[str]:
-    """The names in capitals that a file uses and does not assign."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id.isupper()]
-    assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    assigned |= {node.asname or node.name for node in ast.walk(tree) if isinstance(node, ast.alias)}
-    return list(dict.fromkeys(node.id for node in names if node.id not in assigned))
+        return ast.Name(one.name, ast.Load())
+    return ast.Attribute(ast.Name(_constants_file(one), ast.Load()), one.name, ast.Load())
 
 
 def _constants_file(one: Imported) -> str:
@@ -115,9 +78,7 @@ def _constants_file(one: Imported) -> str:
 
 
 def _whole(alias: ast.alias) -> Imported:
-    root, _, rest = alias.name.partition(".")
-    if root == OWN and rest in CONSTANTS:
-        return Imported(alias.asname or root, "", alias.name, CONSTANT)
+    root = alias.name.partition(".")[0]
     kind = FOREIGN if root == "airflow" or (root == OWN and not _exists(alias.name)) else OTHER
     return Imported(alias.asname or root, "", alias.name, kind)
 
@@ -132,7 +93,7 @@ def _kind_of(module: str, name: str, files: Collection[str]) -> str:
         return OTHER
     if not rest:
         return CONSTANT if name in CONSTANTS else OTHER if _is_public(name) else FOREIGN
-    if rest in (["constants"], ["config"]) and not _has(module, name):
+    if rest in (["constants"], ["config"]) and name.isupper():
         return CONSTANT
     if rest[0] in PIPELINE_MODULES:
         # A whole module is of no use: its classes are known by their own names.
@@ -143,12 +104,7 @@ def _kind_of(module: str, name: str, files: Collection[str]) -> str:
 def _is_public(name: str) -> bool:
     import dataflow
 
-    return name == "*" or name in dataflow.__all__ or _exists(f"{OWN}.{name}")
-
-
-def _has(module: str, name: str) -> bool:
-    """Whether a module of ours has this name, so that it is not the project's."""
-    return _exists(module) and hasattr(import_module(module), name)
+    return name in dataflow.__all__ or _exists(f"{OWN}.{name}")
 
 
 def _exists(module: str) -> bool:

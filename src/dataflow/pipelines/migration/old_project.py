@@ -9,13 +9,12 @@ from collections.abc import Collection, Iterator, Mapping
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
-from dataflow.pipelines.class_kinds import KINDS, kind_by_name
+from dataflow.pipelines.class_kinds import KINDS
 from dataflow.pipelines.constants import CONFIG_FILE, FILE
 from dataflow.pipelines.loader import FOLDER
 from dataflow.pipelines.migration.class_table import ClassTable
 from dataflow.pipelines.migration.connections import Target, list_targets
 from dataflow.pipelines.migration.conversion import convert_constants, convert_pipelines, find_retries
-from dataflow.pipelines.migration.imports import OF_PIPELINES, SIBLING, list_imported
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses, Retries
 from dataflow.pipelines.migration.source import Finding, Source, read_file
 
@@ -55,31 +54,16 @@ def read_old_project(root: str, skipped: str) -> OldProject:
     reader.read(skipped)
     table = ClassTable(reader.sources)
     classes = PipelineClasses(table, _find_retries(reader.sources, table))
-    needed = list_needed(reader.sources, table, classes)
-    if not classes.likely and not needed:
+    if not classes.likely:
         raise BadInput(
             f"{root} has no pipelines: no class there is called …{' or …'.join(KINDS)}. "
             "Name the folder that holds dataflow/meta or dataflow/dags."
         )
     for path, source in reader.sources.items():
-        reader.convert(path, source, ProjectClasses(table, classes, needed))
+        reader.convert(path, source, table, classes)
     targets = list_targets(root, table, classes.kept)
     reader.entries += _list_notes(classes)
     return OldProject(reader.files, tuple(targets), tuple(sorted(reader.entries, key=_position)))
-
-
-@record
-class ProjectClasses:
-    """The classes of a project, those that are pipelines, and the files that these need."""
-
-    table: ClassTable
-    classes: PipelineClasses
-    needed: frozenset[str]
-
-    def has_pipelines(self, source: Source) -> bool:
-        """Whether a file defines anything that is or looks like a pipeline."""
-        written = (*self.table, *self.table.twins)
-        return any(one.source is source and one.name in self.classes.likely for one in written)
 
 
 class _Reader:
@@ -102,16 +86,14 @@ class _Reader:
             except (OSError, ValueError) as error:
                 self._add(path, 1, LEFT, "not read", str(error))
 
-    def convert(self, path: str, source: Source, project: ProjectClasses) -> None:
+    def convert(self, path: str, source: Source, table: ClassTable, classes: PipelineClasses) -> None:
         name = os.path.basename(path)
-        if path in project.needed or project.has_pipelines(source):
-            text, found = convert_pipelines(source, project.table, project.classes)
-            if path in project.needed:
+        if any(one.source is source and one.name in classes.likely for one in table):
+            text, found = convert_pipelines(source, table, classes)
+            if any(one.source is source and one.name in classes.kept for one in table):
                 self._put(os.path.join(FOLDER, _free_name(path, self.files)), text, path)
             else:
                 found = [one for one in found if one.is_lost and one.edits]
-                if not found:
-                    self._add(path, 1, NOTE, "not imported", "no pipeline uses its classes")
             self._tell(path, found)
         elif name in (FILE, CONFIG_FILE):
             text, found = convert_constants(source)
@@ -135,44 +117,6 @@ class _Reader:
 
     def _add(self, path: str, line: int, kind: str, what: str, why: str) -> None:
         self.entries.append(Entry(f"{path}:{line}", kind, what, why))
-
-
-def list_needed(sources: Mapping[str, Source], table: ClassTable, classes: PipelineClasses) -> frozenset[str]:
-    """The files that hold or make pipelines, and those that hold their bases or what they import."""
-    lineages = [one.source for name in classes.kept for one in table.list_lineage(name)]
-    needed = {
-        path
-        for path, source in sources.items()
-        if any(one is source for one in lineages) or _makes_pipelines(source)
-    }
-    before = -1
-    while len(needed) != before:
-        before = len(needed)
-        imported = {file for path in needed for file in _list_imported_files(path, sources[path])}
-        needed |= {path for path in sources if any(f"/{path}".endswith(file) for file in imported)}
-    return frozenset(needed)
-
-
-def _list_imported_files(path: str, source: Source) -> Iterator[str]:
-    """How the paths end of the files of pipelines that this one imports from."""
-    for node in source.tree.body:
-        for one in list_imported(node, ()):
-            module = one.module.lstrip(".").replace(".", "/")
-            if one.module.startswith(".."):
-                yield f"/{module}.py"
-            elif one.module.startswith("."):
-                yield os.path.join("/", os.path.dirname(path), f"{module or one.name}.py")
-            elif one.kind == SIBLING or module.split("/")[1:2] in OF_PIPELINES:
-                yield f"/{module.partition('/')[2]}.py"
-
-
-def _makes_pipelines(source: Source) -> bool:
-    """Whether a file makes classes with type(…) and names them as pipelines."""
-    nodes = list(ast.walk(source.tree))
-    texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
-    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    makes = any(call.func.id == "type" and len(call.args) == 3 for call in calls)  # type: ignore[attr-defined]
-    return makes and any(kind_by_name(text) for text in texts)
 
 
 def _list_files(root: str, skipped: str) -> list[str]:

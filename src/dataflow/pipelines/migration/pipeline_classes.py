@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataflow.model.record import record
 from dataflow.pipelines import bases
 from dataflow.pipelines.class_kinds import kind_by_name
-from dataflow.pipelines.migration.class_table import ClassTable, Written, name_of
+from dataflow.pipelines.migration.class_table import ClassTable, Written
 from dataflow.pipelines.migration.source import Edit, Finding, Source
 
 BASES: Mapping[str, type] = {"DatasetPipeline": bases.DatasetPipeline, "ViewPipeline": bases.ViewPipeline}
@@ -79,21 +79,18 @@ class PipelineClasses:
             yield from self._find_joined(one)
 
     def find_twins(self, source: Source) -> Iterator[Finding]:
-        """The pipelines of a file whose names other classes have."""
+        """The pipelines of a file that another file defines too."""
         for one in self._table.twins:
             if one.source is source and one.name in self.likely and not self._table.is_base(one):
-                twin = self._table.list_lineage(one.name)[0]
-                owner = "this" if twin.source is source else "another"
-                why = f"{owner} file has a class of this name; give them two names"
+                why = "another file has a class of this name; give them two names"
                 yield _lost(one, f"left out class {one.name}", why, one.source.without(one.node))
 
     def find_references(self, source: Source) -> list[Edit]:
         """Where a file names classes that are called otherwise now."""
-        named = [node for node in ast.walk(source.tree) if isinstance(node, (ast.Name, ast.Attribute))]
         return [
-            Edit(source.end(node) - len(name.encode()), source.end(node), self.renamed[name])
-            for node in named
-            if (name := name_of(node)) in self.renamed
+            Edit(source.start(node), source.end(node), self.renamed[node.id])
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Name) and node.id in self.renamed
         ]
 
     def _new_name(self, one: Written) -> str:
@@ -116,7 +113,7 @@ class PipelineClasses:
         """The classes that a view's dataset_pipeline names."""
         value = self._table.find_value(name, "dataset_pipeline")
         items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-        found = [named for item in items if (named := name_of(item))]
+        found = [item.id for item in items if isinstance(item, ast.Name)]
         texts = [item.value for item in items if isinstance(item, ast.Constant)]
         return found + [self._makers[text] for text in texts if text in self._makers]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import TypeGuard
 
 from dataflow.model.record import replace
-from dataflow.pipelines.migration.imports import FOREIGN, OF_PIPELINES, OWN, list_imported
-from dataflow.pipelines.migration.source import Edit, Finding, Source
+from dataflow.pipelines.migration.imports import FOREIGN, PIPELINE_MODULES, list_imported
+from dataflow.pipelines.migration.source import Finding, Source
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 FACTORY = "get_dag"
@@ -28,13 +27,11 @@ class Remains:
         self._source = source
         self._files = files
         self.gone: dict[str, str] = {}  # a name, and the module it was of
-        self._modules: set[str] = set()  # those names that stand for a whole file of pipelines
         self.found: dict[ast.AST, Finding] = {}
 
     def find(self) -> list[Finding]:
         """All findings, first to last."""
-        found = [*self.find_nodes().values(), *self._find_references()]
-        return sorted(found, key=lambda one: one.line)
+        return sorted(self.find_nodes().values(), key=lambda one: one.line)
 
     def find_nodes(self) -> dict[ast.AST, Finding]:
         """The same by statement; what uses a name that goes away goes too."""
@@ -63,13 +60,12 @@ class Remains:
         if not gone:
             return
         self.gone |= {one.bound: one.module for one in gone}
-        self._modules |= {one.bound for one in gone if one.module.split(".")[1:2] in OF_PIPELINES}
         kept = [alias for alias, one in zip(node.names, found, strict=True) if one not in gone]
         module = gone[0].module
         why = f"{module} is part of the first Data Flow only"
         if module.startswith("airflow"):
             why = _RUNS_ITSELF
-        elif module.split(".")[1:2] in OF_PIPELINES:
+        elif module.split(".")[1:2] and module.split(".")[1] in PIPELINE_MODULES:
             why = _BY_NAME
         made = type(node)(**{**{name: getattr(node, name) for name in node._fields}, "names": kept})
         shown = f"`{self._source.shown(node)}`"
@@ -106,24 +102,7 @@ class Remains:
         self.found[node] = Finding(line, f"remove {subject}: {why}.", f"removed {subject}", why, (edit,))
 
     def _find_used(self, node: ast.AST) -> str:
-        spared = {id(one.value) for one in ast.walk(node) if self._is_reference(one)}
-        names = (one for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in spared)
-        return next((one.id for one in names if one.id in self.gone), "")
-
-    def _find_references(self) -> Iterator[Finding]:
-        """The pipelines that are named as part of their file: `module.OrdersDatasetPipeline`."""
-        removed = {id(one) for node in self.found for one in ast.walk(node)}
-        for node in ast.walk(self._source.tree):
-            if self._is_reference(node) and id(node) not in removed:
-                end = self._source.end(node)
-                edit = Edit(self._source.start(node), end - len(node.attr.encode()))
-                shown = f"{node.attr} instead of {ast.unparse(node)}"
-                yield Finding(node.lineno, f"write {shown}: {_BY_NAME}.", f"wrote {shown}", _BY_NAME, (edit,))
-
-    def _is_reference(self, node: ast.AST) -> TypeGuard[ast.Attribute]:
-        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
-            return False
-        return node.value.id in self._modules and node.attr[:1].isupper()
+        return next((name for name in _list_names(node) if name in self.gone), "")
 
     def _give_up(self, node: ast.stmt, subject: str, used: str, instead: str = "") -> None:
         """Removes what did something that DataFlow may not do by itself."""
@@ -137,16 +116,12 @@ def find_remains(source: Source, files: Collection[str]) -> list[Finding]:
     return Remains(source, files).find()
 
 
-def explain_missing(module: str) -> str:
-    """What to do about an import that failed for want of this module, where it is of the first Data Flow."""
-    root = module.partition(".")[0]
-    if root == "airflow":
-        return f". Remove its import: {_RUNS_ITSELF}. {_WHOLE_PROJECT}"
-    return f". Remove its import: {module} is part of the first Data Flow only." * (root == OWN)
-
-
 def _calls_factory(node: ast.AST) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr == FACTORY for one in ast.walk(node))
+
+
+def _list_names(node: ast.AST) -> Iterator[str]:
+    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
 def _list_bound(node: ast.stmt) -> list[str]:

@@ -134,9 +134,8 @@ def _read_clause(view: View, attribute: str, text: str, before: str, allowed: se
 def _read_fields(view: View, rendered: Rendered) -> list[exp.Expr]:
     if view.fields is True:
         return [exp.Star()]
-    is_list = isinstance(view.fields, Sequence) and not isinstance(view.fields, str)
-    if not is_list or not view.fields or "__all__" in view.fields:
-        raise BadInput(f"{view.pipeline}.fields: write '__all__', or a list of (expression, alias) pairs")
+    if not isinstance(view.fields, Sequence) or isinstance(view.fields, str) or not view.fields:
+        raise BadInput(f"{view.pipeline}.fields: write True, or a list of (expression, alias) pairs")
     fields = [_read_field(view, number, field, rendered) for number, field in enumerate(view.fields, 1)]
     _refuse_doubles(view, [field.output_name for field in fields])
     return fields
