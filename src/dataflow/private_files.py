@@ -35,6 +35,11 @@ def open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
+def open_unlinked(path: str, flags: int) -> int:
+    """Opens a file that others may read, never through a symbolic link. An `opener` for `open`."""
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+
+
 def open_with_folder(path: str, flags: int) -> int:
     """Opens a private file to write to; its folder is made if it is missing."""
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import SparkFailed
+from dataflow.pipelines.lake.manifest import Manifest, write_manifest
 from dataflow.pipelines.spark.session import SparkSettings, start_session
 from dataflow.pipelines.spark.talk import talking_to
 from tests.pipelines.api_server import ApiServer
@@ -76,3 +77,12 @@ def test_the_log_of_spark_is_not_written_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(SparkFailed, match="symbolic links"):
         start_session(SparkSettings(), str(log))
     assert not (tmp_path / "victim").exists()
+
+
+def test_a_manifest_of_the_lake_is_not_written_through_a_link(tmp_path: Path) -> None:
+    other = tmp_path / "precious"
+    other.write_text("of somebody")
+    (tmp_path / f"manifest.json.{os.getpid()}.tmp").symlink_to(other)
+    with pytest.raises(OSError, match="symbolic links"):
+        write_manifest(str(tmp_path / "manifest.json"), Manifest("orders", "1", 1, (), ()))
+    assert other.read_text() == "of somebody"

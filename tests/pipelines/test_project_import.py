@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -363,3 +366,75 @@ def test_a_file_of_bases_that_nobody_uses_is_listed(project: Project) -> None:
     files = {"dataflow/meta/a.py": ORDERS, "dataflow/meta/b.py": "class _Base:\n    table_name = 'x'\n"}
     report = bring_in(project, files, code=0)
     assert told(report, "note") == ["meta/b.py:1: not imported: no pipeline uses its classes"]
+
+
+PLAIN = """
+class PlainDatasetPipeline:
+    table_name = "plain"
+    source_url = "https://plain.example"
+    target_db = {target!r}
+    field_mapping = [("id", "id", "uuid primary key")]
+"""
+
+
+def write_plain(project: Project, path: str = "dataflow/dags/plain.py", target: str = "datasets_db") -> Path:
+    """An old project of one pipeline; gives the folder that its file is in."""
+    file = project.home / "old" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(PLAIN.format(target=target))
+    return file.parent
+
+
+def test_pipes_devices_and_links_out_of_the_project_are_not_read(project: Project) -> None:
+    folder = write_plain(project)
+    (project.home / "elsewhere.py").write_text(PLAIN.format(target="lake").replace("Plain", "Other"))
+    os.mkfifo(folder / "a_pipe.py")
+    (folder / "b_device.py").symlink_to("/dev/zero")
+    (folder / "c_link.py").symlink_to(project.home / "elsewhere.py")
+    (folder / "plain.py").rename(folder.parent / "text")
+    (folder / "plain.py").symlink_to("../text")
+    os.mkfifo(project.home / "old" / ".env")
+    report = bring_in(project, {})
+    assert [one["path"] for one in report["files"]] == ["pipelines/plain.py", "dataflow.toml"]
+    assert told(report, "left")[:3] == [
+        "dags/a_pipe.py:1: not read: it is not a file",
+        "dags/b_device.py:1: not read: it is a link that leads out of the project",
+        "dags/c_link.py:1: not read: it is a link that leads out of the project",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = {'-' * 200_000}1",
+        f"x = {'+'.join(['1'] * 100_000)}",
+        f"x = [{','.join(['01'] * 20_000)}]",
+        f"x = 1\n#{' ' * 10_000_000}",
+    ],
+    ids=["minus", "plus", "zeros", "size"],
+)
+def test_a_file_made_to_overwhelm_the_reader_is_left_out(project: Project, text: str) -> None:
+    (write_plain(project) / "bomb.py").write_text(text)
+    left = told(bring_in(project, {}), "left")
+    assert [one for one in left if one.startswith("dags/bomb.py:1: not read: ")]
+
+
+@pytest.mark.parametrize("path", ["__init__.py", "__.py", "dataflow/__init__.py", "dataflow/___.py"])
+def test_a_file_without_a_name_of_its_own_gets_one_that_is_loaded(project: Project, path: str) -> None:
+    write_plain(project, path)
+    bring_in(project, {})
+    assert list(list_pipelines(project)) == ["PlainDatasetPipeline"]
+
+
+def test_the_settings_written_are_data_whatever_the_project_says(project: Project) -> None:
+    name = 'a"]\n[job.x.environment]\nPATH = "/evil'
+    write_plain(project, target=name)
+    variable = "AIRFLOW_CONN_" + re.sub("[^A-Z0-9]", "_", name.upper())
+    url = 'postgresql://etl:hunter2-hunter2@db/x"y?sslpassword=hunter3-hunter3&connect_timeout=5'
+    (project.home / "old" / ".env").write_text(f"{variable}={url}")
+    report = bring_in(project, {})
+    written = (project.path / "dataflow.toml").read_text()
+    assert tomllib.loads(written) == {
+        "connection": {name: {"url": 'postgresql://etl@db/x"y?connect_timeout=5'}}
+    }
+    assert "hunter" not in written + json.dumps(report)

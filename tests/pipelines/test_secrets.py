@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +15,7 @@ from dataflow.pipelines.register.settings import Connection
 from dataflow.pipelines.show.description import describe
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
+from tests.project import Project
 
 DAY = "2026-11-14"
 QUOTING = """
@@ -121,3 +123,38 @@ def test_a_connection_without_a_user_takes_its_password_for_a_password(
     url = f"postgresql://{hosts}{parts.path}{query.format(user=parts.username)}"
     with connect(connect_to(Connection("db", url, parts.password or "any"))) as session:
         assert session.execute("select 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "raise ValueError('no answer from ' + os.environ['DATAFLOW_CONN_WAREHOUSE'])",
+        "raise ValueError(os.environ['DATAFLOW_CONN_WAREHOUSE'].encode())",
+        "sys.exit(os.environ['DATAFLOW_CONN_WAREHOUSE'])",
+        "{}[os.environ['PASSKEY']]",
+        "raise KeyError(os.environ['DATAFLOW_STORE'])",
+        "raise OSError(os.environ['THE_PASSWORD'])",
+        "OrdersDatasetPipeline.table_name = os.environ['PASSKEY'] + ' and more'",
+        "OrdersDatasetPipeline.target_db = os.environ['DATAFLOW_CONN_WAREHOUSE']",
+    ],
+)
+def test_what_a_file_of_pipelines_says_of_itself_shows_no_secret(tmp_path: Path, line: str) -> None:
+    project = Project(tmp_path, tmp_path)
+    secrets = [f"hunter{number}-hünter" for number in range(4)]
+    env = {
+        "DATAFLOW_CONN_WAREHOUSE": f"postgresql://etl:{secrets[0]}@db/x",
+        "DATAFLOW_STORE": f"postgresql://etl:{secrets[1]}@127.0.0.1:1/x",
+        "PASSKEY": secrets[2],
+        "THE_PASSWORD": secrets[3],
+    }
+    toml = '[connection.other]\nurl = "postgresql://etl@db/y"\npassword_variable = "THE_PASSWORD"\n'
+    (tmp_path / "dataflow.toml").write_text(toml)
+    (tmp_path / "pipelines").mkdir()
+    orders = dedent(ORDERS.replace('constants.API + "', '"http://api'))
+    (tmp_path / "pipelines" / "orders.py").write_text(f"import os, sys\n{orders}\n{line}\n")
+    said = ""
+    for words in (["list"], ["list", "--json"], ["show", "OrdersDatasetPipeline"]):
+        done = project.run("dataflow", "pipeline", *words, env=env, check=False)
+        said += done.stdout + done.stderr
+    assert "***" in said
+    assert "hunter" not in said.lower()

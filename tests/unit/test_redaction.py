@@ -188,6 +188,11 @@ def test_what_a_shell_traces_is_masked() -> None:
     assert Redactor([secret]).redact_text(shlex.quote(secret)) == "'***'"
 
 
+def test_what_sql_quotes_is_masked() -> None:
+    shown = Redactor(["it's-hunter2"]).redact_text("alter role etl password 'it''s-hunter2'")
+    assert shown == "alter role etl password '***'"
+
+
 def test_each_long_line_of_a_secret_of_several_lines_is_masked_alone() -> None:
     secret = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nshort\n-----END KEY-----\n"
     redactor = Redactor([secret])

@@ -31,3 +31,15 @@ def test_other_text_is_left_alone(url: str) -> None:
 def test_a_short_value_is_masked_but_not_searched_for() -> None:
     assert list_secret_parameters("https://h/a?sort_key=id") == []
     assert without_secret_parameters("https://h/a?sort_key=id") == "https://h/a?sort_key=***"
+
+
+@pytest.mark.parametrize("name", ["pass", "passphrase", "PHPSESSID", "sid", "hmac", "X-Hmac-SHA256"])
+def test_further_names_of_secrets_are_known(name: str) -> None:
+    assert (
+        without_secret_parameters(f"https://h/a?{name}=abcdefghij&page=2") == f"https://h/a?{name}=***&page=2"
+    )
+
+
+@pytest.mark.parametrize("name", ["passenger", "inside", "side"])
+def test_names_that_only_look_like_those_of_secrets_are_shown(name: str) -> None:
+    assert list_secret_parameters(f"https://h/a?{name}=abcdefghij") == []

@@ -71,6 +71,7 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
+    rows = settings.secrets.redact_all(rows)
     columns = ("pipeline", "kind", "dataset", "target", "schedule", "start", "end", "note")
     show_rows(rows, columns, args.json, "" if catalog.problems else _none_words(context))
     for problem in catalog.problems:

@@ -63,7 +63,8 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     from dataflow.pipelines.show.description import describe, over_note
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
-    found = describe(definition, settings)
+    with settings.secrets.hidden_in_errors():
+        found = settings.secrets.redact_all(describe(definition, settings))
     if args.json:
         show_object(found, True)
         return 0

@@ -10,7 +10,8 @@ SHORTEST_GUESSED = 8
 # start-up: texts, not compiled patterns, because the default store needs none of them
 _LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
 _ESCAPE = rb"%([0-9A-Fa-f]{2})"
-_SECRET_NAME = r"(?i)key|token|secret|passw|pwd|sig|auth|cookie|credential|session|jwt|^code$"
+_SECRET_NAME = r"(?i)key|token|secret|pass(w|phrase)|pwd|sig|hmac|auth|cookie|credential|sess(ion|id)|jwt"
+_SECRET_NAME += r"|^(code|pass|sid)$"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 

@@ -45,6 +45,7 @@ def _encoded(part: bytes) -> Iterator[bytes]:
     yield from _python_bytes_forms(part)
     yield part.replace(b"'", b"'\\''")
     yield part.replace(b"'", b"'\"'\"'")
+    yield part.replace(b"'", b"''")  # SQL
 
 
 def _base64_forms(part: bytes) -> Iterator[bytes]:

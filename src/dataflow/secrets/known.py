@@ -9,6 +9,7 @@ from dataflow.secrets.redaction import Redactor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 
 class KnownSecrets:
@@ -34,6 +35,14 @@ class KnownSecrets:
     def redact_text(self, text: str) -> str:
         """The text without any of them."""
         return self._redactor.redact_text(text)
+
+    def redact_all(self, value: Any) -> Any:
+        """A value made of dicts and lists with every text in it redacted."""
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, dict):
+            return {key: self.redact_all(each) for key, each in value.items()}
+        return [self.redact_all(each) for each in value] if isinstance(value, (list, tuple)) else value
 
     @contextmanager
     def hidden_in_errors(self) -> Iterator[None]:

@@ -52,6 +52,13 @@ def serve(body: bytes, encoding: str) -> AnswerServer:
 
 
 @packed
+def test_a_body_that_ends_just_after_a_piece_is_whole(encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    unpack = find_unpacker(encoding)
+    for size in range(unpacking.PIECE_BYTES - 2, unpacking.PIECE_BYTES + 300):
+        assert len(read_body([pack(b"a" * size)], unpack, 10_000_000, ()).data) == size
+
+
+@packed
 def test_a_packed_page_is_unpacked(tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]) -> None:
     with serve(pack(PAGE), encoding) as server:
         assert ids_in(fetch(source_for(server), tmp_path)) == list(range(500))

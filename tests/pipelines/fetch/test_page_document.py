@@ -138,6 +138,17 @@ def test_the_memory_of_a_page_is_a_limit_of_the_source(tmp_path: Path) -> None:
         assert fetch(source_for(server, limits=replace(QUICK, page_memory_bytes=400_000)), tmp_path, 2)
 
 
+@pytest.mark.parametrize("emoji", ["\U0001f600", r"\ud83d\ude00"], ids=["plain", "escaped"])
+def test_a_text_with_an_emoji_counts_four_bytes_a_character(tmp_path: Path, emoji: str) -> None:
+    text = r"a\"" * 10_000 + emoji + r"\"a" * 10_000
+    body = f'{{"next":null,"results":[{{"a":"{text}"}},{{"a":"é{"b" * 200_000}"}}]}}'.encode()
+    with serve(body) as server:
+        limits = replace(QUICK, page_memory_bytes=400_000)
+        refuse(source_for(server, limits=limits), tmp_path, "of memory, more than the limit")
+        plain = replace(QUICK, page_memory_bytes=600_000)
+        assert fetch(source_for(server, limits=plain), tmp_path, 2)
+
+
 def test_a_redirect_that_waits_for_its_cookie_is_told(tmp_path: Path) -> None:
     headers = [("Location", "/rows"), ("Set-Cookie", "session=hunter2; Path=/")]
     with AnswerServer(lambda asked: Reply(status=302, headers=headers)) as server:

@@ -71,6 +71,18 @@ def test_the_manifest_is_for_its_owner_alone_since_links_may_hold_secrets(tmp_pa
     assert stat.S_IMODE(os.stat(os.path.join(staging.folder, "manifest.jsonl")).st_mode) == 0o600
 
 
+@pytest.mark.parametrize("kept", [b"of somebody", b'{"fingerprint":"source","format":1}\nof somebody'])
+def test_a_manifest_that_is_a_link_is_not_written_through(tmp_path: Path, kept: bytes) -> None:
+    folder = Path(open_run(tmp_path, 1).folder)
+    other = tmp_path / "precious"
+    other.write_bytes(kept)
+    (folder / "manifest.jsonl").unlink()
+    (folder / "manifest.jsonl").symlink_to(other)
+    with pytest.raises(OSError, match="symbolic links"):
+        open_run(tmp_path, 1)
+    assert other.read_bytes() == kept
+
+
 @given(some.data())
 def test_a_manifest_torn_at_any_byte_keeps_its_whole_lines_and_can_go_on(
     tmp_path_factory: pytest.TempPathFactory, data: some.DataObject

@@ -186,7 +186,7 @@ select format_number(12332.123456, '##################.###')
 select sum(x) from (select 1 as x union all select 2) having sum(x) > 1
 select grouping(name) from orders group by cube(name)
 select try_variant_get(parse_json('[1]'), '$[0]', 'int'), is_variant_null(parse_json('null'))
-select xpath_string('<a><b>1</b></a>', 'a/b'), from_xml('<p><a>1</a></p>', 'a INT').a
+select from_xml('<p><a>1</a></p>', 'a INT').a, schema_of_xml('<p><a>1</a></p>')
 select aes_decrypt(aes_encrypt('a', '0000111122223333'), '0000111122223333')::string
 select cast('2024-01-01' as timestamp) - interval '1' month, interval -1 day, - interval 1 day
 select cast(1 as string) || 2, concat(1, 2), '3' + 1

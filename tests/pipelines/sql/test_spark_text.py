@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +88,10 @@ def test_every_function_of_spark_is_allowed_or_refused(spark: SparkSession) -> N
         "select '$\\{env:HOME}', '${'",
         "select input_file_name(), from_avro(name, 'x') from orders",
         "select from_protobuf(name, 'M', '/etc/passwd') from orders",
+        "select xpath_string('<!DOCTYPE a SYSTEM \"http://127.0.0.1/x\"><a/>', 'a')",
+        "select from_xml('<p/>', 'a int', map('rowValidationXSDPath', '/etc/passwd'))",
+        "select from_xml('<p/>', 'a int', options => map('rowValidationXSDPath', '/etc/passwd'))",
+        "select schema_of_xml('<p/>', map('rowValidationXSDPath', 'http://127.0.0.1/x.xsd'))",
         "select my_function(id) from orders",
         "select transform(id) using 'cat' as (a) from orders",
         "select 'a' 'b'",
@@ -104,10 +109,26 @@ def test_what_is_read_in_two_ways_or_does_more_than_read_is_refused(sql: str) ->
         translate(sql, "spark", {"orders": {}})
 
 
+@pytest.mark.parametrize("call", ["from_xml({}, 'a string')", "schema_of_xml({})"])
+@pytest.mark.parametrize(
+    "declaration", ['p SYSTEM "{0}"', 'p [<!ENTITY x SYSTEM "{0}">]', 'p [<!ENTITY % y SYSTEM "{0}"> %y;]']
+)
+def test_a_document_reaches_no_host(session: SparkSession, call: str, declaration: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+        document = f"<!DOCTYPE {declaration.format(address)}><p><a>&x;</a></p>"
+        sql = f"select {call.format(repr(document))} as x from orders"
+        session.sql(translate(sql, "spark", {"orders": {}}).sql).collect()
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
         ("select reflect('a', 'b')", "function reflect is not allowed: it runs code, reads files"),
+        ("select from_xml(name, 'a int', map()) from orders", "options of from_xml are not allowed"),
         ("select uper(name) from orders", 'unknown function "uper". Did you mean "upper"?'),
         ("select r'x'", "a raw string at line 1, column"),
         ("select 'a' 'b'", "two texts side by side. Write || between them"),

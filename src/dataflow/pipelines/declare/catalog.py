@@ -17,6 +17,7 @@ from dataflow.pipelines.declare.definitions import (
     list_named,
 )
 from dataflow.pipelines.declare.loader import FOLDER, Found, load_project
+from dataflow.pipelines.register.settings import find_secrets
 
 __all__ = ["Catalog", "Definition", "list_outputs", "list_reads"]
 
@@ -28,11 +29,14 @@ class Catalog:
 
     def __init__(self, project_dir: str, environ: Mapping[str, str]) -> None:
         project = load_project(project_dir, environ)
+        self._place = project_dir, environ
         self.constants: Mapping[str, object] = project.constants
-        self.problems = [str(problem) for problem in project.problems]
+        self.problems = [self._redact(problem) for problem in project.problems]
         self.definitions: dict[str, Definition] = {}
         self._known: dict[str, Definition] = {}  # by class, function and dataset name
-        self._broken = {name: str(problem) for problem in project.problems for name in problem.defines}
+        self._broken = {
+            name: self._redact(problem) for problem in project.problems for name in problem.defines
+        }
         of_kind = {kind: [one for one in project.found if one.kind == kind] for kind in KINDS}
         for found in of_kind["dataset"]:
             with self._noting(found):
@@ -115,8 +119,13 @@ class Catalog:
         try:
             yield
         except BadInput as error:
-            self.problems.append(str(error))
-            self._broken |= {name: str(error) for name in _list_names(found)}
+            problem = self._redact(error)
+            self.problems.append(problem)
+            self._broken |= dict.fromkeys(_list_names(found), problem)
+
+    def _redact(self, problem: object) -> str:
+        """What is wrong, without the secrets that a file of pipelines may have put into its own error."""
+        return find_secrets(*self._place).redact_text(str(problem))
 
 
 def list_outputs(definition: Definition) -> tuple[str, ...]:

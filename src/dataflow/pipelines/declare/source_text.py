@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import tokenize
 import warnings
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from dataflow.model.record import record
 
+_MOST_BYTES = 10_000_000
 _BLANK_LINES = re.compile(rb"\n((?:[ \t]*\n)+)\Z")
 
 
@@ -33,6 +35,19 @@ class Finding:
     why: str = ""
     edits: tuple[Edit, ...] = ()
     is_lost: bool = False  # something that the project did is not done any more
+
+
+def read_file(root: str, path: str) -> bytes:
+    """The content of a file of the project; ValueError for a pipe, a device or a link that leads out."""
+    real, home = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)
+    if os.path.commonpath([real, home]) != home:
+        raise ValueError("it is a link that leads out of the project")
+    if not os.path.isfile(real):
+        raise ValueError("it is not a file")
+    if os.path.getsize(real) > _MOST_BYTES:
+        raise ValueError(f"it is larger than {_MOST_BYTES:,} bytes")
+    with open(real, "rb") as file:
+        return file.read()
 
 
 class Source:

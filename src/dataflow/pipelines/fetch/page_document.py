@@ -15,6 +15,10 @@ _LONGEST_SHOWN_KEY = 50
 # About what Python needs for an object, a list, and a value behind a comma; and the most for one byte.
 _OBJECT_BYTES, _LIST_BYTES, _VALUE_BYTES = 200, 100, 100
 _MOST_FOR_A_BYTE = 101  # `{},`
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# A character above U+FFFF: in UTF-8, or the first half of it as an escape.
+_EMOJI = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+_CONTINUATION = bytes(range(0x80, 0xC0))
 _CONSTANT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
 
 
@@ -68,12 +72,22 @@ def _check_memory(body: bytes, address: Address, most: int) -> None:
         return
     lists = body.count(b"[") * _LIST_BYTES
     needed = len(body) + lists + body.count(b"{") * _OBJECT_BYTES + body.count(b",") * _VALUE_BYTES
+    if needed <= most < needed + 3 * len(body):
+        needed += _count_wide_bytes(body)
     if needed > most:
         raise FetchError(
             f"The page at {address} would take about {needed >> 20:,} MiB of memory, more than the limit of "
             f"{most >> 20:,} MiB: it has {body.count(b'{'):,} objects. Ask for fewer rows on a page, or "
             "raise the source's page_memory_bytes."
         )
+
+
+def _count_wide_bytes(body: bytes) -> int:
+    """What texts take beyond their bytes: in a text with an emoji every character takes four."""
+    if not _EMOJI.search(body):
+        return 0
+    texts = (found[0] for found in _TEXT.finditer(body) if _EMOJI.search(found[0]))
+    return sum(max(0, 4 * len(text.translate(None, _CONTINUATION)) - len(text)) for text in texts)
 
 
 def _parse_slowly(answer: Answer, reading: Reading, reason: str) -> tuple[Any, bytes]:

@@ -65,6 +65,15 @@ def append_line(folder: str, line: dict[str, object]) -> None:
         os.close(descriptor)
 
 
+def cut_manifest(folder: str, length: int) -> None:
+    """Cuts the manifest to its first bytes; one that is missing is made."""
+    descriptor = open_private(os.path.join(folder, MANIFEST), os.O_WRONLY | os.O_CREAT)
+    try:
+        os.ftruncate(descriptor, length)
+    finally:
+        os.close(descriptor)
+
+
 def entry_line(entry: Entry, folder: str) -> dict[str, object]:
     """An entry as its line; a file in the manifest's own folder goes by its bare name."""
     own = os.path.dirname(entry.path) == folder

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from dataflow.errors import BadInput, FetchError
 from dataflow.pipelines.fetch.part_list import (
-    MANIFEST,
     Entry,
     Manifest,
     append_line,
+    cut_manifest,
     entry_line,
     read_manifest,
 )
@@ -39,7 +39,7 @@ class Staging:
         self.closed = found.closed if found else ""
         if found:
             # Half a line may stand after the whole ones; the next line must not be appended to it.
-            os.truncate(os.path.join(self.folder, MANIFEST), found.length)
+            cut_manifest(self.folder, found.length)
         else:
             self._start()
 
@@ -114,9 +114,7 @@ class Staging:
             return file.read()
 
     def _start(self) -> None:
-        path = os.path.join(self.folder, MANIFEST)
-        if os.path.exists(path):
-            os.truncate(path, 0)
+        cut_manifest(self.folder, 0)
         append_line(self.folder, {"fingerprint": self._fingerprint, "format": 1})
 
     def _record(self, entry: Entry) -> None:

@@ -61,13 +61,16 @@ def _inflate(chunks: Iterable[bytes], longest: int, bits: int = 47) -> Iterator[
     unpacker = zlib.decompressobj(wbits=bits)
     for chunk in chunks:
         rest = chunk
-        while rest:
+        piece = b""
+        # After a whole piece there may be more to come though all was taken in: bare deflate has no trailer.
+        while rest or (len(piece) == longest and not unpacker.eof):
             if unpacker.eof:  # gzip data may consist of several members
                 unpacker = zlib.decompressobj(wbits=bits)
             try:
-                yield unpacker.decompress(rest, longest)
+                piece = unpacker.decompress(rest, longest)
             except zlib.error as wrong:
                 raise Damaged("its gzip or deflate data is damaged") from wrong
+            yield piece
             rest = unpacker.unused_data or unpacker.unconsumed_tail
     if not unpacker.eof:
         raise Damaged("its gzip or deflate data ends too early")

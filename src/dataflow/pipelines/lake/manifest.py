@@ -10,6 +10,7 @@ from typing import Any
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import StagedFile
+from dataflow.private_files import open_unlinked
 
 FORMAT = 1
 DATAID = "dataid"
@@ -76,7 +77,7 @@ def write_manifest(path: str, manifest: Manifest) -> None:
         indent=1,
     )
     temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
+    with open(temporary, "w", encoding="utf-8", opener=open_unlinked) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

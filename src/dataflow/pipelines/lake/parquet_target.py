@@ -15,6 +15,7 @@ from dataflow.actions.locations import MANIFEST
 from dataflow.pipelines.handover.records import Destination, Published, Staged, StagedFile
 from dataflow.pipelines.handover.rejects_file import REJECTS, write_rejects
 from dataflow.pipelines.lake.manifest import Frame, Manifest, write_manifest
+from dataflow.private_files import open_unlinked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,7 +109,7 @@ class LakeTarget:
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Writes the manifest of the accepted attempts' files; the store's finish gives it out."""
         if rejects:
-            write_rejects(os.path.join(self._folder, REJECTS), rejects)
+            write_rejects(os.path.join(self._folder, REJECTS), rejects, open_unlinked)
         files = tuple(file for staged in accepted for file in staged.files)
         where = self._destination
         manifest = Manifest(where.dataset, where.dataid, where.run_id, self._columns, files)

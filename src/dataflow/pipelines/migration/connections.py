@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterable
 
+from dataflow.config.toml_text import toml_key, toml_table
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
+from dataflow.model.url_text import names_password
 from dataflow.pipelines.declare.definitions import LAKE
+from dataflow.pipelines.declare.source_text import read_file
 from dataflow.pipelines.migration.class_table import ClassTable
 from dataflow.pipelines.register.settings import list_variables, parse_connection
 
@@ -34,8 +36,10 @@ class Target:
     @property
     def toml(self) -> str:
         """It as a table of dataflow.toml."""
-        password = f'# encryptedpass = "…"   # printed by: dataflow secret encrypt --connection {self.name}\n'
-        return f'[connection.{self.name}]\nurl = "{self.url}"\n{password * self.has_password}'
+        command = f"dataflow secret encrypt --connection {toml_key(self.name)}"
+        password = f'# encryptedpass = "…"   # printed by: {command}\n'
+        table = toml_table(("connection", self.name), [("url", self.url)])
+        return table + password * self.has_password
 
 
 def list_targets(root: str, table: ClassTable, pipelines: Iterable[str]) -> list[Target]:
@@ -47,21 +51,28 @@ def list_targets(root: str, table: ClassTable, pipelines: Iterable[str]) -> list
 
 def _find_target(root: str, name: str) -> Target:
     for file in ENVIRONMENT_FILES:
-        for variable, line, value in _list_variables(os.path.join(root, file)):
+        for variable, line, value in _list_variables(root, file):
             if variable in list_variables(name):
                 place = f"{file}:{line}"
                 try:
                     found = parse_connection(name, value, place)
                 except ConfigError:
                     continue
-                return Target(name, found.url, place, found.password is not None)
+                plain = _without_passwords(found.url)
+                return Target(name, plain, place, found.password is not None or plain != found.url)
     return Target(name, "", "")
 
 
-def _list_variables(path: str) -> list[tuple[str, int, str]]:
+def _without_passwords(url: str) -> str:
+    """The URL without parameters such as sslpassword."""
+    server, _, query = url.partition("?")
+    kept = "&".join(part for part in query.split("&") if not names_password(part))
+    return f"{server}?{kept}" if kept else server
+
+
+def _list_variables(root: str, name: str) -> list[tuple[str, int, str]]:
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = read_file(root, name).decode()
     except (OSError, ValueError):
         return []
     return [

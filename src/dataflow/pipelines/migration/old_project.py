@@ -13,7 +13,7 @@ from dataflow.pipelines.declare.class_kinds import KINDS, kind_by_name
 from dataflow.pipelines.declare.imports import OF_PIPELINES, SIBLING, list_imported
 from dataflow.pipelines.declare.loader import FOLDER
 from dataflow.pipelines.declare.project_constants import CONFIG_FILE, FILE
-from dataflow.pipelines.declare.source_text import Finding, Source
+from dataflow.pipelines.declare.source_text import Finding, Source, read_file
 from dataflow.pipelines.migration.class_table import ClassTable
 from dataflow.pipelines.migration.connections import Target, list_targets
 from dataflow.pipelines.migration.conversion import convert_constants, convert_pipelines, find_retries
@@ -24,6 +24,7 @@ CHANGED, LEFT, NOTE = "changed", "left", "note"
 
 _SKIPPED = ("__pycache__", "tests", "test", "venv", "env", "node_modules")
 _NUMBER = re.compile(r"0[0-9_]*")
+_MOST_ZEROS = 200  # each costs another look at the whole file
 
 
 @record
@@ -91,12 +92,13 @@ class _Reader:
     def read(self, skipped: str) -> None:
         for path in _list_files(self._root, skipped):
             try:
-                with open(os.path.join(self._root, path), "rb") as file:
-                    text, findings = _without_zeros(path, file.read())
+                text, findings = _without_zeros(path, read_file(self._root, path))
                 self.sources[path] = Source(path, text)
                 self._tell(path, findings)
             except SyntaxError as error:
                 self._add(path, error.lineno or 1, LEFT, "not read", f"Python cannot read it: {error.msg}")
+            except (RecursionError, MemoryError):  # of Python's parser
+                self._add(path, 1, LEFT, "not read", "Python cannot read it: it is nested too deeply")
             except (OSError, ValueError) as error:
                 self._add(path, 1, LEFT, "not read", str(error))
 
@@ -200,7 +202,7 @@ def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
             ast.parse(text, path)
             return text, found
         except SyntaxError as error:
-            if "leading zeros" not in (error.msg or ""):
+            if "leading zeros" not in (error.msg or "") or len(found) >= _MOST_ZEROS:
                 return text, found  # for the caller to report
             lines = text.decode().splitlines(keepends=True)
             line, column = (error.lineno or 1) - 1, (error.offset or 1) - 1
@@ -216,9 +218,10 @@ def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
 
 def _free_name(path: str, taken: Collection[str]) -> str:
     """A name in pipelines/; where two files have one, their folders tell them apart."""
-    parts = path.split(os.sep)
-    name = parts[-1].lstrip("_") if parts[-1] != "__init__.py" else f"{parts[-2]}.py"
-    return name if os.path.join(FOLDER, name) not in taken else "_".join(parts[-2:])
+    parts = [FOLDER, *path.split(os.sep)]
+    name = parts[-1].lstrip("_.") if parts[-1] != "__init__.py" else f"{parts[-2]}.py"
+    name = name if name != "py" else f"{parts[-2]}.py"  # of a file called __.py
+    return name if os.path.join(FOLDER, name) not in taken else "_".join(parts[-2:]).lstrip("_")
 
 
 def _find_own_dag(source: Source) -> int:

@@ -41,7 +41,7 @@ SPARK_KEYS = {
     "copy_on_driver": bool,
 }
 SPARK_PLACES = ("master", "remote", "remote_variable")
-SECRET_VARIABLES = ("HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
+SECRET_VARIABLES = ("PASSKEY", "HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
 SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 """Spark itself hides the values of options by such names."""
 SHORTEST_OPTION = 8  # `true` is no secret, whatever the option's name
@@ -115,6 +115,11 @@ class PipelineSettings:
             return _declared_connection(name, self._declared[name])
         if name == LAKE:
             return Connection(LAKE, f"lake:{DEFAULT_LAKE}")
+        if "://" in name:  # not shown: it may hold a password
+            raise ConfigError(
+                "A URL stands where a connection's name is wanted, in target_db for example. Write a name "
+                f"such as datasets_db, and set {list_variables('datasets_db')[0]} to the URL."
+            )
         hint = did_you_mean(name, [*self._declared, LAKE])
         raise ConfigError(
             f"There is no connection {quoted(name)}.{hint} Set {list_variables(name)[0]}=postgresql://user:password@host/"
@@ -131,7 +136,7 @@ class PipelineSettings:
         for name in (*SECRET_VARIABLES, *named):
             yield self._environ.get(name, "")
         for name, value in self._environ.items():
-            if name.startswith(PREFIXES):
+            if name.startswith(PREFIXES) or name == "DATAFLOW_STORE":
                 yield from _list_url_secrets(value)
         yield from list_remote_secrets(self._environ.get(self._spark.get("remote_variable", ""), ""))
         for name, value in self._spark.get("options", {}).items():
@@ -150,6 +155,14 @@ class PipelineSettings:
         if variable and not self._environ.get(variable):
             raise ConfigError(f"Connection {name} takes its password from {variable}, which is not set.")
         return self._environ[variable] if variable else None
+
+
+def find_secrets(project_dir: str, environ: Mapping[str, str]) -> KnownSecrets:
+    """The secrets that a project's pipelines can read from variables; none opened for it."""
+    try:
+        return PipelineSettings(project_dir, environ, str).secrets
+    except ConfigError:  # for whoever needs the settings to tell
+        return PipelineSettings(os.devnull, environ, str).secrets
 
 
 def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:

@@ -19,6 +19,7 @@ from dataflow.pipelines.spark.events import list_event_options
 from dataflow.pipelines.spark.java import check_java
 from dataflow.pipelines.spark.java_launch import start_java
 from dataflow.pipelines.spark.network import list_network_options, listening_on_loopback
+from dataflow.pipelines.spark.scratch import list_scratch_options
 from dataflow.pipelines.spark.talk import quieten, talking_to
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def list_options(settings: SparkSettings, log_path: str) -> dict[str, str]:
         return {name: value for name, value in options.items() if name.startswith("spark.sql.")}
     if settings.is_local:
         options = list_network_options(settings.master, settings.options) | options
-        options = list_event_options(os.path.dirname(log_path)) | options
+        options = list_scratch_options() | list_event_options(os.path.dirname(log_path)) | options
     if options["spark.ui.enabled"] == "true":
         options.setdefault("spark.ui.port", str(find_free_port()))
     return options

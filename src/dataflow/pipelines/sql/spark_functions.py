@@ -7,7 +7,8 @@ assert_true collations current_catalog current_database current_path current_sch
 from_protobuf input_file_block_length input_file_block_start input_file_name java_method measure
 monotonically_increasing_id python_worker_logs raise_error rand randn random randstr reflect
 schema_of_avro session_user shuffle spark_partition_id sql_keywords to_avro to_protobuf try_reflect
-uniform user uuid version
+uniform user uuid version xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number
+xpath_short xpath_string
 """
 
 _ALLOWED = """
@@ -70,11 +71,16 @@ tuple_union_double tuple_union_integer tuple_union_theta_double tuple_union_thet
 unbase64 unhex unix_date unix_micros unix_millis unix_seconds unix_timestamp upper url_decode url_encode
 validate_utf8 var_pop var_samp variance variant_explode variant_explode_outer variant_get vector_avg
 vector_cosine_similarity vector_inner_product vector_l2_distance vector_norm vector_normalize vector_sum
-weekday weekofyear when width_bucket window window_time xpath xpath_boolean xpath_double xpath_float
-xpath_int xpath_long xpath_number xpath_short xpath_string xxhash64 year zeroifnull zip_with
+weekday weekofyear when width_bucket window window_time xxhash64 year zeroifnull zip_with
 """
 
 REFUSED = frozenset(_REFUSED.split())
-"""They run Java, read files or the session, differ from call to call, or fail on purpose."""
+"""They run Java, read files, the network or the session, differ from call to call, or fail on purpose.
+
+xpath fetches the DTD that a document names, from any file or host.
+"""
 
 ALLOWED = frozenset(_ALLOWED.split())
+
+WITHOUT_OPTIONS = {"from_xml": 2, "schema_of_xml": 1}
+"""Functions with the most arguments they may have: more are options, which can name a file or host."""

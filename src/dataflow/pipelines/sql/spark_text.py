@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.sql.spark_functions import ALLOWED, REFUSED
+from dataflow.pipelines.sql.spark_functions import ALLOWED, REFUSED, WITHOUT_OPTIONS
 
 _SPECIAL = ("CAST", "TRY_CAST", "OVERLAY", "SUBSTRING")
 """Functions with a syntax of their own, of which the tree keeps all that is written."""
@@ -148,8 +148,12 @@ def _check_function(node: exp.Func, place: str) -> None:
     name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
     if name in REFUSED:
         raise BadInput(
-            f"{place}: function {name} is not allowed: it runs code, reads files or the session, fails on "
-            "purpose, or gives another value with each call."
+            f"{place}: function {name} is not allowed: it runs code, reads files, the network or the "
+            "session, fails on purpose, or gives another value with each call."
+        )
+    if len(node.expressions) > WITHOUT_OPTIONS.get(name, len(node.expressions)):
+        raise BadInput(
+            f"{place}: options of {name} are not allowed: they can name a file or host. Leave them out."
         )
     if not isinstance(node, _TYPED) or (isinstance(node, exp.Anonymous) and name not in ALLOWED):
         raise BadInput(f"{place}: unknown function {quoted(name)}.{did_you_mean(name, ALLOWED)}")
