@@ -14,8 +14,8 @@ from dataflow.client import Flow
 from dataflow.config.settings import load_config
 from dataflow.errors import DataFlowError
 from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.register.settings import PipelineSettings
 from dataflow.pipelines.run.facilities import Facilities, Silence
 from dataflow.pipelines.run.worker import PipelineWorker
 from dataflow.store.opener import open_store

@@ -163,7 +163,7 @@ def commands(
 
 def test_the_record_of_a_connection_opens_for_it_and_for_no_other(commands: Commands) -> None:
     from dataflow.errors import SecretError
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
 
     commands.environment.setenv("PASSKEY", "a long enough passphrase")
     record = commands("secret", "encrypt", "--connection", "datasets_db", stdin="hunter2-hunter2").out.strip()

@@ -11,11 +11,11 @@ import pytest
 
 from dataflow.model.record import names_of
 from dataflow.pipelines.declare import bases, sources
+from dataflow.pipelines.declare.settings import CONNECTION_KEYS, SPARK_KEYS
 from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.fetch.authentication import Grant
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.pagination import LinkHeader, Offset, PageNumber
-from dataflow.pipelines.register.settings import CONNECTION_KEYS, SPARK_KEYS
 from dataflow.pipelines.shape import checks
 from dataflow.pipelines.spark.java import OLDEST_JAVA
 from dataflow.pipelines.spark.session import SUPPORTED

@@ -8,7 +8,7 @@ import pytest
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.declare.catalog import Catalog
-from dataflow.pipelines.register.settings import PipelineSettings
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.register.target_rules import find_misplaced, refuse_misplaced
 
 PIPELINE = """

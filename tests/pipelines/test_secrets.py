@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from dataflow.errors import ConfigError
+from dataflow.pipelines.declare.settings import Connection
 from dataflow.pipelines.postgres.transactions import connect
 from dataflow.pipelines.register.databases import connect_to
-from dataflow.pipelines.register.settings import Connection
 from dataflow.pipelines.show.description import describe
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop

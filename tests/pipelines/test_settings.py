@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import ConfigError
-from dataflow.pipelines.register.settings import PipelineSettings
+from dataflow.pipelines.declare.settings import PipelineSettings
 
 
 def read(folder: Path, text: str = "", **environ: str) -> PipelineSettings:

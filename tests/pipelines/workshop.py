@@ -17,9 +17,9 @@ from dataflow.config.settings import load_config
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.pipelines.declare.catalog import Catalog
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.register.settings import PipelineSettings
 from dataflow.pipelines.run.facilities import Facilities, Silence
 from dataflow.pipelines.run.worker import Outcome, PipelineWorker
 from dataflow.store.opener import open_store

@@ -67,7 +67,7 @@ def list_findings(context: Context) -> Iterator[Finding]:
 def list_spark_findings(context: Context) -> Iterator[Finding]:
     """What is to be said about Spark; that its packages are missing is a finding, too."""
     try:
-        from dataflow.pipelines.register.settings import PipelineSettings
+        from dataflow.pipelines.declare.settings import PipelineSettings
         from dataflow.pipelines.show.spark_doctor import examine_spark
     except ImportError as error:
         text = f"Pipelines need packages that are not installed ({error})"

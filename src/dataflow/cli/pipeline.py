@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
     from dataflow.pipelines.declare.catalog import Catalog, Definition
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
 
 LOST = 125
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
@@ -67,7 +67,7 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.output import show_rows
 
     catalog = load(context)
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
@@ -155,7 +155,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.run.worker import PipelineWorker
 

@@ -37,9 +37,9 @@ def import_project(args: argparse.Namespace, context: Context) -> int:
 
     load_packages()
     from dataflow.pipelines.declare.loader import FOLDER
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.migration.new_project import plan_project, write_project
     from dataflow.pipelines.migration.old_project import LEFT, read_old_project
-    from dataflow.pipelines.register.settings import PipelineSettings
 
     folder = context.config.project_dir
     old = read_old_project(os.path.join(context.cwd, args.path), os.path.join(folder, FOLDER))

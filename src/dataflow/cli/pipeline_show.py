@@ -59,7 +59,7 @@ def add_words(words: Any) -> None:
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows one definition."""
     _, definition = _load(context, args.name)
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.show.description import describe, over_note
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
@@ -154,7 +154,7 @@ def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
 
 def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
     from dataflow.cli.progress import PipelineProgress
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.show.plan import Scene
     from dataflow.runjob.lock import is_dead

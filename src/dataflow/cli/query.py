@@ -55,7 +55,7 @@ def query(args: argparse.Namespace, context: Context) -> int:
 
 def _ask(context: Context, statement: str, most: int) -> Answer:
     try:
-        from dataflow.pipelines.register.settings import PipelineSettings
+        from dataflow.pipelines.declare.settings import PipelineSettings
         from dataflow.pipelines.show.query import ask, fetch_tables, read_question
         from dataflow.pipelines.spark.session import explained, start_session
     except ImportError as error:

@@ -30,7 +30,7 @@ def take_over(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.pipeline import load
 
     definition = load(context).get(args.name)
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.takeover import take_tables_over
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)

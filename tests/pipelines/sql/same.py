@@ -487,6 +487,8 @@ tags[small]
 tags[1:2]
 tags[2:]
 tags @> array['a']
+null::boolean and array_append(tags, '') @> tags
+(paid and null) and name ~ 'e'
 tags <@ array['a','b']
 tags && array['a','z']
 tags||array['q']

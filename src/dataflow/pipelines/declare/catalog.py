@@ -17,7 +17,7 @@ from dataflow.pipelines.declare.definitions import (
     list_named,
 )
 from dataflow.pipelines.declare.loader import FOLDER, Found, load_project
-from dataflow.pipelines.register.settings import find_secrets
+from dataflow.pipelines.declare.settings import find_secrets
 
 __all__ = ["Catalog", "Definition", "list_outputs", "list_reads"]
 

@@ -11,9 +11,9 @@ from dataflow.errors import ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import names_password
 from dataflow.pipelines.declare.definitions import LAKE
+from dataflow.pipelines.declare.settings import list_variables, parse_connection
 from dataflow.pipelines.declare.source_text import read_file
 from dataflow.pipelines.migration.class_table import ClassTable
-from dataflow.pipelines.register.settings import list_variables, parse_connection
 
 ENVIRONMENT_FILES = (".env", "local.env", "sample.env")
 _VARIABLE = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)

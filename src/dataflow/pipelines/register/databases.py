@@ -16,9 +16,9 @@ from dataflow.pipelines.postgres.views import list_columns
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.declare.settings import Connection as Setting
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.declare.sources import Table as TableSource
-    from dataflow.pipelines.register.settings import Connection as Setting
-    from dataflow.pipelines.register.settings import PipelineSettings
     from dataflow.pipelines.shape.fields import Field
 
 

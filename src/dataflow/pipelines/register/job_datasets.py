@@ -15,7 +15,7 @@ from dataflow.pipelines.declare.definitions import JobDefinition
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.register.settings import Connection
+    from dataflow.pipelines.declare.settings import Connection
 
 
 def producers_first(definitions: list[Definition]) -> list[Definition]:

@@ -16,17 +16,17 @@ from dataflow.model.grain import Grain
 from dataflow.model.records import PIPELINE, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
+from dataflow.pipelines.declare.settings import Connection
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN
 from dataflow.pipelines.register.intervals import interval_of, written_dataid
 from dataflow.pipelines.register.job_datasets import lake_location, list_job_datasets, producers_first
-from dataflow.pipelines.register.settings import Connection
 from dataflow.pipelines.register.target_rules import get_place_of, refuse_misplaced
 
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
     from dataflow.actions.registry_draft import Draft, Registry
     from dataflow.pipelines.declare.catalog import Definition as Registered
-    from dataflow.pipelines.register.settings import Connection, PipelineSettings
+    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
     from dataflow.store.store import Store
 
     Definition = DatasetDefinition | ViewDefinition

@@ -14,8 +14,8 @@ from dataflow.pipelines.lake.published_files import is_view
 
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.lake.manifest import Frame
-    from dataflow.pipelines.register.settings import PipelineSettings
     from dataflow.store.store import Store
 
 _PLACE = re.compile(r"postgresql://([^/]+)/(.+)\?run=(\d+)")

@@ -12,7 +12,7 @@ from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefini
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.register.settings import Connection, PipelineSettings
+    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
 
 TABLES_ONLY = ("write", "indexes", "partition_column")
 """What a dataset in a lake cannot have; a comment does no harm."""

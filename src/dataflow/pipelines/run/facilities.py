@@ -26,7 +26,7 @@ from dataflow.runjob.environment import own_secrets
 if TYPE_CHECKING:
     from dataflow.config.settings import Config
     from dataflow.model.records import Run
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.spark.annotations import SparkSession
     from dataflow.store.store import Store
 

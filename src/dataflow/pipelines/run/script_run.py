@@ -19,12 +19,12 @@ from dataflow.config.settings import load_config
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, SAME
+from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.lake.folder_target import FolderTarget
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
 from dataflow.pipelines.register.intervals import Span, span_of
-from dataflow.pipelines.register.settings import PipelineSettings
 from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.shape.checks import Check

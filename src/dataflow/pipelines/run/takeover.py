@@ -11,7 +11,7 @@ from dataflow.pipelines.run.targets import find_newest_run
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.store.store import Store
 
 

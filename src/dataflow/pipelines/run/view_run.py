@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.model.records import PlanInput
     from dataflow.pipelines.declare.definitions import ViewDefinition
+    from dataflow.pipelines.declare.settings import Connection
     from dataflow.pipelines.handover.records import Published, Target
-    from dataflow.pipelines.register.settings import Connection
     from dataflow.pipelines.run.facilities import Facilities
 
 

@@ -20,7 +20,7 @@ from dataflow.pipelines.sql.types import read_type
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset
     from dataflow.pipelines.declare.catalog import Catalog
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.store.store import Store
 

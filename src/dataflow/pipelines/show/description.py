@@ -17,7 +17,7 @@ from dataflow.pipelines.show.statements import describe_pages
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.shape.policy import RejectPolicy
 
 AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")

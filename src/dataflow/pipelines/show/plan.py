@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dataflow.config.settings import Config
     from dataflow.model.records import Plan
     from dataflow.pipelines.declare.catalog import Catalog, Definition
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.store.store import Store
 
 SHOWN_OPEN = 100

@@ -20,7 +20,7 @@ from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.spark.annotations import SparkSession
     from dataflow.store.store import Store
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dataflow.config.settings import Config
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.sealed import SealedConnection
-    from dataflow.pipelines.register.settings import PipelineSettings
 
 AGAIN = "dataflow doctor --spark"
 OPEN = "does not authenticate: whoever reaches its ports reads the rows it works on"

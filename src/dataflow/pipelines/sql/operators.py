@@ -117,9 +117,11 @@ def _and(work: Work, node: exp.And) -> Typed:
     """
     parts: list[str] = []
     before = work.guards
+    # A NULL ends a list of conditions of WHERE; elsewhere `NULL AND false` is false.
+    test = "({})" if _is_filter(node) else "(({}) IS NOT FALSE)"
     for part in node.flatten(unnest=False):
         parts.append(condition(work, part))
-        work.guards = [*work.guards, f"({parts[-1]})"]
+        work.guards = [*work.guards, test.format(parts[-1])]
     work.guards = before
     first = next((n for n, part in enumerate(parts) if Typed(part, BOOLEAN).calls_python), len(parts))
     rest = parts[-1]
@@ -129,6 +131,14 @@ def _and(work: Work, node: exp.And) -> Typed:
     # Those before the first of them Spark may well use to read less.
     plain = parts[:first] if first < len(parts) else parts[:-1]
     return Typed(f"({' AND '.join([*plain, rest])})", BOOLEAN)
+
+
+def _is_filter(node: exp.Expr) -> bool:
+    """Whether it is a whole condition of WHERE, HAVING, ON or FILTER, where NULL counts as false."""
+    around = node.parent
+    while isinstance(around, exp.Paren | exp.And):
+        around = around.parent
+    return isinstance(around, exp.Where | exp.Having | exp.Join)
 
 
 def _or(work: Work, node: exp.Or) -> Typed:

@@ -302,15 +302,29 @@ def _where(work: Work, test: exp.Expr) -> str:
 
 
 def _refuse_mixed(work: Work, test: exp.Expr) -> None:
-    """Spark joins a subquery by its conditions, and cannot by one of ours that needs the query around it."""
+    """Refuses conditions of a subquery that call Python and read columns of the outer query.
+
+    Spark turns the subquery into a join and calls no Python in its condition. It can only compute one side of
+    an equality beforehand, and only if the other side belongs to the subquery.
+    """
     for part in test.flatten(unnest=False) if isinstance(test, exp.And) else [test]:
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else [part]
-        for side in sides:
-            outer = [each for each in side.find_all(exp.Column) if not work.scope.is_own(each)]
-            alone = len(sides) == 2 and len(outer) == len(list(side.find_all(exp.Column)))
-            if outer and not alone and work.expression(side).calls_python:
-                work.refuse(
-                    part,
-                    "needs a column of the query around it, which Spark cannot pass to this function; "
-                    "compute it in the outer query first",
-                )
+        if any(_is_outside(work, side) for side in sides) and not _joins(work, sides):
+            work.refuse(
+                part,
+                "calls a function that Spark cannot call there without a column of the subquery; "
+                "compute it in the outer query first",
+            )
+
+
+def _is_outside(work: Work, side: exp.Expr) -> bool:
+    """Whether it calls Python and does not read the subquery's own columns alone."""
+    columns = list(side.find_all(exp.Column))
+    is_own = bool(columns) and all(work.scope.is_own(each) for each in columns)
+    return not is_own and work.expression(side).calls_python
+
+
+def _joins(work: Work, sides: list[exp.Expr]) -> bool:
+    """Whether these are the sides of an equality, one of the outer query and one of the subquery's own."""
+    own = [{work.scope.is_own(each) for each in side.find_all(exp.Column)} for side in sides]
+    return len(sides) == 2 and {True} in own and {False} in own
