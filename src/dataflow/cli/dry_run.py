@@ -9,7 +9,8 @@ from dataflow.actions.why import why
 from dataflow.model.records import ClaimRequest
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.explain import find_obstacle
-from dataflow.runjob.session import claimant_of, with_canonical_dataid
+from dataflow.runjob.request import with_canonical_dataid
+from dataflow.runjob.session import claimant_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

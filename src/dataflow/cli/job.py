@@ -38,14 +38,15 @@ FLAGS = {
     "ordered": "take dataids strictly one after the other",
 }
 NUMBERS = {
-    "retries": "how often a failed run is tried again (0 unless told)",
+    "retries": "how often a failed run is tried again (default: 0)",
     "max_running": "how many of its runs may live at once (0: any number)",
-    "priority": "higher goes first among its own work (0 unless told)",
+    "priority": "higher goes first among its own work (default: 0)",
 }
 SPANS = {
     "retry_delay": "wait before a retry, such as 90s or 5m",
-    "lease": "how long a claim is good without renewal (5m unless told)",
-    "grace": "time to end after SIGTERM (10s unless told)",
+    "lease": "how long a claim is good without renewal (default: 5m)",
+    "grace": "time to end after SIGTERM (default: 10s)",
+    "timeout": "longest time a run may take; 0 for no limit (default: 0)",
 }
 LIST_COLUMNS = ("job", "in", "out", "schedule", "grain", "ordered", "hold", "priority")
 ALL_COLUMNS = (
@@ -62,10 +63,19 @@ ALL_COLUMNS = (
         "ordered",
         "retries",
     ),
-    *("retry_delay_seconds", "max_running", "lease_seconds", "grace_seconds", "priority", "grain", "hold"),
+    *(
+        "retry_delay_seconds",
+        "max_running",
+        "lease_seconds",
+        "grace_seconds",
+        "timeout_seconds",
+        "priority",
+        "grain",
+        "hold",
+    ),
 )
 MOST_DIGITS = 18
-HOLD_COLUMN = 16  # of registration.find_job and list_jobs
+HOLD_COLUMN = 17  # of registration.find_job and list_jobs
 
 
 def add_parser(subparsers: Any) -> None:

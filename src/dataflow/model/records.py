@@ -72,6 +72,7 @@ class Job:
     lease_seconds: float = 300.0
     grace_seconds: float = 10.0
     priority: int = 0
+    timeout_seconds: float = 0.0  # 0: none
 
 
 @record

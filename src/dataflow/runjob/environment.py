@@ -12,16 +12,18 @@ from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
 from dataflow.model.record import record
 from dataflow.model.records import JobInput
+from dataflow.model.url_text import list_secret_parameters
 from dataflow.model.variable_names import may_come_from_store
 from dataflow.private_files import open_with_folder
+from dataflow.secrets.redaction import Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dataflow.actions.prepare import Prepared
     from dataflow.model.records import Dataset, Plan
-    from dataflow.secrets.redaction import Redactor
+    from dataflow.runjob.request import Face, JobRequest
 
 
 CONTEXT = "DATAFLOW_CONTEXT"
@@ -38,6 +40,27 @@ class Given:
     redactor: Redactor
 
     _hidden = ("inherited", "passwords")
+
+
+def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
+    """Our environment without our secrets, the passwords of the job's datasets, and a redactor for both."""
+    secrets = own_secrets(request.environ, request.config.store_url)
+    passwords = open_passwords(plan, face.passphrase)
+    local = request.config.environments.get(plan.job.name, {})
+    environ = {} if request.clean_env else request.environ
+    signed = [secret for item in _datasets_of(plan) for secret in list_secret_parameters(item.location)]
+    redactor = Redactor([*passwords.values(), *secrets.values(), *signed, *face.list_secrets()])
+    return Given(inherited_environment(environ, secrets, local), passwords, redactor)
+
+
+def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
+    """Decrypt the passwords of the job's own datasets, by dataset name."""
+    records = {item.name: item.encryptedpass for item in _datasets_of(plan) if item.encryptedpass}
+    if not records:
+        return {}
+    from dataflow.secrets.cipher import decrypt  # start-up: only jobs with passwords pay for it
+
+    return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
 
 
 def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
@@ -142,6 +165,10 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
             rest = rest[os.write(fd, rest) :]
     finally:
         os.close(fd)
+
+
+def _datasets_of(plan: Plan) -> list[Dataset]:
+    return [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:

@@ -3,7 +3,7 @@
 The guard is a process forked before any thread and any database connection. It kills the children's
 groups when their deadline passes or when RunJob is gone, however it went, and holds the claimant's
 lock until they are dead. A second process, the backup, does the same when the guard does not: somebody may
-kill or freeze RunJob and the guard together. What they do is in guard_process and backup_guard."""
+kill or freeze RunJob and the guard together. What they do is in guard_process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import os
 import select
 import signal
 
-from dataflow.runjob.backup_guard import BackupGuard
-from dataflow.runjob.guard_process import BLOCKED_SIGNALS, GuardProcess, become_guard
+from dataflow.runjob.guard_process import BLOCKED_SIGNALS, BackupGuard, GuardProcess, become_guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

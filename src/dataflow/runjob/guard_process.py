@@ -37,7 +37,12 @@ _ENDING_NAP_SECONDS = 0.1
 # How long killed processes may stay around (in uninterruptible I/O), if the lease does not give more.
 _LEAST_WAIT_SECONDS = 5.0
 
-DONE = b"."
+# The guard has killed by then, one second before the lease lapses (child.MARGIN_SECONDS).
+_BACKUP_DELAY_SECONDS = 1.0
+# How long the guard may take to end what a dead RunJob left, if no deadline comes first.
+_BACKUP_PATIENCE_SECONDS = 2.0
+
+_DONE = b"."
 
 _WATCHING, _TERMINATED, _KILLED, _ENDED = range(4)
 
@@ -138,7 +143,7 @@ class GuardProcess:
         """RunJob is gone: end what it left, and tell the backup that there is nothing left to do."""
         self._end_everything()
         try:
-            os.write(self._partner, DONE)
+            os.write(self._partner, _DONE)
         except BrokenPipeError:
             pass  # The backup is gone.
 
@@ -208,6 +213,25 @@ class GuardProcess:
             return True
         name, _, serial = token.rpartition("-")
         return name == self._name and serial.isdigit() and int(serial) > self._last_serial
+
+
+class BackupGuard(GuardProcess):
+    """A guard that leaves the work to the first as long as that one does it."""
+
+    title = GUARD_NAMES[1]
+
+    def _new_watch(self, group: int, kill_at: float, grace_seconds: float) -> Watch:
+        """Its processes have had their grace when their turn comes here."""
+        return Watch(group, kill_at, 0.0, grace_seconds + _BACKUP_DELAY_SECONDS)
+
+    def _finish(self) -> None:
+        """RunJob is gone: end what it left, unless the guard says that it has."""
+        deadlines = [watch.kill_at - boottime() for watch in self._watches.values()]
+        patience = max(0.0, min([_BACKUP_PATIENCE_SECONDS, *deadlines]))
+        poller = select.poll()
+        poller.register(self._partner, select.POLLIN)
+        if not poller.poll(patience * 1000) or os.read(self._partner, 1) != _DONE:
+            self._end_everything()
 
 
 def become_guard(process: GuardProcess, keep_fds: tuple[int, ...]) -> None:

@@ -1,9 +1,12 @@
-"""What RunJob says on standard error, in order with what its children say."""
+"""What one call of RunJob says on standard error, in order with its children's output, and what it counts."""
 
 from __future__ import annotations
 
+from dataflow.model.status import RunOutcome
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataflow.errors import DataFlowError
     from dataflow.model.records import Ending
     from dataflow.runjob.output import RunLog
     from dataflow.runjob.terminal import Terminal
@@ -57,3 +60,32 @@ class Report:
 
     def _write(self, text: str) -> None:
         self._terminal.write(f"RunJob: {text}\n".encode("utf-8", "surrogateescape"))
+
+
+class Tally:
+    """Outcomes counted, the last run that really ran, and what stands in the way of more."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, int] = {}
+        self.last: Ending | None = None
+        self.started = 0
+        self.lost = 0
+        self.broken: DataFlowError | None = None
+
+    def count(self, ending: Ending) -> None:
+        """Adds a run's outcome."""
+        self.outcomes[ending.outcome] = self.outcomes.get(ending.outcome, 0) + 1
+        if ending.outcome is RunOutcome.LOST:
+            self.lost += 1
+        if ending.outcome is not RunOutcome.RETURNED:
+            self.last = ending
+
+    @property
+    def done(self) -> int:
+        """Runs that ended well."""
+        return self.outcomes.get(RunOutcome.DONE, 0)
+
+    @property
+    def failed(self) -> int:
+        """Runs that did not."""
+        return self.outcomes.get(RunOutcome.FAILED, 0) + self.outcomes.get(RunOutcome.INVALID, 0)

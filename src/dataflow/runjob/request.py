@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataflow.model.record import record
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from dataflow.config.settings import Config
+    from dataflow.model.records import Plan
     from dataflow.store.store import Store
 
     class Face(Protocol):
@@ -45,3 +48,10 @@ class JobRequest:
     kill_command: tuple[str, ...] = ()
     waiting_exit_code: int = 0
     quiet: bool = False
+
+
+def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:
+    """Return the request with its dataid in canonical form; BadInput if the grain does not allow it."""
+    if request.dataid is None:
+        return request
+    return replace(request, dataid=canonical_dataid(request.dataid, Grain(plan.grain), plan.timezone))

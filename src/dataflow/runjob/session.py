@@ -5,29 +5,21 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.names import get_plan
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
-from dataflow.model.record import replace
-from dataflow.model.records import Claimant
 from dataflow.model.status import RunOutcome
-from dataflow.model.url_text import list_secret_parameters
-from dataflow.runjob.environment import Given, inherited_environment, own_secrets
 from dataflow.runjob.guard import Guard
+from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.orphans import adopt_orphans
 from dataflow.runjob.report import Report
+from dataflow.runjob.request import with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
 from dataflow.runjob.terminal import Terminal
 from dataflow.runjob.worker import Worker
-from dataflow.secrets.redaction import Redactor
-from dataflow.store.boot import boot_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.model.records import Ending, Plan
+    from dataflow.model.records import Claimant, Ending, Plan
     from dataflow.runjob.request import Face, JobRequest
     from dataflow.store.store import Store
 
@@ -51,24 +43,10 @@ def run_job(request: JobRequest, face: Face) -> int:
 
 
 def claimant_of(request: JobRequest, token: str) -> Claimant:
-    """Who asks: host, user, environment, script and its hash."""
-    config = request.config
-    path = os.path.abspath(
-        find_command(request.argv[0], request.environ.get("PATH", os.defpath), os.getcwd())
-    )
-    identity = (token, config.host, boot_id(), os.getpid(), config.user, config.environment)
-    return Claimant(*identity, path, script_hash(path) or "")
-
-
-def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
-    """The passwords of the job's own datasets and of no others, by dataset name."""
-    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
-    records = {dataset.name: dataset.encryptedpass for dataset in datasets if dataset.encryptedpass}
-    if not records:
-        return {}
-    from dataflow.secrets.cipher import decrypt  # start-up: only jobs with passwords pay for it
-
-    return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
+    """Describe this call to the store: host, user, environment, script and its hash."""
+    search_path = request.environ.get("PATH", os.defpath)
+    path = os.path.abspath(find_command(request.argv[0], search_path, os.getcwd()))
+    return make_claimant(request, token, path, script_hash(path) or "")
 
 
 def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> int:
@@ -79,38 +57,19 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
     _warn_other_path(plan, claimant, report)
-    launcher = Launcher(request, guard, terminals, plan, lambda plan: _given(request, plan, face))
-    worker = Worker(request, face.store, plan, claimant, launcher)
+    handoff = Handoff(request, face, plan, claimant, report.warn)
+    worker = Worker(request, face.store, handoff, Launcher(request, guard, terminals))
     try:
         worker.run(terminals, report)
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, face.store, worker, report)
+    code = _exit_code(request, worker, report)
+    if code is None:
+        code = _nothing_done(request, face.store, handoff.plan, report)
     for terminal in terminals:
         terminal.flush(None)
     return code
-
-
-def _given(request: JobRequest, plan: Plan, face: Face) -> Given:
-    """What every child is given: our environment without our secrets, its own datasets' passwords."""
-    secrets = own_secrets(request.environ, request.config.store_url)
-    passwords = open_passwords(plan, face.passphrase)
-    local = request.config.environments.get(plan.job.name, {})
-    environ = {} if request.clean_env else request.environ
-    locations = [item.dataset.location for item in plan.inputs] + [
-        item.dataset.location for item in plan.outputs
-    ]
-    signed = [secret for location in locations for secret in list_secret_parameters(location)]
-    redactor = Redactor([*passwords.values(), *secrets.values(), *signed, *face.list_secrets()])
-    return Given(inherited_environment(environ, secrets, local), passwords, redactor)
-
-
-def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:
-    """The request with its dataid as the job's grain writes it; BadInput if it is none."""
-    if request.dataid is None:
-        return request
-    return replace(request, dataid=canonical_dataid(request.dataid, Grain(plan.grain), plan.timezone))
 
 
 def _check_lease(request: JobRequest, plan: Plan) -> None:
@@ -135,7 +94,8 @@ def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
         )
 
 
-def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report) -> int:
+def _exit_code(request: JobRequest, worker: Worker, report: Report) -> int | None:
+    """Return the exit code of what was done; None when nothing was."""
     tally = worker.tally
     if tally.broken is not None:
         report.warn(str(tally.broken))
@@ -147,9 +107,7 @@ def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report
     if request.drain and tally.last is not None:
         report.say(f"{request.job}: {tally.done} done, {tally.failed} failed; nothing more to claim")
         return FAILED if tally.failed else 0
-    if tally.last is not None:
-        return _code_of(tally.last)
-    return _nothing_done(request, store, worker.plan, report)
+    return None if tally.last is None else _code_of(tally.last)
 
 
 def _code_of(ending: Ending) -> int:

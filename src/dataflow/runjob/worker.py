@@ -5,36 +5,30 @@ One thread looks after all children; finishing some and claiming the next is one
 
 from __future__ import annotations
 
-import os
 import select
 import signal
+from functools import partial
 
 from dataflow import errors, failpoints
-from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
-from dataflow.model.record import replace
-from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
-from dataflow.runjob.endings import as_accepted, ending_of, handed_back, not_begun
-from dataflow.runjob.kill_command import KillCommand
-from dataflow.runjob.lock import is_dead, remove_dead
+from dataflow.runjob.child import LOST
+from dataflow.runjob.endings import ending_of, not_begun, observe
+from dataflow.runjob.launch import Ended
 from dataflow.runjob.orphans import has_orphans
-from dataflow.runjob.predecessors import Predecessors
-from dataflow.runjob.processes import boottime, kill_orphans
+from dataflow.runjob.processes import boottime
+from dataflow.runjob.report import Tally
 from dataflow.runjob.signals import Signals
-from dataflow.runjob.tally import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.model.records import Claimant, ClaimResult, Ending, Plan, Run
     from dataflow.runjob.child import Child
+    from dataflow.runjob.handoff import Handoff, Settled
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.launch import Launcher
     from dataflow.runjob.report import Report
     from dataflow.runjob.request import JobRequest
     from dataflow.runjob.terminal import Terminal
     from dataflow.store.store import Store
-
-    States = list[object]
 
 HEARTBEAT_AFTER_SECONDS = 1.0
 """A child that lives shorter than this needs no heartbeat thread."""
@@ -51,22 +45,17 @@ RETRY_SECONDS = 1.0
 class Worker:
     """One process's runs of one job."""
 
-    def __init__(
-        self, request: JobRequest, store: Store, plan: Plan, claimant: Claimant, launcher: Launcher
-    ) -> None:
-        self.plan = plan
+    def __init__(self, request: JobRequest, store: Store, handoff: Handoff, launcher: Launcher) -> None:
         self.tally = Tally()
         self._request = request
         self._store = store
-        self._claimant = claimant
+        self._handoff = handoff
         self._launcher = launcher
-        self._predecessors = Predecessors(store, claimant)
         self._signals = Signals()
         self._children: dict[int, Child] = {}
-        self._ended: list[tuple[Ending, Child | None]] = []
+        self._ended: list[Ended] = []
         self._heartbeat: Heartbeat | None = None
         self._exhausted = False
-        self._look_for_dead = True
         self._commit_seconds = 0.0
         self._reap_at = boottime() + REAP_SECONDS
         self._terminals: tuple[Terminal, ...] = ()
@@ -96,77 +85,43 @@ class Worker:
     # finishing and claiming
 
     def _settle(self) -> bool:
-        """Finishes what has ended and claims what there is room for, in one transaction; False when idle."""
-        request = self._claim_request()
-        if request is None and not self._ended:
+        """Finish what has ended and claim what there is room for, in one transaction; False when idle."""
+        wanted = 0 if self._is_crowded() else self._count_wanted()
+        if not wanted and not self._ended:
             return False
-        looked = request is not None and (self._look_for_dead or bool(self._request.kill_command))
-        if request is not None and looked:
-            request = self._with_dead(request)
         batch, self._ended = self._ended, []
         if batch:
             failpoints.reach("before_finish")
-        began_at = boottime()
-        states, result = self._finish_and_claim(batch, request)
-        self._commit_seconds = boottime() - began_at
-        for (ending, child), state in zip(batch, states, strict=True):
-            self._settled(ending, child, state)
-        self._forget_dead(request)
-        if result.runs:
+        children = [*(ended.child for ended in batch if ended.child), *self._children.values()]
+        until = max((child.kill_at for child in children), default=0.0)
+        exchange = self._handoff.take(
+            wanted, [ended.ending for ended in batch], partial(self._wait_for_store, until)
+        )
+        self._commit_seconds = boottime() - exchange.began_at
+        for ended, settled in zip(batch, exchange.settled, strict=True):
+            self._settled(settled, ended.child)
+        if exchange.runs:
             failpoints.reach("after_claim")
-        elif request is not None:
-            # Before giving up, ask the kernel about the others on this machine once more.
-            self._exhausted, self._look_for_dead = looked, True
-        for run in result.runs:
+        elif wanted:
+            self._exhausted = exchange.exhausted
+        for run in exchange.runs:
             self.tally.started += 1
             if self.signal:  # It came while the claim was under way.
-                self._ended.append((not_begun(run, signal.Signals(self.signal).name), None))
+                self._ended.append(Ended(not_begun(run, signal.Signals(self.signal).name)))
             else:
-                self._launched(*self._launch(run, began_at))
+                self._launched(self._launcher.launch(self._handoff.begin(run, exchange.began_at)))
         if self._heartbeat is not None:
             self._heartbeat.keep(self._children.values())
         return True
 
-    def _finish_and_claim(
-        self, batch: list[tuple[Ending, Child | None]], request: ClaimRequest | None
-    ) -> tuple[States, ClaimResult]:
-        """One transaction; while the store is away it is tried again as long as the leases may hold."""
-        endings = [ending for ending, _ in batch]
-        children = [*(child for _, child in batch if child is not None), *self._children.values()]
-        until = max((child.kill_at for child in children), default=0.0)
-        repeat = False
-        while True:
-            try:
-                states, result, self.plan = finish_and_claim(self._store, self.plan, endings, request, repeat)
-                return list(states), result
-            except errors.SchemaMismatch:
-                raise
-            except errors.StoreError as error:
-                if boottime() + RETRY_SECONDS >= until or self._signals.count > 1:
-                    raise
-                if not repeat:
-                    self._report.warn(
-                        f"{error} Trying again to record what has ended; two signals give it up."
-                    )
-                repeat = True
-                self._wait_until(boottime() + RETRY_SECONDS)
-
-    def _claim_request(self) -> ClaimRequest | None:
-        """What to ask for now; None when no new work is wanted."""
-        wanted = self._count_wanted()
-        if not wanted or self._is_crowded():
-            return None
-        job, asked = self.plan.job, self._request
-        return ClaimRequest(
-            self._claimant,
-            tuple(os.urandom(16).hex() for _ in range(wanted)),
-            job.lease_seconds if asked.lease_seconds is None else asked.lease_seconds,
-            job.grace_seconds if asked.grace_seconds is None else asked.grace_seconds,
-            asked.dataid,
-            asked.force,
-            bool(asked.kill_command),
-            credentials=list_credentials(self.plan),
-        )
+    def _wait_for_store(self, until: float, error: errors.StoreError, again: bool) -> bool:
+        """Wait a moment before the next try, as long as the leases may hold; False gives up."""
+        if boottime() + RETRY_SECONDS >= until or self._signals.count > 1:
+            return False
+        if not again:
+            self._report.warn(f"{error} Store unavailable; retrying. Press Ctrl-C twice to give up.")
+        self._wait_until(boottime() + RETRY_SECONDS)
+        return True
 
     def _count_wanted(self) -> int:
         """How many more runs there is room for."""
@@ -184,48 +139,17 @@ class Worker:
         return self._is_crowded() and bool(self._count_wanted())
 
     def _really_ended(self) -> bool:
-        return any(ending.outcome is not RunOutcome.RETURNED for ending, _ in self._ended)
+        return any(ended.ending.outcome is not RunOutcome.RETURNED for ended in self._ended)
 
-    def _with_dead(self, request: ClaimRequest) -> ClaimRequest:
-        """Adds what this machine's kernel knows to be dead, and ends what outlived it."""
-        lock_dir = self._request.config.lock_dir
-        self._look_for_dead = False
-        request = with_dead(self._store, self.plan, request, lambda name: is_dead(lock_dir, name))
-        # What cannot be killed now, in uninterruptible I/O perhaps, keeps its work until its lease is over.
-        request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
-        if not self._request.kill_command:
-            return request
-        lapsed = self._store.list_lapsed(self.plan.job_id, request.dead)
-        killed = [
-            run.run_id
-            for run in lapsed
-            if run.has_kill_command and self._kill_remains(run.run_id, run.dataid)
-        ]
-        return replace(request, killed=tuple(killed))
-
-    def _forget_dead(self, request: ClaimRequest | None) -> None:
-        """Removes the locks of dead claimants that hold nothing any more, of this job or of another."""
-        for name in request.dead if request is not None else ():
-            if not self._store.holds_runs(name):
-                remove_dead(self._request.config.lock_dir, name)
-
-    def _kill_remains(self, run_id: int, dataid: str) -> bool:
-        """Runs the kill command for a dead run whose work may have outlived its process."""
-        told = {"dataid": dataid, "jobid": self.plan.job.name, "DATAFLOW_RUN_ID": str(run_id)}
-        code = KillCommand(list(self._request.kill_command), self._launcher.given.inherited | told).run()
-        if code != 0:
-            self._report.warn(f"the kill command for dead run {run_id} failed ({code}); its work has to wait")
-        return code == 0
-
-    def _settled(self, ending: Ending, child: Child | None, state: object) -> None:
-        """Tells how a run ended; there may be more to claim now."""
+    def _settled(self, settled: Settled, child: Child | None) -> None:
+        """Report how a run ended; there may be more to claim now."""
         failpoints.reach("after_finish")
+        ending, state = settled.ending, settled.state
         self._exhausted = False
         if isinstance(state, errors.LeaseLost):
             self.tally.lost += 1
             self._report.warn(str(state))
         else:
-            ending = as_accepted(ending, state)
             self.tally.count(ending)
             self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
         if child is not None:
@@ -236,38 +160,22 @@ class Worker:
 
     # one run
 
-    def _launch(self, run: Run, began_at: float) -> tuple[Child | None, Ending | None]:
-        """The child under way, or the ending of a run that must not start."""
-        ending = self._predecessors.end(self.plan, run)
-        if ending is not None:
-            return None, ending
-        try:
-            self._launcher.follow(self.plan)
-        except errors.SecretError as error:
-            self.tally.broken = error
-            return None, handed_back(run, str(error))
-        return self._launcher.launch(self._store, self.plan, run, began_at)
-
-    def _launched(self, child: Child | None, ending: Ending | None) -> None:
-        if ending is not None:
-            self._ended.append((ending, child))
-            if child is not None and child.broken is not None and child.script_code is None:
-                self.tally.broken = child.broken
-        elif child is not None:
-            self._children[child.run.run_id] = child
+    def _launched(self, found: Child | Ended) -> None:
+        if isinstance(found, Ended):
+            self._ended.append(found)
+            self.tally.broken = found.error or self.tally.broken
+        else:
+            self._children[found.run.run_id] = found
 
     def _step_ended(self, child: Child, code: int) -> None:
-        """The run's next command, or its ending."""
+        """Start the run's next command, or end it."""
         failpoints.reach("after_child_exit")
-        if child.ending == "lost":
+        if child.stopped == LOST:
             self._lost(child)
             return
-        ending = ending_of(child, code)
         del self._children[child.run.run_id]
-        if ending is None:
-            child.steps.pop(0)
-            ending = self._launcher.start_step(child)
-        self._launched(child, ending)
+        ending = ending_of(observe(child.record_end(code)))
+        self._launched(self._launcher.start_step(child) if ending is None else Ended(ending, child))
 
     def _lost(self, child: Child) -> None:
         """The work is no longer ours: nothing is recorded but that our processes are gone."""
@@ -368,11 +276,11 @@ class Worker:
                 child.stop(signal.Signals(self.signal).name, hurry=self._signals.count > 1)
         if self._heartbeat is not None:
             for run_id in self._heartbeat.take_lost() & set(self._children):
-                self._children[run_id].kill("lost")
+                self._children[run_id].kill(LOST)
         elif self._children and now >= self._heartbeat_at():
             self._start_heartbeat()
 
     def _start_heartbeat(self) -> None:
         from dataflow.runjob.heartbeat import Heartbeat  # start-up: short children never need a thread
 
-        self._heartbeat = Heartbeat(self._store, self._claimant.token, self._children.values())
+        self._heartbeat = Heartbeat(self._store, self._handoff.claimant.token, self._children.values())

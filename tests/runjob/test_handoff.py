@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dataflow.runjob.predecessors import Predecessors
-from dataflow.runjob.processes import TOKEN_VARIABLE
+from dataflow.cli.context import Context
+from dataflow.runjob.handoff import Handoff
+
+from dataflow.runjob.processes import TOKEN_VARIABLE, boottime
+from dataflow.runjob.request import JobRequest
 from dataflow.store.leases import FEW_RUNS
 from tests.store.world import make_claimant, open_sqlite
 
@@ -32,7 +35,10 @@ def test_of_many_runs_that_were_cancelled_the_one_that_still_works_is_ended(tmp_
         for run_id in (revoked[7].run_id, run.run_id + 1)
     )
     try:
-        assert Predecessors(world.store, make_claimant()).end(world.plan("to_clean"), run) is None
+        caller = Context(f"sqlite:///{tmp_path}/dataflow.db", {}, str(tmp_path))
+        request = JobRequest(caller.config, {}, "to_clean", ("true",), force=True)
+        handoff = Handoff(request, caller, world.plan("to_clean"), make_claimant())
+        assert handoff.begin(run, boottime()).ending is None
         assert left.wait(30) < 0
         assert other.poll() is None
     finally:
