@@ -13,9 +13,10 @@ from dataflow.config.settings import load_config
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.check_commands import run_check
+from dataflow.runjob.child import Step
 from dataflow.runjob.endings import (
-    done,
-    invalid,
+    CommandEnd,
+    ending_of,
     missing_outputs,
     not_begun,
     not_started,
@@ -51,7 +52,7 @@ class ClaimedRun:
     def __init__(self, attempt: Attempt, log: RunLog) -> None:
         assert attempt.prepared is not None
         self.renewed_at = attempt.began_at
-        self._timeout_at = attempt.began_at + (attempt.plan.job.timeout_seconds or float("inf"))
+        self._timeout_at = attempt.began_at + (attempt.timeout_seconds or float("inf"))
         self._prepared: Prepared = attempt.prepared
         self._given = attempt.given
         self._log = log
@@ -62,7 +63,7 @@ class ClaimedRun:
 
     @property
     def run(self) -> Run:
-        """The run as the claim gave it."""
+        """The run as claimed."""
         return self._prepared.run
 
     @property
@@ -102,16 +103,16 @@ class ClaimedRun:
         return self._given.passwords[dataset]
 
     def record_rows(self, dataset: str, rows: int) -> None:
-        """How many rows an output has, to be published with it."""
+        """Record the row count of an output, to publish with it."""
         self._rows[dataset] = rows
 
     @property
     def rows(self) -> Mapping[str, int]:
-        """How many rows each output has, as far as that was recorded."""
+        """The recorded row counts, by output."""
         return self._rows
 
     def record_checked(self, dataset: str, evidence: str) -> None:
-        """What was found right about an output, to be published with it."""
+        """Record the evidence that an output is valid, to publish with it."""
         self._checked[dataset] = evidence
 
     @property
@@ -121,22 +122,22 @@ class ClaimedRun:
 
     @property
     def lost(self) -> bool:
-        """True once the lease is known to be lost: stop then, for nothing will be accepted any more.
+        """True once the lease is lost: stop, because no result will be accepted.
 
-        The store says so, or has not answered for as long as the lease was good.
+        The store says so, or has not answered for the length of the lease.
         """
         if self._heartbeat is not None and self.run_id in self._heartbeat.take_lost():
             self._lost = True
         if boottime() - self.renewed_at >= self.run.lease_seconds - self.run.grace_seconds:
-            self._lost = True  # for good: what was broken off must not be given out after a late renewal
+            self._lost = True  # stays so: interrupted work must not be published after a late renewal
         return self._lost
 
     def refuse_lost(self) -> None:
-        """Raises LeaseLost once the lease is known to be lost: the last look before a result is given out."""
+        """Raise LeaseLost once the lease is lost: the last check before a result is published."""
         if self.lost:
             raise errors.LeaseLost(
                 f"Run {self.run_id} has lost its lease: it was cancelled, another run has its work, or the "
-                f"store gave no answer. Nothing was published. See: dataflow why {self.run.job} {self.dataid}"
+                f"store did not answer. Nothing was published. See: dataflow why {self.run.job} {self.dataid}"
             )
 
     @property
@@ -158,11 +159,11 @@ class ClaimedRun:
             ) from cause
 
     def renewed(self, at: float) -> None:
-        """Its lease counts from this moment on."""
+        """Count its lease from this moment."""
         self.renewed_at = at
 
     def kept_by(self, heartbeat: Heartbeat | None) -> None:
-        """Who renews its lease; None when nobody does any more."""
+        """Set the heartbeat that renews its lease; None when nothing renews it any more."""
         self._lost = self.lost
         self._heartbeat = heartbeat
 
@@ -174,13 +175,14 @@ class ClaimedRun:
             if not wrong and name in checks:
                 wrong = self.check(name, checks[name])
                 passed.append(name)
-        if wrong:
-            return invalid(self._prepared, wrong)
         published = tuple(
             replace(publication, checked=publication.checked or self._checked.get(publication.dataset, ""))
-            for publication in publications_for(self._prepared, passed, self._rows)
+            for publication in (() if wrong else publications_for(self._prepared, passed, self._rows))
         )
-        return done(self._prepared, published)
+        body = CommandEnd(self._prepared, Step(()), 0, 0, missing=wrong, publications=published)
+        ending = ending_of(body)
+        assert ending is not None  # nothing follows the body
+        return ending
 
     def ending_after(self, error: BaseException) -> Ending:
         """Decide how the run ends after its body raised."""
@@ -188,7 +190,7 @@ class ClaimedRun:
         return raised(self._prepared, error, self._given.redactor.redact_text(words), self.lost)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
-        """Runs a dataset's check in the environment a script would have; says what is wrong, or nothing."""
+        """Run a dataset's check in the environment of a script; return what is wrong, or an empty string."""
         environment = child_environment(self._given, self._prepared, describe(self._prepared))
         try:
             code = run_check(command, environment, self._log, self._given.redactor, lambda: self.is_over)
@@ -197,7 +199,7 @@ class ClaimedRun:
         return f"the check of {dataset} exited with {code}" if code else ""
 
     def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
-        """The ending of a run one of whose inputs does not pass its check; None when all do."""
+        """Return the ending of a run with an input that does not pass its check; None when all pass."""
         for item in self._prepared.inputs:
             name = item.source.dataset.name
             if name in checks and not (item.pin and item.pin.checked):
@@ -244,33 +246,37 @@ class Flow:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
         self._store.close()
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
-        """Says that chunks are there; gives how many were not ready before."""
+        """Mark chunks as ready; return how many were not ready before."""
         from dataflow.actions.make_ready import make_ready
 
         return make_ready(self._store, dataset, dataids, again=again).changed
 
     def why(self, job: str, dataid: str | None = None) -> Why:
-        """Why work is where it is: the verdict, the five answers and the next command."""
+        """Explain the state of work: the verdict, the five answers and the next command."""
         from dataflow.actions.why import why
 
         return why(self._store, self._config, get_plan(self._store, job), dataid)
 
     @contextmanager
-    def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
-        """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
+    def claim(
+        self, job: str, dataid: str | None = None, timeout_seconds: float | None = None
+    ) -> Iterator[ClaimedRun | None]:
+        """Claim the next work of a job for the body of a `with`; None when there is nothing to do.
 
-        Outputs are published when the body ends well. When it raises, the work has FAILED, or is INVALID for
+        Outputs are published when the body succeeds. When it raises, the work has FAILED, or is INVALID for
         an InvalidData; for an InputMoved it waits, and no attempt is used. The lease is renewed meanwhile; if
         it is lost, LeaseLost is raised at the end and nothing is published.
         """
-        handoff = self._handoff(job, dataid)
+        handoff = self._handoff(
+            JobRequest(self._config, os.environ, job, (), dataid=dataid, timeout_seconds=timeout_seconds)
+        )
         claimed = self._take(handoff)
         if claimed is None:
             yield None
@@ -280,7 +286,6 @@ class Flow:
                 yield claimed
                 ending = claimed.ending(self._config.checks)
                 claimed.refuse_lost()
-                claimed.refuse_timed_out()
         except BaseException as error:
             self._finish(handoff, claimed.ending_after(error))
             if isinstance(error, Exception):
@@ -302,12 +307,11 @@ class Flow:
             claimed.kept_by(None)
             heartbeat.stop()
 
-    def _handoff(self, job: str, dataid: str | None) -> Handoff:
-        plan = get_plan(self._store, job)
-        request = JobRequest(self._config, os.environ, job, argv=(), dataid=dataid)
+    def _handoff(self, request: JobRequest) -> Handoff:
+        plan = get_plan(self._store, request.job)
         if self._lock is None:
             self._lock = ClaimantLock.take(self._config.lock_dir, self._token)
-        claimant = make_claimant(request, self._token)
+        claimant = make_claimant(self._config, self._token)
         return Handoff(with_canonical_dataid(request, plan), self._caller, plan, claimant)
 
     def _take(self, handoff: Handoff) -> ClaimedRun | None:
@@ -351,7 +355,7 @@ class Flow:
 
 
 def open(store: str | None = None) -> Flow:
-    """Opens the store of the project in the working directory, or the one a URL names."""
+    """Open the store of the project in the working directory, or the one a URL names."""
     config = load_config(get_working_dir(), os.environ, store)
     refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))

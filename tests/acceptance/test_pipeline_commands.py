@@ -112,9 +112,9 @@ def test_a_dry_run_of_a_pipeline_shows_its_plan_and_runs_nothing(example: Projec
         ("run --clean-env {}", "--clean-env is for scripts"),
         ("run {} --job other", "--job is for scripts"),
         ("run {} --waiting-exit-code 300", "0 to 255"),
-        ("run {} --drain --dataid 2024-01-01", "Give one of the two"),
-        ("run --drain {} --dry-run --dataid 2024-01-01", "Give one of the two"),
-        ("pipeline run {} --drain --dataid 2024-01-01", "Give one of the two"),
+        ("run {} --drain --dataid 2024-01-01", "Give only one of them"),
+        ("run --drain {} --dry-run --dataid 2024-01-01", "Give only one of them"),
+        ("pipeline run {} --drain --dataid 2024-01-01", "Give only one of them"),
     ],
 )
 def test_an_option_that_a_pipeline_does_not_take_is_refused_by_name(

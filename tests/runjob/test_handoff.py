@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dataflow.cli.context import Context
 from dataflow.runjob.handoff import Handoff
-
 from dataflow.runjob.processes import TOKEN_VARIABLE, boottime
 from dataflow.runjob.request import JobRequest
 from dataflow.store.leases import FEW_RUNS

@@ -181,7 +181,7 @@ def test_our_own_descriptors_are_not_inherited() -> None:
 CANNOT_RUN = {
     "not executable": ("#!/bin/sh\n", 0o644, r"not executable\. Make it so: chmod \+x"),
     "bad interpreter": ("#!/no/such/python3 -u\n", 0o755, r'interpreter "/no/such/python3" does not exist'),
-    "windows lines": ("#!/bin/sh\r\necho\r\n", 0o755, r"lines end as on Windows.*sed -i"),
+    "windows lines": ("#!/bin/sh\r\necho\r\n", 0o755, r"has Windows line endings.*sed -i"),
     "interpreter is a folder": ("#!/usr/bin\n", 0o755, r'interpreter "/usr/bin" is not executable'),
     "foreign binary": ("\x7fELF\0\0\0garbage", 0o755, r"another kind of machine, or damaged"),
 }

@@ -107,7 +107,7 @@ ON_DEMAND = "none"
 """The schedule of a job that runs only when somebody asks for a dataid."""
 
 PIPELINE = "pipeline"
-"""What stands for the script of a job that is a pipeline; a script itself has a full path."""
+"""What stands for the script of a job that is a pipeline."""
 
 
 @record
@@ -151,6 +151,7 @@ class Claimant:
     environment: str
     script_path: str = ""
     script_hash: str = ""
+    job_script: str = ""  # the script as the job remembers it: relative to the project
 
 
 @record

@@ -8,9 +8,15 @@ import signal
 from dataflow.errors import BadInput, CannotExecute, LeaseLost
 from dataflow.model.record import record
 from dataflow.runjob.endings import NOT_RENEWED, TIMEOUT, CommandEnd
-from dataflow.runjob.orphans import has_orphans
 from dataflow.runjob.output import OutputPump, RunLog
-from dataflow.runjob.processes import TOKEN_VARIABLE, boottime, join_tokens, kill_escaped, signal_group
+from dataflow.runjob.processes import (
+    TOKEN_VARIABLE,
+    boottime,
+    has_orphans,
+    join_tokens,
+    kill_escaped,
+    signal_group,
+)
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
 
 TYPE_CHECKING = False
@@ -56,7 +62,7 @@ def list_steps(
 
 
 class Child:
-    """A run's commands, one at a time, each in a session of its own under the guard's eyes."""
+    """A run's commands, one at a time, each in its own session and watched by the guard."""
 
     def __init__(self, attempt: Attempt, steps: list[Step], guard: Guard, log: RunLog) -> None:
         assert attempt.prepared is not None
@@ -79,22 +85,15 @@ class Child:
         self._pid = 0
         self._pidfd = -1
         self._kill_at: float | None = None
-        self._outer_tokens = ""
-
-    def give(self, environment: dict[str, str], context_path: str) -> None:
-        """Set the environment of every command of the run."""
-        self.environment = environment
-        self.context_path = context_path
-        self._outer_tokens = environment.get(TOKEN_VARIABLE, "")
 
     @property
     def run(self) -> Run:
-        """The run this child is an attempt of."""
+        """The run this child works for."""
         return self.prepared.run
 
     @property
     def kill_at(self) -> float:
-        """When the guard must tell the processes to go, so that they are gone before the lease lapses."""
+        """When the guard must end the processes, so that they are gone before the lease lapses."""
         return self.renewed_at + self.run.lease_seconds - self.run.grace_seconds - MARGIN_SECONDS
 
     def start(self, terminals: tuple[Terminal, Terminal]) -> None:
@@ -104,7 +103,9 @@ class Child:
         argv = (find_command(argv[0], search_path, os.getcwd()), *argv[1:])
         # A token of its own for each command: the guard must find it even if we die before it is announced.
         self._token = self._guard.new_token()
-        self.environment[TOKEN_VARIABLE] = join_tokens(self._outer_tokens, self._token)
+        self.environment[TOKEN_VARIABLE] = join_tokens(
+            self.given.inherited.get(TOKEN_VARIABLE, ""), self._token
+        )
         if self.kill_command is not None:
             self._guard.set_kill_command(self._token, self.kill_command)
         if boottime() >= self.kill_at:
@@ -124,17 +125,17 @@ class Child:
         self._guard.watch(self._token, self._pid, self.kill_at, self.run.grace_seconds)
 
     def renewed(self, at: float) -> None:
-        """The lease counts from this moment on; the guard's deadline moves with it."""
+        """Count the lease from this moment; the guard's deadline moves with it."""
         self.renewed_at = at
         self._guard.extend(self.kill_at, self._token)
 
     def list_fds(self) -> list[int]:
-        """The descriptors to poll: output, and the end of the process."""
+        """List the descriptors to poll: output, and the end of the process."""
         fds = self._pump.list_fds() if self._pump else []
         return [*fds, self._pidfd] if self._pidfd >= 0 else fds
 
     def handle(self, fd: int) -> int | None:
-        """Reacts to an event; gives the exit code when the command has ended."""
+        """React to an event; return the exit code when the command has ended."""
         if fd != self._pidfd:
             if self._pump and fd in self._pump.list_fds():
                 self._pump.pump(fd)
@@ -154,7 +155,7 @@ class Child:
         )
 
     def stop(self, why: str, hurry: bool = False) -> None:
-        """Tells the processes to go; those that stay are killed after the grace, at once in a hurry."""
+        """Send SIGTERM; what is left is killed after the grace, or at once in a hurry."""
         if self.stopped:
             if hurry and self._kill_at is not None:
                 self._kill_at = boottime()
@@ -165,16 +166,16 @@ class Child:
         signal_group(self._pid, signal.SIGCONT)
 
     def kill(self, why: str) -> None:
-        """Kills everything of this run at once, daemons it left behind included."""
+        """Kill all processes of this run at once, including daemons it left behind."""
         self.stopped = self.stopped or why
         kill_escaped(self._token, self._pid or None)
 
     def next_deadline(self) -> float | None:
-        """When this child wants to be looked at, apart from events."""
+        """Return the next time at which `look` is due."""
         return self._kill_at if self._kill_at is not None else self.timeout_at
 
     def look(self, now: float) -> None:
-        """Keeps the timeout and the grace after a stop."""
+        """Enforce the timeout, and the grace after a stop."""
         if self._kill_at is not None:
             if now >= self._kill_at:
                 self._kill_at = None
@@ -185,16 +186,16 @@ class Child:
             self.stop(TIMEOUT)
 
     def _reap(self) -> int:
-        """Collects the ended command; nothing may be signalled any more once its pid is free again."""
+        """Reap the ended command; nothing may be signalled once its pid is free again."""
         if not self.stopped and boottime() >= self.kill_at:
-            # The guard has told it to go: however it ended, it was not by itself.
+            # The guard has signalled it: it did not end by itself.
             self.stopped = NOT_RENEWED
         if self.stopped:
             kill_escaped(self._token, self._pid)
             if self.kill_command is not None:
                 self.kill_command.run()
         else:
-            # What the script left in the background ends with it, also what it left in another session.
+            # Background processes of the script end with it, in other sessions too.
             signal_group(self._pid, signal.SIGKILL)
             if has_orphans(self._guard.list_pids()):
                 kill_escaped(self._token, self._pid)

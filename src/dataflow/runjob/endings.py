@@ -36,7 +36,7 @@ TIMED_OUT = 124
 class CommandEnd:
     """What happened when a command of a run ended.
 
-    `stopped` says why we stopped it, and is empty if it ended by itself.
+    `stopped` says why we stopped it, and `missing` what is wrong with its outputs; both may be empty.
     """
 
     prepared: Prepared
@@ -103,16 +103,6 @@ def raised(prepared: Prepared, error: BaseException, words: str, lost: bool) -> 
     outcome = RunOutcome.INVALID if isinstance(error, errors.InvalidData) else RunOutcome.FAILED
     code = TIMED_OUT if isinstance(error, errors.TimedOut) else 1
     return _end(prepared, outcome, code, words, final=isinstance(error, errors.Superseded))
-
-
-def invalid(prepared: Prepared, reason: str) -> Ending:
-    """Return the ending of a run whose output does not pass."""
-    return _end(prepared, RunOutcome.INVALID, 0, reason)
-
-
-def done(prepared: Prepared, publications: tuple[Publication, ...]) -> Ending:
-    """Return the ending of a run that publishes its outputs."""
-    return _end(prepared, RunOutcome.DONE, 0, publications=publications)
 
 
 def refused(prepared: Prepared) -> Ending | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dataflow.actions.prepare import Prepared
+    from dataflow.config.settings import Config
     from dataflow.model.records import Ending, Plan, Run
     from dataflow.model.status import WorkState
     from dataflow.runjob.environment import Given
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
     Outage = Callable[[errors.StoreError, bool], bool]
     """Wait while the store is away; False gives up. True as second argument from the second try on."""
+
+RETRY_WAIT_SECONDS = 60.0
+"""A drain waits for a retry of its own failed work that is due within this time."""
 
 
 @record
@@ -47,6 +51,7 @@ class Attempt:
     plan: Plan
     given: Given
     began_at: float
+    timeout_seconds: float
     prepared: Prepared | None = None
     ending: Ending | None = None
     error: errors.DataFlowError | None = None
@@ -70,9 +75,8 @@ class Exchange:
     exhausted: bool
 
 
-def make_claimant(request: JobRequest, token: str, script_path: str = "", script_hash: str = "") -> Claimant:
-    """Describe this process to the store: host, user, environment, script and its hash."""
-    config = request.config
+def make_claimant(config: Config, token: str) -> Claimant:
+    """Describe this process to the store."""
     return Claimant(
         token=token,
         host=config.host,
@@ -80,8 +84,6 @@ def make_claimant(request: JobRequest, token: str, script_path: str = "", script
         pid=os.getpid(),
         user=config.user,
         environment=config.environment,
-        script_path=script_path,
-        script_hash=script_hash,
     )
 
 
@@ -127,7 +129,8 @@ class Handoff:
 
     def begin(self, run: Run, began_at: float) -> Attempt:
         """Bring a claimed run to the point where it may start, or to its ending."""
-        attempt = Attempt(run, self.plan, self.given, began_at)
+        timeout_seconds = self._request.timeout_seconds or self.plan.job.timeout_seconds
+        attempt = Attempt(run, self.plan, self.given, began_at, timeout_seconds)
         for step in (
             self._end_predecessors,
             self._open_passwords,

@@ -57,9 +57,8 @@ class Launcher:
         except OSError as error:
             reason = f"its context cannot be written: {error.strerror}: {error.filename}"
             return Ended(endings.not_started(child.prepared, reason))
-        timeout = self._request.timeout_seconds or attempt.plan.job.timeout_seconds
-        if timeout:
-            child.timeout_at = boottime() + timeout
+        if attempt.timeout_seconds:
+            child.timeout_at = boottime() + attempt.timeout_seconds
         if self._request.kill_command:
             child.kill_command = KillCommand(list(self._request.kill_command), child.environment)
         return self.start_step(child)
@@ -100,7 +99,8 @@ class Launcher:
         except OSError:
             self._contexts.append(context)
             raise
-        child.give(child_environment(child.given, child.prepared, variables, context), context)
+        child.environment = child_environment(child.given, child.prepared, variables, context)
+        child.context_path = context
 
     def _new_context(self) -> str:
         """Name a file that no other process uses on any machine: it begins with the claimant's token."""

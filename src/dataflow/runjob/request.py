@@ -1,4 +1,4 @@
-"""What one call of RunJob is asked to do, as one frozen record."""
+"""What one call of RunJob or one claim from Python asks for, as one frozen record."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
     class Face(Protocol):
-        """Who called: it opens the store and knows the passphrase."""
+        """The caller: it opens the store and knows the passphrase."""
 
         @property
         def store(self) -> Store:
             """The status store, opened on first use."""
 
         def passphrase(self) -> str:
-            """The passphrase, asked for on first use."""
+            """Return the passphrase, asking for it on first use."""
 
         def list_secrets(self) -> list[str]:
-            """The secrets it has opened so far."""
+            """List the secrets opened so far."""
 
 
 @record
 class JobRequest:
-    """A job, the command that does it, and how to run it."""
+    """A job, the command that does its work (none in Python), and how to run it."""
 
     config: Config
     environ: Mapping[str, str]

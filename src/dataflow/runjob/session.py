@@ -1,16 +1,18 @@
-"""One call of RunJob from beginning to end: lock, guard, store, secrets, work, exit code."""
+"""One call of RunJob from start to end: lock, guard, store, secrets, work, exit code."""
 
 from __future__ import annotations
 
 import os
 
 from dataflow.actions.names import get_plan
+from dataflow.model.record import replace
+from dataflow.model.records import PIPELINE
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
-from dataflow.runjob.orphans import adopt_orphans
+from dataflow.runjob.processes import adopt_orphans
 from dataflow.runjob.report import Report
 from dataflow.runjob.request import with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
@@ -29,10 +31,10 @@ LOST = 125
 
 
 def run_job(request: JobRequest, face: Face) -> int:
-    """Does the next work of a job, or all of it with `drain`, and gives RunJob's exit code."""
+    """Do the next work of a job, or all of it with `drain`; return RunJob's exit code."""
     restore_process_defaults()
     lock = ClaimantLock.take(request.config.lock_dir, os.urandom(8).hex())
-    # The guard is forked before there is a thread or a database connection, so that it holds neither.
+    # Fork the guard before there is a thread or a database connection, so that it inherits neither.
     guard = Guard.start(lock.name, (lock.fileno(),))
     adopt_orphans()
     try:
@@ -46,7 +48,18 @@ def claimant_of(request: JobRequest, token: str) -> Claimant:
     """Describe this call to the store: host, user, environment, script and its hash."""
     search_path = request.environ.get("PATH", os.defpath)
     path = os.path.abspath(find_command(request.argv[0], search_path, os.getcwd()))
-    return make_claimant(request, token, path, script_hash(path) or "")
+    script = _count_from_project(path, request.config.project_dir)
+    if os.path.isabs(script) and "/" not in request.argv[0] and request.argv[0] != PIPELINE:
+        script = request.argv[0]  # found on PATH, wherever that is on this machine
+    claimant = make_claimant(request.config, token)
+    return replace(claimant, script_path=path, script_hash=script_hash(path) or "", job_script=script)
+
+
+def _count_from_project(path: str, project_dir: str) -> str:
+    """Return `./path` for a script in the project, which may be elsewhere on another machine."""
+    folder, name = os.path.split(path)
+    folder = os.path.relpath(os.path.realpath(folder), os.path.realpath(project_dir))
+    return path if folder.split("/")[0] == ".." else os.path.join(".", "" if folder == "." else folder, name)
 
 
 def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> int:
@@ -56,7 +69,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     request = with_canonical_dataid(request, plan)
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
-    _warn_other_path(plan, claimant, report)
+    _warn_other_script(request, plan, claimant, report)
     handoff = Handoff(request, face, plan, claimant, report.warn)
     worker = Worker(request, face.store, handoff, Launcher(request, guard, terminals))
     try:
@@ -73,7 +86,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
 
 
 def _check_lease(request: JobRequest, plan: Plan) -> None:
-    """A lease given for this call must still leave time to renew it and to end the children."""
+    """Check that a lease given for this call leaves time to renew it and to stop the children."""
     if request.lease_seconds is None and request.grace_seconds is None:
         return
     # start-up: the job's own were checked when it was registered
@@ -86,11 +99,15 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
     )
 
 
-def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
-    if plan.script_path and plan.script_path != claimant.script_path:
-        before = "the pipeline of that name" if plan.is_pipeline else plan.script_path
+def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, report: Report) -> None:
+    known, now = plan.script_path, claimant.job_script
+    if os.path.isabs(known):
+        known = _count_from_project(known, request.config.project_dir)
+    if known and known != now:
+        before = "the pipeline of that name" if plan.is_pipeline else known
         report.warn(
-            f"warning: job {plan.job.name} was first run from {before}, now from {claimant.script_path}"
+            f"warning: job {plan.job.name} was first run from {before}, now from {now}. "
+            f"If that is intended: dataflow job reset-script {plan.job.name}"
         )
 
 
@@ -111,7 +128,7 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report) -> int | Non
 
 
 def _code_of(ending: Ending) -> int:
-    """The script's own code, or ours where it does not tell how the run ended."""
+    """Return the script's own code, or ours if it does not show how the run ended."""
     if ending.outcome is RunOutcome.INTERRUPTED:
         return LOST
     if ending.outcome is RunOutcome.DONE or (ending.outcome is RunOutcome.FAILED and ending.exit_code):
@@ -120,7 +137,7 @@ def _code_of(ending: Ending) -> int:
 
 
 def _nothing_done(request: JobRequest, store: Store, plan: Plan, report: Report) -> int:
-    """Says why nothing ran: already done is success, anything else is waiting."""
+    """Report why nothing ran: already done is success, anything else is waiting."""
     from dataflow.actions.why import why  # start-up: only when nothing ran
 
     found = why(store, request.config, plan, request.dataid)

@@ -1,6 +1,6 @@
-"""The loop of RunJob: claim, prepare, run, validate, finish, until there is nothing left to claim.
+"""The event loop of RunJob: claims, runs and finishes until there is nothing left to claim.
 
-One thread looks after all children; finishing some and claiming the next is one transaction.
+One thread serves all children; finishing some and claiming the next is one transaction.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import signal
 from functools import partial
 
 from dataflow import errors, failpoints
-from dataflow.model.status import RunOutcome
+from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.child import LOST
 from dataflow.runjob.endings import ending_of, not_begun, observe
+from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 from dataflow.runjob.launch import Ended
-from dataflow.runjob.orphans import has_orphans
-from dataflow.runjob.processes import boottime
+from dataflow.runjob.processes import boottime, has_orphans
 from dataflow.runjob.report import Tally
 from dataflow.runjob.signals import Signals
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 HEARTBEAT_AFTER_SECONDS = 1.0
-"""A child that lives shorter than this needs no heartbeat thread."""
+"""A child that ends sooner needs no heartbeat thread."""
 CROWDED_BYTES = 1 << 20
-"""No new work while the reader of our output is this far behind."""
+"""No new work is claimed while the reader of our output is this far behind."""
 LONGEST_GATHER_SECONDS = 0.02
-"""How long an ended run may wait for others to be recorded in the same transaction."""
+"""How long an ended run waits for others, to be recorded in the same transaction."""
 REAP_SECONDS = 10.0
-"""How long the dead that a running script has orphaned may lie about."""
+"""How often dead orphans of running scripts are reaped."""
 RETRY_SECONDS = 1.0
-"""Between two tries to record an outcome while the store is away."""
+"""Pause between attempts to record an outcome while the store is unavailable."""
 
 
 class Worker:
-    """One process's runs of one job."""
+    """The runs of one job in this process."""
 
     def __init__(self, request: JobRequest, store: Store, handoff: Handoff, launcher: Launcher) -> None:
         self.tally = Tally()
@@ -56,6 +56,7 @@ class Worker:
         self._ended: list[Ended] = []
         self._heartbeat: Heartbeat | None = None
         self._exhausted = False
+        self._retries_at: list[float] = []
         self._commit_seconds = 0.0
         self._reap_at = boottime() + REAP_SECONDS
         self._terminals: tuple[Terminal, ...] = ()
@@ -63,16 +64,16 @@ class Worker:
 
     @property
     def signal(self) -> int:
-        """The signal that ended the work, or 0."""
+        """The signal that stopped the work, or 0."""
         return self._signals.first
 
     def run(self, terminals: tuple[Terminal, ...], report: Report) -> Tally:
-        """Works until nothing is left to do or a signal says stop."""
+        """Work until nothing is left to do or a signal arrives."""
         self._terminals, self._report = terminals, report
         self._signals.catch()
         try:
-            while self._settle() or self._children or self._is_held_up():
-                if not self._ended and (self._children or self._is_held_up()):
+            while self._settle() or self._has_to_wait():
+                if not self._ended and self._has_to_wait():
                     self._wait()
             return self.tally
         finally:
@@ -124,7 +125,7 @@ class Worker:
         return True
 
     def _count_wanted(self) -> int:
-        """How many more runs there is room for."""
+        """Return how many more runs there is room for."""
         if self._exhausted or self.signal or self.tally.broken:
             return 0
         if self._request.drain:
@@ -135,8 +136,18 @@ class Worker:
         return any(terminal.pending_bytes > CROWDED_BYTES for terminal in self._terminals)
 
     def _is_held_up(self) -> bool:
-        """Only the reader of our output keeps us from claiming."""
+        """True when only the reader of our output keeps us from claiming."""
         return self._is_crowded() and bool(self._count_wanted())
+
+    def _has_to_wait(self) -> bool:
+        return bool(self._children or self._is_held_up() or self._retries_at)
+
+    def _expect_retry(self) -> None:
+        """A drain waits for the retry of what has just failed, if it is due soon."""
+        delay_seconds = self._handoff.plan.job.retry_delay_seconds
+        if self._request.drain and delay_seconds <= RETRY_WAIT_SECONDS:
+            self._report.say(f"{self._request.job}: retry in {delay_seconds:g} s")
+            self._retries_at.append(boottime() + delay_seconds)
 
     def _really_ended(self) -> bool:
         return any(ended.ending.outcome is not RunOutcome.RETURNED for ended in self._ended)
@@ -152,6 +163,8 @@ class Worker:
         else:
             self.tally.count(ending)
             self._report.ended(ending, str(state or ""), boottime() - child.began_at if child else 0.0)
+            if ending.outcome is RunOutcome.FAILED and state is WorkState.WAITING:
+                self._expect_retry()
         if child is not None:
             if ending.outcome in (RunOutcome.FAILED, RunOutcome.INVALID):
                 self._report.last_lines(child.log)
@@ -178,31 +191,30 @@ class Worker:
         self._launched(self._launcher.start_step(child) if ending is None else Ended(ending, child))
 
     def _lost(self, child: Child) -> None:
-        """The work is no longer ours: nothing is recorded but that our processes are gone."""
+        """Record that the processes of a lost run are gone; its work is no longer ours."""
         run = child.run
         del self._children[run.run_id]
         self.tally.lost += 1
         try:
             self._store.acknowledge(run.run_id, run.claimant)
         except errors.StoreError:
-            pass  # Its work then waits until the lease is over.
+            pass  # Its work then waits until the lease lapses.
         self._launcher.release(child)
         self._report.warn(
-            f"{run.job} {run.dataid}: run {run.run_id} was taken away or lost its lease, "
-            "and its processes were ended. "
-            f"See: dataflow journal --run {run.run_id}"
+            f"{run.job} {run.dataid}: run {run.run_id} was cancelled or lost its lease; its processes "
+            f"were stopped. See: dataflow journal --run {run.run_id}"
         )
 
     # waiting
 
     def _wait_until(self, until: float) -> None:
-        """Reacts to whatever happens until then, or until a signal."""
+        """Handle events until then, or until a signal."""
         count = self._signals.count
         while boottime() < until and self._signals.count == count:
             self._wait(until)
 
     def _wait(self, until: float | None = None) -> None:
-        """Waits for the next event and reacts to all that have come."""
+        """Wait for the next event and handle all that have arrived."""
         poller = select.poll()
         owners: dict[int, Child] = {}
         for child in self._children.values():
@@ -219,13 +231,13 @@ class Worker:
         while events:
             for fd, _ in events:
                 self._handle(poller, owners, fd)
-            # Those that end while a commit would last are better off sharing it.
+            # Runs that end within the time of a commit share it.
             left = gather_until - boottime()
             events = poller.poll(left * 1000) if self._ended and self._children and left > 0 else []
         self._keep_promises()
 
     def _handle(self, poller: select.poll, owners: dict[int, Child], fd: int) -> None:
-        """Reacts to an event of one child; its descriptors are not asked again once they are closed."""
+        """Handle an event of one child; stop polling the descriptors it closes."""
         child = owners.get(fd)
         if child is None:
             return
@@ -238,8 +250,8 @@ class Worker:
             self._step_ended(child, code)
 
     def _patience(self, until: float | None) -> float | None:
-        """How many milliseconds may pass without an event."""
-        deadlines = [] if until is None else [until]
+        """Return how many milliseconds to wait for an event."""
+        deadlines = [*self._retries_at] if until is None else [*self._retries_at, until]
         deadlines += [at for child in self._children.values() if (at := child.next_deadline()) is not None]
         if self._heartbeat is None and self._children:
             deadlines.append(self._heartbeat_at())
@@ -250,26 +262,30 @@ class Worker:
         return max(0.0, (min(deadlines) - boottime()) * 1000 + 1) if deadlines else None
 
     def _heartbeat_at(self) -> float:
-        """When the oldest child has lived long enough to need a heartbeat."""
+        """Return when the oldest child needs a heartbeat."""
         return min(
             child.began_at + min(HEARTBEAT_AFTER_SECONDS, child.run.lease_seconds / 6)
             for child in self._children.values()
         )
 
     def _keep_promises(self) -> None:
-        """Deadlines, signals, lost leases and a dead guard."""
+        """Handle deadlines, signals, lost leases and a dead guard."""
         now = boottime()
         for child in self._children.values():
             child.look(now)
         for terminal in self._terminals:
             terminal.flush(0)
+        due = [at for at in self._retries_at if at <= now or self.signal or self.tally.broken]
+        if due:
+            self._retries_at = [at for at in self._retries_at if at not in due]
+            self._exhausted = False
         if now >= self._reap_at:
             self._reap_at = now + REAP_SECONDS
             has_orphans(self._launcher.guard.list_pids())
         if not self._launcher.guard.alive() and not self.signal:
             self._signals.first = signal.SIGTERM
             self._report.warn(
-                "the guard process is gone: ending the children, for nobody else would do it in time"
+                "the guard process is gone; stopping all runs, because nothing else would stop them in time"
             )
         if self._signals.take():
             for child in self._children.values():

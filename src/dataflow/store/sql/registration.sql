@@ -74,6 +74,7 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     retry_delay_seconds = excluded.retry_delay_seconds, max_running = excluded.max_running,
     lease_seconds = excluded.lease_seconds, grace_seconds = excluded.grace_seconds, priority = excluded.priority,
     timeout_seconds = excluded.timeout_seconds, grain = excluded.grain, grain_timezone = excluded.grain_timezone, revision = job.revision + 1,
+    script_path = CASE WHEN job.script_path = 'pipeline' THEN job.script_path ELSE '' END,
     modified_at = excluded.modified_at
 RETURNING name, job_id
 
