@@ -29,7 +29,7 @@ def test_a_lease_made_shorter_during_a_drain_is_kept(flow: Flow) -> None:
     assert flow.select("SELECT lease_seconds FROM run WHERE run_id = 3") == [(3.2,)]
 
 
-def test_work_whose_lease_cannot_be_renewed_is_tried_later_and_later(postgres_flow: Flow) -> None:
+def test_work_whose_lease_cannot_be_renewed_backs_off(postgres_flow: Flow) -> None:
     flow = postgres_flow
     flow.declare(ONE_JOB + SHORT)
     flow.ready("bobin", "1")
@@ -62,7 +62,7 @@ class HeldRun:
         self.renewed_at = at
 
 
-def test_it_stops_although_it_was_about_to_look_when_told_so(sqlite_flow: Flow) -> None:
+def test_a_heartbeat_that_is_about_to_look_stops_at_once(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     run = Run(1, 1, 1, "loadbob", "1", 1, "nobody", lease_seconds=0.03, grace_seconds=0.0)
     with sqlite_flow.store() as store:

@@ -41,7 +41,7 @@ def test_the_first_run_does_not_wait_for_all_intervals(flow: Flow) -> None:
     assert first in shown and first < second
 
 
-def test_intervals_are_added_until_one_can_be_given(sqlite_flow: Flow) -> None:
+def test_intervals_are_added_until_one_can_be_claimed(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare('[dataset.late]\ngrain = "text"\n')
     declare(flow, 3, 'in = ["late"]\n')

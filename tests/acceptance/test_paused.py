@@ -84,9 +84,7 @@ PLACES = ["its child runs on", "its child ends at once", "about to publish"]
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(
-    flow: Flow, place: str, where: str
-) -> None:
+def test_a_run_that_wakes_up_while_another_runs_can_do_nothing(flow: Flow, place: str, where: str) -> None:
     paused, processes = start_paused(flow, place)
     start = flow.start if where == "here" else flow.elsewhere
     other = start("--lease", "30s", "loadbob.sh")
@@ -103,7 +101,7 @@ def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_one_that_wakes_up_after_another_has_ended_can_do_nothing_any_more(flow: Flow, place: str) -> None:
+def test_a_run_that_wakes_up_after_another_has_ended_can_do_nothing(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
     (flow.path / "go.2").touch()
     assert finish(flow.elsewhere("loadbob.sh"))[0] == 0
@@ -116,7 +114,7 @@ def test_one_that_wakes_up_after_another_has_ended_can_do_nothing_any_more(flow:
 
 
 @pytest.mark.parametrize("place", ["its child runs on", "about to publish"])
-def test_a_lapsed_lease_is_lost_even_if_nobody_else_took_the_work(flow: Flow, place: str) -> None:
+def test_a_lapsed_lease_is_lost_even_if_no_other_run_took_the_work(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
     # The guards sleep on: what is asked is whether the store lets a lapsed lease be renewed.
     guards = find_guards(paused.pid)

@@ -15,7 +15,7 @@ from dataflow.store.leases import FEW_RUNS
 from tests.store.world import make_claimant, open_sqlite
 
 
-def test_of_many_runs_that_were_cancelled_the_one_that_still_works_is_ended(tmp_path: Path) -> None:
+def test_of_many_cancelled_runs_the_one_that_still_works_is_ended(tmp_path: Path) -> None:
     world = open_sqlite(str(tmp_path / "dataflow.db"))
     world.chain("raw", "clean")
     world.dataset("clean", mode="snapshot", location="/data/clean")
