@@ -152,7 +152,7 @@ def test_a_full_disk_under_the_logs_does_not_fail_the_job(sqlite_flow: Flow, tmp
     assert flow.outcomes() == ["DONE"]
     assert flow.lines() == ["1"]
     assert len(done.stdout) == 3_000_000
-    assert "not complete" in done.stderr
+    assert "is incomplete: " in done.stderr
 
 
 def test_a_log_that_may_not_grow_does_not_fail_the_job(sqlite_flow: Flow) -> None:
@@ -168,7 +168,7 @@ def test_a_log_that_may_not_grow_does_not_fail_the_job(sqlite_flow: Flow) -> Non
     )
     code, _, error = finish(running)
     assert code == 0, error
-    assert "not complete" in error
+    assert "is incomplete: " in error
     assert flow.outcomes() == ["DONE"]
 
 

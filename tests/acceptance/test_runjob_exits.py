@@ -108,7 +108,7 @@ def test_a_cancelled_run_ends_its_script_and_gives_125(flow: Flow) -> None:
     flow.dataflow("cancel", str(run.run_id))
     code, _, error = finish(running)
     assert code == 125
-    assert "taken away" in error
+    assert "was cancelled or lost its lease" in error
     assert not Path(f"/proc/{pid}").exists()
     assert flow.outcomes() == ["CANCELLED"]
     assert flow.states() == {"1.0": "FAILED"}
