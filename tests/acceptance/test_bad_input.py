@@ -247,7 +247,7 @@ def test_no_string_anywhere_causes_a_traceback_or_half_a_change(dataflow: Comman
 
 
 def _is_whole(dataflow: Commands, words: tuple[str, ...]) -> None:
-    """The command did what it says or changed nothing, and said so on stderr in few words."""
+    """The command did its work or changed nothing, and said so briefly on stderr."""
     before = dataflow.facts()
     done = dataflow(*words, code=None)
     assert done.code in (0, USAGE, BAD, UNKNOWN, CONFLICT, SECRET, CONFIG), (words, done)

@@ -1,4 +1,4 @@
-"""Whatever is killed, and whenever: nothing goes on writing, and the ordinary command goes on by itself."""
+"""Whatever is killed, and whenever: nothing keeps writing, and the ordinary command continues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.acceptance.flow import (
 
 CHUNKS = ("1", "2", "3")
 
-# A script whose own child keeps writing: in its group, or as a daemon in a session of its own.
+# A script whose own child keeps writing: in its group, or as a daemon in its own session.
 WRITER = """sh -c '
     echo $$ >> writers
     while :; do echo "$DATAFLOW_RUN_ID $(date +%s%N)" >> growth; sleep 0.01; done

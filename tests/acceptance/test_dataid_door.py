@@ -1,4 +1,4 @@
-"""A dataid given by hand is canonical at the door, whichever command it comes through."""
+"""Every command converts a dataid to its canonical form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The heartbeat keeps the lease that each run has, and a lease that cannot be kept does not run for ever."""
+"""The heartbeat renews the lease of each run, and work whose lease cannot be renewed backs off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_lease_made_shorter_during_a_drain_is_kept(flow: Flow) -> None:
     flow.ready("bobin", "1", "2", "3")
     flow.script("loadbob.sh", "test $dataid = 3 && exec sleep 4; until test -e go; do sleep 0.01; done")
     draining = flow.start("--drain", "loadbob.sh")
-    # From now on it has a heartbeat, which looks whether the run was taken away.
+    # From now on it has a heartbeat, which checks whether the run was cancelled.
     wait_until(lambda: flow.runs() and (flow.runs()[0].lease_left_seconds or 300) < 298)
     flow.declare(ONE_JOB + SHORT)
     (flow.path / "go").touch()

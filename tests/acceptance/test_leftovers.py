@@ -18,7 +18,7 @@ from tests.acceptance.flow import (
     wait_until,
 )
 
-# A daemon in a session of its own whose parent, at times, has gone before the script ends.
+# A daemon in its own session whose parent sometimes ends before the script.
 DAEMON = "sh -c 'echo $$ > daemon.$DATAFLOW_RUN_ID; exec sleep 60'"
 LEFT = {
     "its own": f"setsid {DAEMON} > /dev/null 2>&1 &",

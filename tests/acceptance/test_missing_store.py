@@ -1,4 +1,4 @@
-"""Only what declares something makes a store: a wrong folder or a mistyped `--store` begins no new one."""
+"""Only commands that declare something create a store; a wrong folder or a mistyped `--store` does not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHANGING = [
 
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    """A shell in an empty folder whose store nobody has made."""
+    """A shell in an empty folder without a store."""
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         monkeypatch.delenv(name)
     folder = tmp_path / "project"

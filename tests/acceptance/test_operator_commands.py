@@ -1,4 +1,4 @@
-"""The commands that move work by hand: ready, withdraw, resubmit, hold, release, mark, cancel."""
+"""The commands of an operator: ready, withdraw, resubmit, hold, release, mark, cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A RunJob paused for longer than its lease has lost its work, whatever it believes when it wakes up."""
+"""A RunJob paused for longer than its lease has lost its work when it wakes up."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_cancelled_run_cannot_publish_though_its_lease_still_runs(flow: Flow) 
     assert flow.outcomes() == ["CANCELLED"]
     assert flow.states() == {"1": "FAILED"}
     assert published(flow) == []
-    # It has said that it has ended, so nobody has to wait for its lease.
+    # It has reported its end, so no other run has to wait for its lease.
     flow.dataflow("resubmit", "loadbob", "1")
     assert flow.states() == {"1": "CLAIMABLE"}
 
@@ -162,7 +162,7 @@ def test_a_short_pause_costs_nothing(flow: Flow) -> None:
 
 
 def test_a_child_whose_runjob_alone_is_paused_is_ended_before_the_lease_lapses(flow: Flow) -> None:
-    """The guard keeps the deadline: nobody may still be writing when the work is given to another."""
+    """The guard enforces the deadline: nothing may still write when another run gets the work."""
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", SCRIPT)

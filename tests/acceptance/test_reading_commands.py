@@ -446,7 +446,7 @@ def test_bash_completes_with_the_script(sqlite_flow: Flow) -> None:
 
 
 def wait_for_run(flow: Flow, job: str) -> int:
-    """The id of the job's run, once it has one that goes on."""
+    """Return the id of the job's running run, once there is one."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         running = [run.run_id for run in flow.runs(job) if run.outcome == "RUNNING"]

@@ -315,7 +315,7 @@ def test_a_running_job_cannot_be_removed(flow: Flow) -> None:
 
 
 def test_the_outputs_of_a_running_job_cannot_change(flow: Flow) -> None:
-    """The run knows nothing of a new one, and would publish what it has not produced."""
+    """The run does not know a new output, and would publish what it has not produced."""
     flow.declare(ONE_JOB + "[dataset.extra]\n")
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WAITS)

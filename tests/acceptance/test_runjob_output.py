@@ -50,7 +50,7 @@ def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
     running = flow.start("--lease", "5s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
     os.close(writer)
     wait_until(lambda: flow.outcomes() == ["RUNNING"])
-    # The child cannot end while nobody takes its output, and more than a lease passes meanwhile.
+    # The child cannot end while its output is not read, and more than a lease passes meanwhile.
     started = time.monotonic()
     wait_until(lambda: time.monotonic() - started > 6)
     assert running.poll() is None

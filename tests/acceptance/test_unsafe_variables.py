@@ -1,4 +1,4 @@
-"""Whoever can write the store chooses no code: what it sets is data under names that no program reads."""
+"""Write access to the store does not run code: it sets only variables that no program interprets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard: when RunJob dies or a deadline passes, nothing the run started goes on writing."""
+"""The guard: when RunJob dies or a deadline passes, nothing the run started keeps writing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Claim = Callable[..., Claimant]
 
 @pytest.fixture
 def claim(tmp_path: Path) -> Iterator[Claim]:
-    """Start a claimant with a body; whatever the test does to it, nothing of it is left afterwards."""
+    """Start a claimant with a body; nothing of it is left after the test."""
     claimants: list[Claimant] = []
 
     def start(body: str, **options: dict[str, str]) -> Claimant:
@@ -65,7 +65,7 @@ def writer(path: Path) -> str:
 
 
 def daemon(path: Path, pid_path: Path, command: str = "") -> str:
-    """A script that leaves a writer in a session of its own behind (double fork) and then waits itself."""
+    """A script that leaves a writer behind in its own session (double fork) and then waits."""
     loop = f"echo $$ >{pid_path}; {writer(path)}"
     return f"(setsid {command} sh -c '{loop}' &) ; while :; do sleep 1; done"
 
@@ -418,7 +418,7 @@ def test_a_guard_keeps_only_its_pipes_and_the_lock_open(claim: Claim, which: str
     claimant = claim("say(); wait()")
     lock_path = os.path.join(claimant.directory, f"{claimant.name}.lock")
     kept = [*[os.devnull] * 3, lock_path, "pipe", "pipe"]
-    # Asked again until it has settled: while it takes its name it opens files of its own.
+    # Repeated until stable: the guard opens files while it renames itself.
     wait_until(lambda: list_open_files(claimant.facts[which]) == kept)
     assert os.getsid(claimant.facts[which]) == claimant.facts[which]
 
@@ -504,7 +504,7 @@ wait()
     wait_until(lambda: seen.exists() and seen.read_text())
     claimant.kill()
     claimant.wait_until_lock_is_free()
-    # Gone, or a zombie nobody has reaped yet; and told only once.
+    # Gone, or a zombie not reaped yet; and signalled only once.
     assert seen.read_text() in ("state:\n", "state: Z\n")
 
 

@@ -40,7 +40,7 @@ class Shouter:
 
 
 class Screen:
-    """Two files in the place of standard output and error."""
+    """Two files in place of standard output and error."""
 
     def __init__(self, folder: Path) -> None:
         self.paths = (folder / "stdout", folder / "stderr")

@@ -21,7 +21,7 @@ from tests.runjob.claimant import SOURCE
 
 
 def run(argv: list[str], environment: dict[str, str] | None = None) -> tuple[int, bytes]:
-    """Start it and give its exit code and what it wrote to both streams."""
+    """Run it and return its exit code and what it wrote to both streams."""
     read_end, write_end = os.pipe()
     try:
         pid = spawn(argv, environment or {}, write_end, write_end)
