@@ -105,7 +105,6 @@ def test_a_dry_run_of_a_pipeline_shows_its_plan_and_runs_nothing(example: Projec
     ("words", "told"),
     [
         ("run -j 2 {}", "-j is for scripts"),
-        ("run {} --timeout 5m", "--timeout is for scripts"),
         ("run --lease 5m {}", "--lease is for scripts"),
         ("run {} --grace 5s", "--grace is for scripts"),
         ("run {} --kill-command true", "--kill-command is for scripts"),
