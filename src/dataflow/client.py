@@ -6,45 +6,32 @@ import os
 from contextlib import contextmanager
 
 from dataflow import errors
-from dataflow.actions.claim import finish_and_claim, with_dead
 from dataflow.actions.names import get_plan
 from dataflow.actions.passwords import open_store_password
-from dataflow.actions.prepare import make_folders, prepare
 from dataflow.config.project import get_working_dir
 from dataflow.config.settings import load_config
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
 from dataflow.model.record import replace
-from dataflow.model.records import Claimant, ClaimRequest, Ending
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.check_commands import run_check
+from dataflow.runjob.child import Step
 from dataflow.runjob.endings import (
-    answers_text,
-    as_accepted,
-    handed_back,
+    CommandEnd,
+    ending_of,
     missing_outputs,
     not_begun,
     not_started,
     publications_for,
-    refused,
+    raised,
 )
-from dataflow.runjob.environment import (
-    Given,
-    child_environment,
-    describe,
-    inherited_environment,
-    own_secrets,
-)
+from dataflow.runjob.environment import child_environment, describe
+from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.heartbeat import Heartbeat
-from dataflow.runjob.lock import ClaimantLock, is_dead
+from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.output import RunLog
-from dataflow.runjob.predecessors import Predecessors
-from dataflow.runjob.processes import boottime, kill_orphans
-from dataflow.runjob.session import open_passwords
+from dataflow.runjob.processes import boottime
+from dataflow.runjob.request import JobRequest, with_canonical_dataid
 from dataflow.secrets.known import KnownSecrets
 from dataflow.secrets.passphrase import get_passphrase
-from dataflow.secrets.redaction import Redactor
-from dataflow.store.boot import boot_id
 from dataflow.store.opener import open_store, refuse_missing
 
 TYPE_CHECKING = False
@@ -54,20 +41,21 @@ if TYPE_CHECKING:
     from dataflow.actions.prepare import Prepared
     from dataflow.config.settings import Config
     from dataflow.model.answers import Answer, Why
-    from dataflow.model.records import Plan, Run
-    from dataflow.model.status import WorkState
+    from dataflow.model.records import Ending, Run
+    from dataflow.runjob.handoff import Attempt
     from dataflow.store.store import Store
 
 
 class ClaimedRun:
     """A run this process holds: what to read, where to write."""
 
-    def __init__(self, prepared: Prepared, given: Given, began_at: float, log: RunLog) -> None:
-        self.renewed_at = began_at
-        self._prepared = prepared
-        self._given = given
+    def __init__(self, attempt: Attempt, log: RunLog) -> None:
+        assert attempt.prepared is not None
+        self.renewed_at = attempt.began_at
+        self._timeout_at = attempt.began_at + (attempt.timeout_seconds or float("inf"))
+        self._prepared: Prepared = attempt.prepared
+        self._given = attempt.given
         self._log = log
-        self._passwords = given.passwords
         self._heartbeat: Heartbeat | None = None
         self._lost = False
         self._rows: dict[str, int] = {}
@@ -75,7 +63,7 @@ class ClaimedRun:
 
     @property
     def run(self) -> Run:
-        """The run as the claim gave it."""
+        """The run as claimed."""
         return self._prepared.run
 
     @property
@@ -107,24 +95,24 @@ class ClaimedRun:
 
     def password(self, dataset: str) -> str:
         """The password of one of the run's own datasets."""
-        if dataset not in self._passwords:
+        if dataset not in self._given.passwords:
             raise errors.UnknownName(
                 f"No password is kept for {dataset} among the datasets of {self.run.job}. "
                 f"Set one: dataflow dataset add {dataset} --password-stdin"
             )
-        return self._passwords[dataset]
+        return self._given.passwords[dataset]
 
     def record_rows(self, dataset: str, rows: int) -> None:
-        """How many rows an output has, to be published with it."""
+        """Record the row count of an output, to publish with it."""
         self._rows[dataset] = rows
 
     @property
     def rows(self) -> Mapping[str, int]:
-        """How many rows each output has, as far as that was recorded."""
+        """The recorded row counts, by output."""
         return self._rows
 
     def record_checked(self, dataset: str, evidence: str) -> None:
-        """What was found right about an output, to be published with it."""
+        """Record the evidence that an output is valid, to publish with it."""
         self._checked[dataset] = evidence
 
     @property
@@ -134,61 +122,84 @@ class ClaimedRun:
 
     @property
     def lost(self) -> bool:
-        """True once the lease is known to be lost: stop then, for nothing will be accepted any more.
+        """True once the lease is lost: stop, because no result will be accepted.
 
-        The store says so, or has not answered for as long as the lease was good.
+        The store says so, or has not answered for the length of the lease.
         """
         if self._heartbeat is not None and self.run_id in self._heartbeat.take_lost():
             self._lost = True
         if boottime() - self.renewed_at >= self.run.lease_seconds - self.run.grace_seconds:
-            self._lost = True  # for good: what was broken off must not be given out after a late renewal
+            self._lost = True  # stays so: interrupted work must not be published after a late renewal
         return self._lost
 
     def refuse_lost(self) -> None:
-        """Raises LeaseLost once the lease is known to be lost: the last look before a result is given out."""
+        """Raise LeaseLost once the lease is lost: the last check before a result is published."""
         if self.lost:
             raise errors.LeaseLost(
                 f"Run {self.run_id} has lost its lease: it was cancelled, another run has its work, or the "
-                f"store gave no answer. Nothing was published. See: dataflow why {self.run.job} {self.dataid}"
+                f"store did not answer. Nothing was published. See: dataflow why {self.run.job} {self.dataid}"
             )
 
+    @property
+    def timed_out(self) -> bool:
+        """True once the run has taken longer than the job's `timeout`."""
+        return boottime() >= self._timeout_at
+
+    @property
+    def is_over(self) -> bool:
+        """True once the run has lost its lease or has timed out: it should stop."""
+        return self.lost or self.timed_out
+
+    def refuse_timed_out(self, cause: BaseException | None = None) -> None:
+        """Raise TimedOut once the run has taken longer than the job's `timeout`."""
+        if self.timed_out:
+            raise errors.TimedOut(
+                f"Run {self.run_id} of {self.run.job} {self.dataid} took longer than the job's timeout. "
+                f"Nothing was published. Allow more: dataflow job add {self.run.job} --timeout SPAN"
+            ) from cause
+
     def renewed(self, at: float) -> None:
-        """Its lease counts from this moment on."""
+        """Count its lease from this moment."""
         self.renewed_at = at
 
     def kept_by(self, heartbeat: Heartbeat | None) -> None:
-        """Who renews its lease; None when nobody does any more."""
+        """Set the heartbeat that renews its lease; None when nothing renews it any more."""
         self._lost = self.lost
         self._heartbeat = heartbeat
 
     def ending(self, checks: Mapping[str, tuple[str, ...]]) -> Ending:
-        """How the run ends when its body has ended well: with its outputs, or INVALID if one is not right."""
-        answers = answers_text(self.answers)
+        """Decide how the run ends after its body succeeded: DONE with its outputs, or INVALID."""
         wrong = missing_outputs(self._prepared)
         passed = []
         for name, _ in self._prepared.outputs:
             if not wrong and name in checks:
                 wrong = self.check(name, checks[name])
                 passed.append(name)
-        if wrong:
-            return Ending(self.run, RunOutcome.INVALID, 0, wrong, answers)
-        given = tuple(
+        published = tuple(
             replace(publication, checked=publication.checked or self._checked.get(publication.dataset, ""))
-            for publication in publications_for(self._prepared, passed, self._rows)
+            for publication in (() if wrong else publications_for(self._prepared, passed, self._rows))
         )
-        return Ending(self.run, RunOutcome.DONE, 0, "", answers, given)
+        body = CommandEnd(self._prepared, Step(()), 0, 0, missing=wrong, publications=published)
+        ending = ending_of(body)
+        assert ending is not None  # nothing follows the body
+        return ending
+
+    def ending_after(self, error: BaseException) -> Ending:
+        """Decide how the run ends after its body raised."""
+        words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
+        return raised(self._prepared, error, self._given.redactor.redact_text(words), self.lost)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
-        """Runs a dataset's check in the environment a script would have; says what is wrong, or nothing."""
+        """Run a dataset's check in the environment of a script; return what is wrong, or an empty string."""
         environment = child_environment(self._given, self._prepared, describe(self._prepared))
         try:
-            code = run_check(command, environment, (self._log, self._given.redactor), lambda: self.lost)
+            code = run_check(command, environment, self._log, self._given.redactor, lambda: self.is_over)
         except (errors.CannotExecute, errors.BadInput) as error:
             return f"the check of {dataset} cannot run: {error}"
         return f"the check of {dataset} exited with {code}" if code else ""
 
     def refused_input(self, checks: Mapping[str, tuple[str, ...]]) -> Ending | None:
-        """The ending of a run one of whose inputs does not pass its check; None when all do."""
+        """Return the ending of a run with an input that does not pass its check; None when all pass."""
         for item in self._prepared.inputs:
             name = item.source.dataset.name
             if name in checks and not (item.pin and item.pin.checked):
@@ -198,16 +209,35 @@ class ClaimedRun:
         return None
 
 
+class _Caller:
+    """What a handoff needs of this program: its store, its passphrase and the secrets it knows."""
+
+    def __init__(self, config: Config, store: Store, known: KnownSecrets) -> None:
+        self.store = store
+        self.known = known
+        self._config = config
+
+    def passphrase(self) -> str:
+        """The passphrase, which is a secret from now on."""
+        passphrase = get_passphrase(self._config.passkey, self._config.passkey_file, None)
+        self.known.add(passphrase)
+        return passphrase
+
+    def list_secrets(self) -> list[str]:
+        """The secrets known so far."""
+        return list(self.known)
+
+
 class Flow:
     """An open store: make data ready, claim work, ask why."""
 
     def __init__(self, config: Config, store: Store, known: KnownSecrets | None = None) -> None:
-        """`known` are secrets that no run of it may leave anywhere; those it opens itself are added."""
+        """`known` holds secrets that must appear nowhere; those opened here are added."""
         self._config = config
         self._store = store
         self._token = os.urandom(8).hex()
         self._lock: ClaimantLock | None = None
-        self._known = KnownSecrets() if known is None else known
+        self._caller = _Caller(config, store, KnownSecrets() if known is None else known)
 
     def __enter__(self) -> Flow:
         return self
@@ -216,38 +246,38 @@ class Flow:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
         self._store.close()
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
-        """Says that chunks are there; gives how many were not ready before."""
+        """Mark chunks as ready; return how many were not ready before."""
         from dataflow.actions.make_ready import make_ready
 
         return make_ready(self._store, dataset, dataids, again=again).changed
 
     def why(self, job: str, dataid: str | None = None) -> Why:
-        """Why work is where it is: the verdict, the five answers and the next command."""
+        """Explain the state of work: the verdict, the five answers and the next command."""
         from dataflow.actions.why import why
 
         return why(self._store, self._config, get_plan(self._store, job), dataid)
 
     @contextmanager
-    def claim(self, job: str, dataid: str | None = None) -> Iterator[ClaimedRun | None]:
-        """Claims the next work of a job for the body of a `with`; None when there is nothing to do.
+    def claim(
+        self, job: str, dataid: str | None = None, timeout_seconds: float | None = None
+    ) -> Iterator[ClaimedRun | None]:
+        """Claim the next work of a job for the body of a `with`; None when there is nothing to do.
 
-        Outputs are published when the body ends well. When it raises, the work has FAILED, or is INVALID for
+        Outputs are published when the body succeeds. When it raises, the work has FAILED, or is INVALID for
         an InvalidData; for an InputMoved it waits, and no attempt is used. The lease is renewed meanwhile; if
         it is lost, LeaseLost is raised at the end and nothing is published.
         """
-        plan = get_plan(self._store, job)
-        if dataid is not None:
-            dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
-        passwords = open_passwords(plan, self._passphrase)
-        claimed, plan = self._take(plan, dataid, passwords)
-        self._known.add(*passwords.values())
+        handoff = self._handoff(
+            JobRequest(self._config, os.environ, job, (), dataid=dataid, timeout_seconds=timeout_seconds)
+        )
+        claimed = self._take(handoff)
         if claimed is None:
             yield None
             return
@@ -257,18 +287,18 @@ class Flow:
                 ending = claimed.ending(self._config.checks)
                 claimed.refuse_lost()
         except BaseException as error:
-            self._finish(plan, _ending_of(error, claimed, self._given(plan, passwords).redactor))
+            self._finish(handoff, claimed.ending_after(error))
             if isinstance(error, Exception):
                 claimed.refuse_lost()
             raise
-        ending = as_accepted(ending, self._finish(plan, ending))
+        ending = self._finish(handoff, ending)
         if ending.outcome is not RunOutcome.DONE:
             reason = f"{job} {claimed.dataid} is {ending.outcome}: {ending.reason}. Nothing was published."
             raise errors.Conflict(f"{reason} See: dataflow why {job} {claimed.dataid}")
 
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
-        """Renews the run's lease meanwhile; no renewal is under way afterwards."""
+        """Renew the run's lease meanwhile; no renewal is under way afterwards."""
         heartbeat = Heartbeat(self._store, self._token, [claimed])
         claimed.kept_by(heartbeat)
         try:
@@ -277,107 +307,55 @@ class Flow:
             claimed.kept_by(None)
             heartbeat.stop()
 
-    def _take(
-        self, plan: Plan, dataid: str | None, passwords: dict[str, str]
-    ) -> tuple[ClaimedRun | None, Plan]:
-        """The first work whose five answers let it start; work that must wait is handed back on the way."""
+    def _handoff(self, request: JobRequest) -> Handoff:
+        plan = get_plan(self._store, request.job)
+        if self._lock is None:
+            self._lock = ClaimantLock.take(self._config.lock_dir, self._token)
+        claimant = make_claimant(self._config, self._token)
+        return Handoff(with_canonical_dataid(request, plan), self._caller, plan, claimant)
+
+    def _take(self, handoff: Handoff) -> ClaimedRun | None:
+        """Return the first run that may start; those that must wait are handed back."""
         while True:
-            request = with_dead(self._store, plan, self._request(plan, dataid, passwords), self._is_dead)
-            request = replace(request, dead=tuple(name for name in request.dead if kill_orphans(name)))
-            began_at = boottime()
-            before = plan
-            _, result, plan = finish_and_claim(self._store, plan, (), request)
-            if not result.runs:
-                return None, plan
-            if plan is not before:
-                self._open_again(plan, result.runs[0], passwords)
-            refusal = Predecessors(self._store, request.claimant).end(plan, result.runs[0])
-            if refusal is not None:
-                self._finish(plan, refusal)
-                continue
-            prepared = prepare(
-                self._store, plan, result.runs[0], self._config.project_dir, self._config.environment
-            )
-            log = RunLog(self._config.log_dir, prepared.run.run_id)
-            claimed = ClaimedRun(prepared, self._given(plan, passwords), began_at, log)
-            refusal = refused(prepared) or self._refused_input(plan, claimed)
-            if refusal is None and (reason := make_folders(prepared)):
-                refusal = not_started(prepared, reason)
-            if refusal is None:
-                return claimed, plan
-            self._finish(plan, refusal)
+            exchange = handoff.take()
+            for run in exchange.runs:
+                attempt = handoff.begin(run, exchange.began_at)
+                self._caller.known.add(*handoff.given.passwords.values())
+                ending = attempt.ending
+                if ending is None:
+                    claimed = ClaimedRun(attempt, RunLog(self._config.log_dir, run.run_id))
+                    ending = self._refused_input(handoff, claimed)
+                if ending is None:
+                    return claimed
+                self._finish(handoff, ending)
+                if attempt.error is not None:
+                    raise attempt.error
+            if exchange.exhausted:
+                return None
 
-    def _open_again(self, plan: Plan, run: Run, passwords: dict[str, str]) -> None:
-        """The passwords of a plan that was changed; the run is handed back if one does not open."""
-        try:
-            found = open_passwords(plan, self._passphrase)
-        except errors.SecretError as error:
-            self._finish(plan, handed_back(run, str(error)))
-            raise
-        passwords.clear()
-        passwords.update(found)
-
-    def _refused_input(self, plan: Plan, claimed: ClaimedRun) -> Ending | None:
-        """What the checks of its inputs say, the lease being kept; handed back if they are broken off."""
+    def _refused_input(self, handoff: Handoff, claimed: ClaimedRun) -> Ending | None:
+        """Run the checks of the inputs while the lease is kept; hand the run back if they are interrupted."""
         if not self._config.checks:
             return None
         try:
             with self._kept(claimed):
                 return claimed.refused_input(self._config.checks)
         except BaseException as error:
-            self._finish(plan, not_begun(claimed.run, type(error).__name__))
+            self._finish(handoff, not_begun(claimed.run, type(error).__name__))
             raise
 
-    def _given(self, plan: Plan, passwords: dict[str, str]) -> Given:
-        """What the run's checks are given, and what hides our own secrets and the run's in all it leaves."""
-        own = own_secrets(os.environ, self._config.store_url)
-        redactor = Redactor([*passwords.values(), *own.values(), *self._known])
-        local = self._config.environments.get(plan.job.name, {})
-        return Given(inherited_environment(os.environ, own, local), passwords, redactor)
-
-    def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
+    def _finish(self, handoff: Handoff, ending: Ending) -> Ending:
         try:
-            return self._store.finish(plan, ending)
+            return handoff.finish(ending)
         except errors.StoreError:
-            # The store still takes the run for ours; others are to see at once that we are gone.
+            # The store still counts the run as ours; others are to see at once that we are gone.
             if self._lock is not None:
                 self._lock.leave_file()
             raise
 
-    def _request(self, plan: Plan, dataid: str | None, passwords: dict[str, str]) -> ClaimRequest:
-        config = self._config
-        if self._lock is None:
-            self._lock = ClaimantLock.take(config.lock_dir, self._token)
-        claimant = Claimant(self._token, config.host, boot_id(), os.getpid(), config.user, config.environment)
-        lease, grace = plan.job.lease_seconds, plan.job.grace_seconds
-        given = tuple(sorted(passwords))
-        return ClaimRequest(claimant, (os.urandom(16).hex(),), lease, grace, dataid, credentials=given)
-
-    def _is_dead(self, name: str) -> bool:
-        return is_dead(self._config.lock_dir, name)
-
-    def _passphrase(self) -> str:
-        passphrase = get_passphrase(self._config.passkey, self._config.passkey_file, None)
-        self._known.add(passphrase)
-        return passphrase
-
-
-def _ending_of(error: BaseException, claimed: ClaimedRun, redactor: Redactor) -> Ending:
-    """How a run ends whose body raised."""
-    words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
-    if isinstance(error, errors.InputMoved) and not claimed.lost:
-        return not_started(claimed.prepared, redactor.redact_text(words))
-    is_ours = isinstance(error, Exception) and not claimed.lost
-    outcome = RunOutcome.FAILED if is_ours else RunOutcome.INTERRUPTED  # which uses no attempt
-    if is_ours and isinstance(error, errors.InvalidData):
-        outcome = RunOutcome.INVALID
-    is_final = isinstance(error, errors.Superseded)
-    answers = answers_text(claimed.answers)
-    return Ending(claimed.run, outcome, 1, redactor.redact_text(words), answers, final=is_final)
-
 
 def open(store: str | None = None) -> Flow:
-    """Opens the store of the project in the working directory, or the one a URL names."""
+    """Open the store of the project in the working directory, or the one a URL names."""
     config = load_config(get_working_dir(), os.environ, store)
     refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))

@@ -29,6 +29,7 @@ DataFlowError
 ├── SparkFailed            Spark failed
 │   └── SparkGone          its Java has ended
 ├── JobFailed              the function of a Python job raised
+├── TimedOut               a run took longer than its job's timeout
 ├── FilesFailed            a file or folder of the project could not be read or written
 └── CannotExecute          the command is missing, not executable or has a bad interpreter
 
@@ -253,6 +254,13 @@ class JobFailed(DataFlowError):
 
     code = "job-failed"
     exit_code = 1
+
+
+class TimedOut(DataFlowError):
+    """A run took longer than its job's timeout."""
+
+    code = "timed-out"
+    exit_code = 124
 
 
 class FilesFailed(DataFlowError):

@@ -37,7 +37,7 @@ class Done(NamedTuple):
 
 
 class Commands:
-    """A shell in a project folder with a store of its own."""
+    """A shell in a project folder with its own store."""
 
     def __init__(
         self, path: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -83,7 +83,7 @@ class Commands:
 def open_commands(
     path: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Commands:
-    """A shell in a new folder, without the settings of the developer's own, on a store that is there."""
+    """A shell in a new folder with an existing store, without the developer's settings."""
     for name in list(os.environ):
         if name.startswith(FOREIGN):
             monkeypatch.delenv(name)

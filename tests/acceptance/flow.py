@@ -1,4 +1,4 @@
-"""A project with a store in which the real commands run, and a look into that store from outside.
+"""A project with a store in which the real commands run, and queries on that store.
 
 Set-up goes through the Python floors, to save processes; what a test is about goes through the commands.
 """
@@ -66,7 +66,7 @@ class Flow:
         return done
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """Start `RunJob …` in a session of its own; what still runs at the end of the test is killed."""
+        """Start `RunJob …` in its own session; what still runs at the end of the test is killed."""
         options.setdefault("stderr", subprocess.PIPE)
         options.setdefault("stdout", subprocess.PIPE)
         process = self.project.start("RunJob", *words, start_new_session=True, **self._with_store(options))
@@ -113,7 +113,7 @@ class Flow:
             path.unlink()
 
     def ready(self, dataset: str, *dataids: str, again: bool = False) -> None:
-        """Say that chunks are there."""
+        """Mark chunks as ready."""
         with self.store() as store:
             make_ready(store, dataset, dataids, again=again)
 
@@ -128,7 +128,7 @@ class Flow:
             store.close()
 
     def select(self, sql: str) -> list[tuple[Any, ...]]:
-        """What one statement gives."""
+        """Return the rows of one statement."""
         with self.store() as store:
             return list(store.database.select(sql)[1])
 
@@ -208,7 +208,7 @@ def finish(process: subprocess.Popen[str], timeout: float = 30) -> tuple[int, st
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process and it is no zombie."""
+    """Return True if the process exists and is not a zombie."""
     return state_of(pid) not in ("", "Z", "X")
 
 

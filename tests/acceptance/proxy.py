@@ -15,7 +15,7 @@ COMMIT = b"COMMIT\0"
 
 
 class Proxy:
-    """Listens on a port of its own and passes bytes on to the server of a URL.
+    """Listens on its own port and forwards bytes to the server of a URL.
 
     `cut` is asked at each COMMIT, with its number: after a yes the server commits, and then the connection
     breaks before the client is told.

@@ -158,7 +158,7 @@ def dataflow(
         ("secret encrypt", SECRET, "Set PASSKEY"),
     ],
 )
-def test_it_is_refused_with_the_reason_and_the_way_out(
+def test_it_is_refused_with_the_reason_and_the_next_step(
     dataflow: Commands, line: str, code: int, told: str
 ) -> None:
     before = dataflow.facts()
@@ -171,7 +171,7 @@ def test_it_is_refused_with_the_reason_and_the_way_out(
 
 
 @pytest.mark.parametrize("text", ["'", '"', "a,b", "a/b", "../x", "a\nb", "a\0b", "🦆", "\udcff", LONG, ""])
-def test_a_dataid_that_cannot_be_is_refused_wherever_it_is_given(dataflow: Commands, text: str) -> None:
+def test_an_invalid_dataid_is_refused_wherever_it_is_given(dataflow: Commands, text: str) -> None:
     before = dataflow.facts()
     for words in (
         ("ready", "bobin", text),
@@ -206,7 +206,7 @@ def test_a_bad_line_of_a_file_is_named_and_repeating_is_harmless(
 
 
 @pytest.mark.parametrize("text", NASTY, ids=[ascii(text)[:20] for text in NASTY])
-def test_no_text_in_any_place_ends_in_a_traceback_or_half_a_change(dataflow: Commands, text: str) -> None:
+def test_no_string_anywhere_causes_a_traceback_or_half_a_change(dataflow: Commands, text: str) -> None:
     for words in (
         ("dataset", "add", text),
         *(("dataset", "add", "new", f"--{field}={text}") for field in FIELDS),
@@ -247,7 +247,7 @@ def test_no_text_in_any_place_ends_in_a_traceback_or_half_a_change(dataflow: Com
 
 
 def _is_whole(dataflow: Commands, words: tuple[str, ...]) -> None:
-    """The command did what it says or changed nothing, and said so on stderr in few words."""
+    """The command did its work or changed nothing, and said so briefly on stderr."""
     before = dataflow.facts()
     done = dataflow(*words, code=None)
     assert done.code in (0, USAGE, BAD, UNKNOWN, CONFLICT, SECRET, CONFIG), (words, done)
@@ -287,7 +287,7 @@ def test_a_wrong_passphrase_a_tampered_and_a_swapped_record_are_told_apart(dataf
 @pytest.mark.parametrize(
     ("password", "reason"), [("short", "shorter than 8 bytes"), ("", "no password on stdin")]
 )
-def test_a_password_that_cannot_be_kept_is_refused(dataflow: Commands, password: str, reason: str) -> None:
+def test_a_password_that_cannot_be_stored_is_refused(dataflow: Commands, password: str, reason: str) -> None:
     dataflow.environment.setenv("PASSKEY", "open sesame")
     before = dataflow.facts()
     assert reason in dataflow.say("dataset add bobin --password-stdin", stdin=password, code=SECRET).err
@@ -304,7 +304,7 @@ def test_a_password_in_a_declaration_is_refused(dataflow: Commands) -> None:
     assert "hunter2" not in done.err + more.err
 
 
-def test_a_declaration_with_many_faults_names_them_all(dataflow: Commands) -> None:
+def test_all_faults_of_a_declaration_are_named(dataflow: Commands) -> None:
     before = dataflow.facts()
     text = '[dataset.x]\ngrane = "daily"\n[job.y]\nin = "x"\nretries = -1\n'
     (dataflow.path / "flow.toml").write_text(text)
@@ -314,7 +314,7 @@ def test_a_declaration_with_many_faults_names_them_all(dataflow: Commands) -> No
     assert dataflow.facts() == before
 
 
-def test_each_way_a_server_refuses_has_its_own_words(
+def test_each_way_a_server_refuses_has_its_own_message(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dataflow = open_commands(tmp_path, postgres_url, monkeypatch, capsys)
@@ -342,7 +342,7 @@ def test_each_way_a_server_refuses_has_its_own_words(
         assert "Upgrade DataFlow on this machine" in dataflow.say(line, code=MISMATCH).err
 
 
-def test_what_the_store_url_says_goes_before_our_own_settings(
+def test_the_store_url_overrides_our_own_settings(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dataflow = open_commands(tmp_path, postgres_url, monkeypatch, capsys)
@@ -354,14 +354,14 @@ def test_what_the_store_url_says_goes_before_our_own_settings(
     assert dataflow.json("sql", ask) == [{"name": "night load", "memory": "5MB"}]
 
 
-def test_a_statement_that_cannot_be_run_leads_to_what_there_is(dataflow: Commands) -> None:
+def test_a_statement_that_cannot_run_names_what_exists(dataflow: Commands) -> None:
     done = dataflow("sql", "select * from nosuch", code=65)
     assert "nosuch" in done.err
     command = done.err.partition("What there is to read: dataflow sql '")[2].rstrip().removesuffix("'")
     assert "chunk" in dataflow("sql", command).out
 
 
-def test_a_working_directory_that_was_removed_is_told(dataflow: Commands, tmp_path: Path) -> None:
+def test_a_removed_working_directory_is_reported(dataflow: Commands, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     dataflow.environment.chdir(gone)
@@ -373,7 +373,7 @@ def test_a_working_directory_that_was_removed_is_told(dataflow: Commands, tmp_pa
         dataflow.environment.chdir(dataflow.path)
 
 
-def test_a_store_of_the_future_or_none_at_all_is_refused(dataflow: Commands, tmp_path: Path) -> None:
+def test_a_newer_store_or_a_missing_one_is_refused(dataflow: Commands, tmp_path: Path) -> None:
     # user_version is the number SQLite keeps for us at byte 60 of the file.
     future = tmp_path / "future.db"
     dataflow.say(f"db upgrade --store sqlite:///{future}")

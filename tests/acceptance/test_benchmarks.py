@@ -52,7 +52,7 @@ def test_each_measurement_is_one_json_object_on_a_line(
 
 
 @pytest.mark.chaos
-def test_an_ingest_is_compared_with_a_loop_by_hand(project: Project) -> None:
+def test_an_ingest_is_compared_with_a_plain_loop(project: Project) -> None:
     pytest.importorskip("pyspark")
     pytest.importorskip("httpx")
     if shutil.which("java") is None:
@@ -81,7 +81,7 @@ def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -
     ) == 1
 
 
-def test_what_was_measured_in_a_given_postgresql_is_taken_away_again(
+def test_what_was_measured_in_a_given_postgresql_is_removed_again(
     project: Project, postgres_url: str
 ) -> None:
     measure(project, postgres_url, "ready")
@@ -92,13 +92,13 @@ def test_what_was_measured_in_a_given_postgresql_is_taken_away_again(
     assert left == []
 
 
-def test_a_word_that_cannot_be_measured_is_named_with_those_that_can(project: Project) -> None:
+def test_an_unknown_measurement_is_named_with_the_known_ones(project: Project) -> None:
     done = project.run(*BENCHMARKS, "speed", check=False, env=HERE)
     assert done.returncode == 64
     assert "speed" in done.stderr and "drain" in done.stderr
 
 
-def test_a_store_that_is_no_postgresql_is_refused(project: Project) -> None:
+def test_a_store_that_is_not_postgresql_is_refused(project: Project) -> None:
     done = project.run(*BENCHMARKS, "ready", "--store", "sqlite:///x.db", check=False, env=HERE)
     assert done.returncode == 64
     assert os.listdir(project.path) == []
@@ -108,7 +108,7 @@ def test_a_store_that_is_no_postgresql_is_refused(project: Project) -> None:
     ("wanted", "is_met"),
     [(">= 0.5", True), (">= 0.6", False), ("<= 0.5", True), ("< 60 s", True), ("< 10 s", False)],
 )
-def test_what_is_wanted_is_about_the_value_when_it_has_a_unit_and_else_about_the_ratio(
+def test_a_target_with_a_unit_limits_the_value_and_one_without_limits_the_ratio(
     wanted: str, is_met: bool
 ) -> None:
     assert Measurement("ready", 30.0, "s", "plain inserts", 60.0, wanted).met is is_met

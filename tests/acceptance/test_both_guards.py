@@ -26,7 +26,7 @@ max_running = 2
 lease = "3.2s"
 grace = "0.1s"
 """
-# A grandchild in a session of its own does the work: the script's own process group is not all there is.
+# A grandchild in its own session does the work, outside the script's process group.
 SCRIPT = """
 echo $$ > "script.$DATAFLOW_RUN_ID"
 setsid sh -c 'echo $$ > "worker.$DATAFLOW_RUN_ID"; until test -e "go.$DATAFLOW_RUN_ID"; do sleep 0.01; done' &

@@ -41,7 +41,7 @@ def test_without_catch_up_only_the_last_interval_is_given(flow: Flow) -> None:
     assert flow.lines() in ([str(before)], [str(before + 1)])
 
 
-def test_a_schedule_whose_end_has_passed_without_catch_up_is_told_so(sqlite_flow: Flow) -> None:
+def test_a_schedule_whose_end_has_passed_without_catch_up_says_so(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     words = ("--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03")
     flow.dataflow("dataset", "add", "bobout", "--grain", "daily")
@@ -52,7 +52,7 @@ def test_a_schedule_whose_end_has_passed_without_catch_up_is_told_so(sqlite_flow
     assert "warning" not in flow.dataflow("job", "add", "later", "--schedule", "none").stderr
 
 
-def test_a_job_on_demand_runs_for_the_dataid_that_is_asked_for_and_no_other(flow: Flow) -> None:
+def test_a_job_on_demand_runs_only_for_the_dataid_asked_for(flow: Flow) -> None:
     add_job(flow, "--schedule", "none")
     idle = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99).stderr
     assert "loadbob runs only when asked for a dataid" in idle
@@ -83,7 +83,7 @@ def test_steps_of_a_fixed_length_and_quarters_are_schedules(sqlite_flow: Flow) -
     assert flow.lines()[3:] == ["2024-Q1", "2024-Q2"]
 
 
-def test_an_interval_that_has_not_ended_is_not_given_and_why_says_when(flow: Flow) -> None:
+def test_an_interval_that_has_not_ended_is_not_claimed_and_why_says_when_it_is(flow: Flow) -> None:
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     add_job(flow, "--schedule", "@daily", "--start", tomorrow, "--catchup")
     done = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99)
@@ -101,7 +101,7 @@ def test_today_is_given_once(flow: Flow) -> None:
     assert flow.lines() in ([before], [after], [before, after])
 
 
-def test_the_hours_of_a_day_on_which_the_clocks_change_are_all_given(flow: Flow) -> None:
+def test_all_hours_of_a_day_on_which_the_clocks_change_are_claimed(flow: Flow) -> None:
     words = ("--schedule", "@hourly", "--timezone", "Europe/Rome", "--catchup")
     flow.dataflow("dataset", "add", "bobout", "--grain", "hourly", "--timezone", "Europe/Rome")
     flow.dataflow(

@@ -20,7 +20,7 @@ def start_draining(flow: Flow) -> None:
     wait_until(lambda: flow.lines("trace") == ["1 PASSWORD"])
 
 
-def test_the_runs_after_it_have_the_new_one_and_hide_it(flow: Flow) -> None:
+def test_later_runs_get_the_new_password_and_hide_it(flow: Flow) -> None:
     start_draining(flow)
     flow.script("loadbob.sh", SCRIPT + 'echo "shown: $bobin_password"')
     flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="new-password", env=KEY)
@@ -31,7 +31,7 @@ def test_the_runs_after_it_have_the_new_one_and_hide_it(flow: Flow) -> None:
     assert "new-password" not in shown
 
 
-def test_the_passwords_of_an_input_added_meanwhile_are_given_and_named(flow: Flow) -> None:
+def test_the_password_of_an_input_added_meanwhile_is_passed_on_and_recorded(flow: Flow) -> None:
     start_draining(flow)
     flow.dataflow("dataset", "add", "more", "--password-stdin", input="more-password", env=KEY)
     flow.ready("more", "1", "2")
@@ -44,7 +44,7 @@ def test_the_passwords_of_an_input_added_meanwhile_are_given_and_named(flow: Flo
     assert whys[-1] == ("given the credentials of bobin, more",)
 
 
-def test_one_that_does_not_open_ends_the_drain_and_the_work_waits(sqlite_flow: Flow) -> None:
+def test_a_password_that_does_not_open_ends_the_drain_and_the_work_waits(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     start_draining(flow)
     env = {"PASSKEY": "another passphrase altogether"}
@@ -55,7 +55,7 @@ def test_one_that_does_not_open_ends_the_drain_and_the_work_waits(sqlite_flow: F
     assert flow.states() == {"1": "DONE", "2": "WAITING"}
 
 
-def test_the_check_of_a_run_that_began_before_hides_the_old_one(flow: Flow) -> None:
+def test_the_check_of_an_earlier_run_hides_the_old_password(flow: Flow) -> None:
     flow.declare()
     (flow.path / "dataflow.toml").write_text('[dataset.bobout]\ncheck = ["./check.sh"]\n')
     flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="old-password", env=KEY)

@@ -1,4 +1,4 @@
-"""Whatever is killed, and whenever: nothing goes on writing, and the ordinary command goes on by itself."""
+"""Whatever is killed, and whenever: nothing keeps writing, and the ordinary command continues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.acceptance.flow import (
 
 CHUNKS = ("1", "2", "3")
 
-# A script whose own child keeps writing: in its group, or as a daemon in a session of its own.
+# A script whose own child keeps writing: in its group, or as a daemon in its own session.
 WRITER = """sh -c '
     echo $$ >> writers
     while :; do echo "$DATAFLOW_RUN_ID $(date +%s%N)" >> growth; sleep 0.01; done
@@ -72,9 +72,7 @@ def assert_each_chunk_ended_once(flow: Flow) -> None:
 
 @pytest.mark.parametrize("kind", ["child", "daemon"])
 @pytest.mark.parametrize("place", PLACES)
-def test_kill_9_at_any_point_leaves_a_state_the_ordinary_command_goes_on_from(
-    flow: Flow, place: str, kind: str
-) -> None:
+def test_after_kill_9_at_any_point_the_ordinary_command_continues(flow: Flow, place: str, kind: str) -> None:
     declare(flow, kind)
     killed = flow.runjob("--drain", "loadbob.sh", code=None, env={"DATAFLOW_FAILPOINT": f"{place}:kill"})
     assert killed.returncode == -signal.SIGKILL
@@ -155,7 +153,7 @@ def test_losing_runs_again_and_again_backs_off(sqlite_flow: Flow) -> None:
     assert flow.lines() == ["1"]
 
 
-def test_kill_9_of_the_child_alone_is_a_failed_run_and_the_rest_goes_on(flow: Flow) -> None:
+def test_kill_9_of_the_child_alone_is_a_failed_run_and_the_rest_continues(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", *CHUNKS)
     flow.script(

@@ -297,7 +297,7 @@ def test_a_secret_too_short_to_be_hidden_is_refused(sqlite_flow: Flow) -> None:
     assert "1234567" not in done.stderr
 
 
-def test_a_signature_in_a_location_reaches_the_script_and_nobody_else(sqlite_flow: Flow) -> None:
+def test_a_signature_in_a_location_reaches_only_the_script(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare()
     url = "https://store.example/{dataid}?sv=2026&sig=se%2Fcret-signature"

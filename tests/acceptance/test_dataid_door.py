@@ -1,4 +1,4 @@
-"""A dataid given by hand is canonical at the door, whichever command it comes through."""
+"""Every command converts a dataid to its canonical form."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def test_a_kill_command_with_open_quotes_is_a_usage_error(sqlite_flow: Flow) -> 
 
 
 @pytest.mark.parametrize("words", [["--timeout", "0"], ["--waiting-exit-code", "300"], ["--lease", "soon"]])
-def test_an_option_that_cannot_be_is_named(sqlite_flow: Flow, words: list[str]) -> None:
+def test_an_invalid_option_is_named(sqlite_flow: Flow, words: list[str]) -> None:
     done = sqlite_flow.runjob(*words, "./loadbob.sh", code=None)
     assert done.returncode in (64, 65)
     assert words[0] in done.stderr
 
 
-def test_a_python_claim_keeps_the_checks_too(sqlite_flow: Flow) -> None:
+def test_a_python_claim_runs_the_checks_too(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(
         '[dataset.bobin]\n[dataset.bobout]\nformat = "csv"\ncheck = ["test", "-e", "good"]\n'

@@ -135,7 +135,7 @@ def test_the_context_file_says_the_same_is_private_and_is_gone_afterwards(flow: 
 
 
 @pytest.mark.parametrize("what", ["rm", "chmod 666", "truncate -s 100000", "true"])
-def test_whatever_a_script_does_to_its_context_file_the_next_run_has_its_own(
+def test_whatever_a_script_does_to_its_context_file_the_next_run_gets_its_own(
     sqlite_flow: Flow, what: str
 ) -> None:
     sqlite_flow.declare()
@@ -178,7 +178,7 @@ def test_a_dataid_reaches_the_child_byte_for_byte(sqlite_flow: Flow, dataid: str
     assert (sqlite_flow.path / "got").read_text() == dataid * 2
 
 
-def test_bytes_that_are_no_utf8_are_passed_on(sqlite_flow: Flow) -> None:
+def test_bytes_that_are_not_utf8_are_passed_on(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     sqlite_flow.ready("bobin", "1")
     sqlite_flow.script("loadbob.sh", 'env -0 > 1.env; printf %s "$1" > argument')
@@ -197,7 +197,7 @@ def test_arguments_reach_the_script_as_they_were_given(sqlite_flow: Flow) -> Non
     assert (sqlite_flow.path / "arguments").read_bytes() == b"".join(word.encode() + b"\0" for word in words)
 
 
-def test_names_that_are_no_shell_identifiers_are_mapped(sqlite_flow: Flow) -> None:
+def test_names_that_are_not_shell_identifiers_are_mapped(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(
         '[dataset."raw-orders.v2"]\n[dataset."2024"]\n'
@@ -212,7 +212,7 @@ def test_names_that_are_no_shell_identifiers_are_mapped(sqlite_flow: Flow) -> No
     assert given["jobid"] == b"load-orders"
 
 
-def test_clean_env_gives_only_what_dataflow_tells(sqlite_flow: Flow) -> None:
+def test_clean_env_passes_only_the_variables_of_dataflow(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     sqlite_flow.ready("bobin", "1", "2")
     sqlite_flow.script("loadbob.sh", '/usr/bin/env -0 > "$dataid.env"')

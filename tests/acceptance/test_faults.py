@@ -86,7 +86,7 @@ def test_a_full_disk_under_the_store_that_stays_full_loses_nothing(project: Proj
         assert Counter(run.dataid for run in flow.runs() if run.outcome == "DONE") == Counter("123")
 
 
-def test_signals_and_other_children_are_heard_while_an_outcome_cannot_be_written(
+def test_signals_and_other_children_are_handled_while_an_outcome_cannot_be_written(
     project: Project, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "small", "2m") as disk, on_disk(project, disk) as flow:
@@ -102,11 +102,13 @@ def test_signals_and_other_children_are_heard_while_an_outcome_cannot_be_written
         assert running.poll() is None
         running.terminate()
         finish(running)
-        assert (flow.path / "said").read_text().count("Trying again") == 1
+        assert (flow.path / "said").read_text().count(
+            "Store unavailable; retrying. Press Ctrl-C twice to give up."
+        ) == 1
         ballast.unlink()
 
 
-def test_a_run_taken_away_while_the_store_takes_no_writes_costs_the_others_nothing(
+def test_a_run_cancelled_while_the_store_is_read_only_does_not_affect_the_others(
     project: Project, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "small", "2m") as disk, on_disk(project, disk) as flow:
@@ -150,7 +152,7 @@ def test_a_full_disk_under_the_logs_does_not_fail_the_job(sqlite_flow: Flow, tmp
     assert flow.outcomes() == ["DONE"]
     assert flow.lines() == ["1"]
     assert len(done.stdout) == 3_000_000
-    assert "not complete" in done.stderr
+    assert "is incomplete: " in done.stderr
 
 
 def test_a_log_that_may_not_grow_does_not_fail_the_job(sqlite_flow: Flow) -> None:
@@ -166,11 +168,11 @@ def test_a_log_that_may_not_grow_does_not_fail_the_job(sqlite_flow: Flow) -> Non
     )
     code, _, error = finish(running)
     assert code == 0, error
-    assert "not complete" in error
+    assert "is incomplete: " in error
     assert flow.outcomes() == ["DONE"]
 
 
-def test_no_room_for_the_context_file_makes_the_work_wait(sqlite_flow: Flow) -> None:
+def test_work_waits_when_there_is_no_space_for_its_context_file(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare()
     flow.ready("bobin", "1")
@@ -229,7 +231,7 @@ def read_only(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("limit", [8, 12, 16, 20])
-def test_running_out_of_descriptors_is_not_taken_for_the_scripts_own_failure(
+def test_running_out_of_descriptors_is_not_reported_as_a_failure_of_the_script(
     sqlite_flow: Flow, limit: int
 ) -> None:
     flow = sqlite_flow
@@ -247,7 +249,7 @@ def test_running_out_of_descriptors_is_not_taken_for_the_scripts_own_failure(
     assert Counter(run.dataid for run in flow.runs() if run.outcome == "DONE") == Counter("01234567")
 
 
-def test_a_working_directory_that_is_gone_is_said(sqlite_flow: Flow) -> None:
+def test_a_missing_working_directory_is_reported(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     (flow.path / "gone").mkdir()
     command = " ".join(f"'{word}'" for word in flow.project.command("RunJob", "/bin/true"))
@@ -256,7 +258,7 @@ def test_a_working_directory_that_is_gone_is_said(sqlite_flow: Flow) -> None:
     assert "working directory" in done.stderr
 
 
-def test_network_file_systems_are_known_by_name(tmp_path: Path) -> None:
+def test_network_file_systems_are_recognised_by_name(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(
         "/dev/vda / ext4 rw 0 0\n"
@@ -277,7 +279,7 @@ def test_network_file_systems_are_known_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.ceph-fuse", "virtiofs"])
-def test_a_file_system_of_the_network_is_known_behind_fuse_too(kind: str) -> None:
+def test_a_network_file_system_behind_fuse_is_recognised_too(kind: str) -> None:
     assert is_network(kind)
     assert not is_network("fuse.mergerfs")
 
@@ -347,9 +349,7 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("offset", [3600, -3600])
-def test_a_worker_whose_clock_is_an_hour_off_takes_nothing_away_and_keeps_nothing(
-    flow: Flow, offset: int
-) -> None:
+def test_a_worker_whose_clock_is_an_hour_off_takes_no_leases_and_keeps_none(flow: Flow, offset: int) -> None:
     flow.declare()
     flow.ready("bobin", "1", "2")
     flow.script(
@@ -385,7 +385,7 @@ def leases(flow: Flow) -> list[float]:
     return [row[0] for row in flow.select("SELECT lease_until FROM run ORDER BY run_id")]
 
 
-def test_the_job_may_change_while_it_is_drained(flow: Flow) -> None:
+def test_the_job_may_change_during_a_drain(flow: Flow) -> None:
     """A new revision of the job is taken up between two chunks; nothing is skipped or repeated."""
     flow.declare()
     flow.ready("bobin", *map(str, range(20)))

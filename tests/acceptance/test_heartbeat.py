@@ -1,4 +1,4 @@
-"""The heartbeat keeps the lease that each run has, and a lease that cannot be kept does not run for ever."""
+"""The heartbeat renews the lease of each run, and work whose lease cannot be renewed backs off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_lease_made_shorter_during_a_drain_is_kept(flow: Flow) -> None:
     flow.ready("bobin", "1", "2", "3")
     flow.script("loadbob.sh", "test $dataid = 3 && exec sleep 4; until test -e go; do sleep 0.01; done")
     draining = flow.start("--drain", "loadbob.sh")
-    # From now on it has a heartbeat, which looks whether the run was taken away.
+    # From now on it has a heartbeat, which checks whether the run was cancelled.
     wait_until(lambda: flow.runs() and (flow.runs()[0].lease_left_seconds or 300) < 298)
     flow.declare(ONE_JOB + SHORT)
     (flow.path / "go").touch()
@@ -29,7 +29,7 @@ def test_a_lease_made_shorter_during_a_drain_is_kept(flow: Flow) -> None:
     assert flow.select("SELECT lease_seconds FROM run WHERE run_id = 3") == [(3.2,)]
 
 
-def test_work_whose_lease_cannot_be_renewed_is_tried_later_and_later(postgres_flow: Flow) -> None:
+def test_work_whose_lease_cannot_be_renewed_backs_off(postgres_flow: Flow) -> None:
     flow = postgres_flow
     flow.declare(ONE_JOB + SHORT)
     flow.ready("bobin", "1")
@@ -62,7 +62,7 @@ class HeldRun:
         self.renewed_at = at
 
 
-def test_it_stops_although_it_was_about_to_look_when_told_so(sqlite_flow: Flow) -> None:
+def test_a_heartbeat_that_is_about_to_look_stops_at_once(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     run = Run(1, 1, 1, "loadbob", "1", 1, "nobody", lease_seconds=0.03, grace_seconds=0.0)
     with sqlite_flow.store() as store:

@@ -1,4 +1,4 @@
-"""Sixteen processes let go at the same instant over a thousand chunks: each chunk is run exactly once."""
+"""Sixteen processes start at the same instant on a thousand chunks: each chunk runs exactly once."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def test_sixteen_processes_on_a_barrier_run_each_of_a_thousand_chunks_exactly_on
 
 
 def _make_recorder(flow: Flow) -> Path:
-    """The quickest child that still tells what it was given: a shell with builtins only."""
+    """The fastest child that records its dataid: a shell with builtins only."""
     return flow.script("record.sh", 'echo "$dataid" >> ran')

@@ -45,7 +45,7 @@ def test_the_password_that_opens_the_store_is_kept_from_the_child(postgres_flow:
     assert "DATAFLOW_STORE" not in done.stdout
 
 
-def test_pgpassword_is_the_users_own_where_the_store_is_a_file() -> None:
+def test_pgpassword_is_passed_on_when_the_store_is_a_file() -> None:
     environ = {"PGPASSWORD": "mine", "PASSKEY": "ours"}
     assert own_secrets(environ, "sqlite:///x.db") == {"PASSKEY": "ours"}
     assert own_secrets(environ, "postgresql://h/d") == environ
@@ -90,7 +90,7 @@ def test_a_run_inside_a_run_does_not_get_the_outer_ones_passwords(sqlite_flow: F
     assert flow.outcomes() == ["DONE", "DONE"]
 
 
-def test_a_misspelt_secret_option_is_not_repeated(sqlite_flow: Flow) -> None:
+def test_a_misspelt_secret_option_is_not_echoed(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     for words in (["--passkey=hunter22secret", "x.sh"], ["--passkey", "hunter22secret", "x.sh"]):
         done = sqlite_flow.runjob(*words, code=None)
@@ -99,7 +99,7 @@ def test_a_misspelt_secret_option_is_not_repeated(sqlite_flow: Flow) -> None:
 
 
 @pytest.mark.parametrize("words", [["--passkey=hunter22secret"], ["-x=hunter22secret"]])
-def test_force_does_not_repeat_it_either(sqlite_flow: Flow, words: list[str]) -> None:
+def test_force_does_not_echo_it_either(sqlite_flow: Flow, words: list[str]) -> None:
     done = sqlite_flow.dataflow("force", "j", "1", *words, "--", "true", check=False)
     assert done.returncode == 64
     assert "hunter22secret" not in done.stderr

@@ -18,7 +18,7 @@ from tests.acceptance.flow import (
     wait_until,
 )
 
-# A daemon in a session of its own whose parent, at times, has gone before the script ends.
+# A daemon in its own session whose parent sometimes ends before the script.
 DAEMON = "sh -c 'echo $$ > daemon.$DATAFLOW_RUN_ID; exec sleep 60'"
 LEFT = {
     "its own": f"setsid {DAEMON} > /dev/null 2>&1 &",
@@ -58,7 +58,7 @@ def test_a_daemon_of_one_stream_is_left_alone_when_another_ends(sqlite_flow: Flo
     assert flow.lines("state") in (["S"], ["R"])
 
 
-def test_the_dead_that_a_running_script_orphans_are_buried(sqlite_flow: Flow) -> None:
+def test_dead_orphans_of_a_running_script_are_reaped(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(f"{ONE_JOB}lease = '60s'\n")
     flow.ready("bobin", "1")

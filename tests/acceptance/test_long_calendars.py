@@ -41,7 +41,7 @@ def test_the_first_run_does_not_wait_for_all_intervals(flow: Flow) -> None:
     assert first in shown and first < second
 
 
-def test_intervals_are_added_until_one_can_be_given(sqlite_flow: Flow) -> None:
+def test_intervals_are_added_until_one_can_be_claimed(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare('[dataset.late]\ngrain = "text"\n')
     declare(flow, 3, 'in = ["late"]\n')
@@ -55,5 +55,5 @@ def test_a_dry_run_gives_up_before_others_have_waited_long(sqlite_flow: Flow) ->
     flow.declare('[dataset.late]\ngrain = "text"\n')
     declare(flow, 15, 'in = ["late"]\n')
     shown = flow.project.run("RunJob", "--dry-run", "--job", "count", "true", env=flow.env).stdout
-    assert "of the first intervals that are due" in shown
+    assert "would claim none of the first due intervals" in shown
     assert count_added(flow) == 0

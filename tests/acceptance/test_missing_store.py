@@ -1,4 +1,4 @@
-"""Only what declares something makes a store: a wrong folder or a mistyped `--store` begins no new one."""
+"""Only commands that declare something create a store; a wrong folder or a mistyped `--store` does not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHANGING = [
 
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    """A shell in an empty folder whose store nobody has made."""
+    """A shell in an empty folder without a store."""
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         monkeypatch.delenv(name)
     folder = tmp_path / "project"
@@ -60,7 +60,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("line", [*READING, *CHANGING])
-def test_what_needs_a_store_says_that_there_is_none_and_leaves_nothing_behind(
+def test_a_command_that_needs_a_store_reports_that_there_is_none_and_leaves_nothing_behind(
     commands: Commands, line: str
 ) -> None:
     done = commands.say(line, code=MISSING)
@@ -70,7 +70,7 @@ def test_what_needs_a_store_says_that_there_is_none_and_leaves_nothing_behind(
     assert not list(commands.path.iterdir())
 
 
-def test_a_mistyped_store_is_no_new_one(commands: Commands) -> None:
+def test_a_mistyped_store_is_not_created(commands: Commands) -> None:
     done = commands("status", "--store", "sqlite:///nosuch/s.db", code=MISSING)
     assert f"no store at {commands.path}/nosuch/s.db" in done.err
     assert not list(commands.path.iterdir())
@@ -91,7 +91,7 @@ def test_the_doctor_finds_it_among_the_rest(commands: Commands) -> None:
     assert not list(commands.path.iterdir())
 
 
-def test_python_opens_only_a_store_that_is_there(commands: Commands) -> None:
+def test_python_opens_only_an_existing_store(commands: Commands) -> None:
     with pytest.raises(python.StoreError, match="There is no store at"):
         python.open()
     commands("db", "upgrade")
@@ -101,7 +101,7 @@ def test_python_opens_only_a_store_that_is_there(commands: Commands) -> None:
 @pytest.mark.parametrize(
     "line", ["dataset add bobin", "job add daily --schedule @daily", "apply --yes", "db upgrade"]
 )
-def test_what_declares_something_makes_the_store(commands: Commands, line: str) -> None:
+def test_a_command_that_declares_something_creates_the_store(commands: Commands, line: str) -> None:
     (commands.path / "dataflow.toml").write_text("[dataset.bobin]\n")
     path = commands.path / ".dataflow" / "dataflow.db"
     told = f"A new store is made: {path}\n"
@@ -111,7 +111,7 @@ def test_what_declares_something_makes_the_store(commands: Commands, line: str) 
     commands("status")
 
 
-def test_a_dba_asking_for_the_schema_of_an_embedded_store_makes_none(commands: Commands) -> None:
+def test_printing_the_schema_of_an_embedded_store_creates_none(commands: Commands) -> None:
     commands.say("db upgrade --print", code=64)
     assert not list(commands.path.iterdir())
 
@@ -125,13 +125,13 @@ def test_a_password_for_a_declaration_can_be_encrypted_before_there_is_a_store(c
     assert commands.say("secret decrypt --dataset bobin --yes").out == "hunter22secret\n"
 
 
-def test_a_folder_of_logs_above_captures_nothing(project: Project) -> None:
+def test_a_folder_of_logs_above_the_project_is_ignored(project: Project) -> None:
     (project.path.parent / ".dataflow" / "logs").mkdir(parents=True)
     project.run("dataflow", "dataset", "add", "bobin")
     assert (project.path / ".dataflow" / "dataflow.db").exists()
 
 
-def test_an_unknown_name_is_told_with_the_store_that_was_asked_without_its_password(flow: Flow) -> None:
+def test_the_error_for_an_unknown_name_shows_the_store_without_its_password(flow: Flow) -> None:
     flow.declare()
     password = find_password(flow.url)
     assert password or not flow.is_postgres
@@ -147,14 +147,14 @@ FILTERS = ["runs --job lodbob", "journal --job lodbob", "journal --dataset bobn"
 
 
 @pytest.mark.parametrize("line", FILTERS)
-def test_a_filter_by_what_never_was_is_an_error_and_not_an_empty_answer(sqlite_flow: Flow, line: str) -> None:
+def test_a_filter_by_an_unknown_name_is_an_error(sqlite_flow: Flow, line: str) -> None:
     sqlite_flow.declare()
     done = sqlite_flow.dataflow(*line.split(), check=False)
     assert (done.returncode, done.stdout) == (errors.UnknownName.exit_code, "")
     assert "There is no " in done.stderr
 
 
-def test_what_was_removed_can_still_be_looked_up_in_the_history(sqlite_flow: Flow) -> None:
+def test_removed_things_stay_in_the_history(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     sqlite_flow.ready("bobin", "1.0")
     sqlite_flow.script("loadbob.sh")

@@ -1,4 +1,4 @@
-"""The commands that move work by hand: ready, withdraw, resubmit, hold, release, mark, cancel."""
+"""The commands of an operator: ready, withdraw, resubmit, hold, release, mark, cancel."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_ready_takes_dataids_ranges_and_files(bob: Commands) -> None:
     assert len(dataids(bob)) == 108
 
 
-def test_a_range_goes_by_the_grain_of_the_dataset(bob: Commands) -> None:
+def test_a_range_follows_the_grain_of_the_dataset(bob: Commands) -> None:
     bob.say("dataset add days --grain daily")
     assert "3 made ready" in bob.say("ready days --from 2024-02-28 --to 2024-03-01").err
     assert dataids(bob, "days") == ["2024-02-28", "2024-02-29", "2024-03-01"]
@@ -49,7 +49,7 @@ def test_a_range_goes_by_the_grain_of_the_dataset(bob: Commands) -> None:
     assert "25 made ready" in bob.say("ready hours --from 2026-10-25T00 --to 2026-10-25T23").err
 
 
-def test_a_new_version_is_made_only_when_it_is_asked_for(bob: Commands) -> None:
+def test_a_new_version_is_created_only_on_request(bob: Commands) -> None:
     bob.say("ready bobin 1.0")
     assert "0 made ready, 1 ready already" in bob.say("ready bobin 1.0").err
     assert "1 made ready" in bob.say("ready bobin 1.0 --again").err
@@ -135,7 +135,7 @@ def test_a_cancelled_run_ends_and_its_work_waits_for_a_resubmit(flow: Flow) -> N
     assert flow.lines() == ["1.0", "1.0"]
 
 
-def test_one_is_told_of_as_one_and_two_as_two(bob: Commands) -> None:
+def test_counts_have_correct_plurals(bob: Commands) -> None:
     bob.say("ready bobin 1.0 2.0")
     told = "1 resubmitted. It is done again by the ordinary RunJob."
     assert told in bob.say("resubmit loadbob 1.0").err
@@ -143,7 +143,7 @@ def test_one_is_told_of_as_one_and_two_as_two(bob: Commands) -> None:
     assert told in bob.say("resubmit loadbob 1.0 2.0").err
 
 
-def test_work_that_is_invalid_is_told_to_who_looks_for_failed_work(bob: Commands) -> None:
+def test_listing_failed_work_mentions_invalid_work(bob: Commands) -> None:
     bob.say("ready bobin 1.0")
     bob("mark", "loadbob", "1.0", "INVALID", "--why", "it is " + "very " * 40 + "wrong")
     told = bob.say("resubmit loadbob --failed").err

@@ -34,7 +34,7 @@ def produce(flow: Flow, text: str = IN_PLACE) -> None:
     flow.dataflow("resubmit", "loadbob", "1")
 
 
-def test_what_was_written_but_came_too_late_for_its_check_stays_closed(flow: Flow) -> None:
+def test_output_that_was_too_late_for_its_check_stays_unpublished(flow: Flow) -> None:
     produce(flow)
     go_on = flow.path / "go_on"
     paused = flow.start(
@@ -50,7 +50,7 @@ def test_what_was_written_but_came_too_late_for_its_check_stays_closed(flow: Flo
 
 
 @pytest.mark.parametrize("how", ["told to stop", "out of time"])
-def test_a_check_of_the_input_that_is_ended_leaves_the_output_open(flow: Flow, how: str) -> None:
+def test_an_interrupted_input_check_leaves_the_output_readable(flow: Flow, how: str) -> None:
     produce(flow, IN_PLACE.replace('"text"', '"text"\ncheck = ["./before.sh"]'))
     (flow.path / "slow").touch()
     words = ("--timeout", "0.5s") if how == "out of time" else ()

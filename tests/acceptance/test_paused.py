@@ -1,4 +1,4 @@
-"""A RunJob paused for longer than its lease has lost its work, whatever it believes when it wakes up."""
+"""A RunJob paused for longer than its lease has lost its work when it wakes up."""
 
 from __future__ import annotations
 
@@ -84,9 +84,7 @@ PLACES = ["its child runs on", "its child ends at once", "about to publish"]
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(
-    flow: Flow, place: str, where: str
-) -> None:
+def test_a_run_that_wakes_up_while_another_runs_can_do_nothing(flow: Flow, place: str, where: str) -> None:
     paused, processes = start_paused(flow, place)
     start = flow.start if where == "here" else flow.elsewhere
     other = start("--lease", "30s", "loadbob.sh")
@@ -103,7 +101,7 @@ def test_one_that_wakes_up_while_another_runs_can_do_nothing_any_more(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_one_that_wakes_up_after_another_has_ended_can_do_nothing_any_more(flow: Flow, place: str) -> None:
+def test_a_run_that_wakes_up_after_another_has_ended_can_do_nothing(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
     (flow.path / "go.2").touch()
     assert finish(flow.elsewhere("loadbob.sh"))[0] == 0
@@ -116,7 +114,7 @@ def test_one_that_wakes_up_after_another_has_ended_can_do_nothing_any_more(flow:
 
 
 @pytest.mark.parametrize("place", ["its child runs on", "about to publish"])
-def test_a_lapsed_lease_is_lost_even_if_nobody_else_took_the_work(flow: Flow, place: str) -> None:
+def test_a_lapsed_lease_is_lost_even_if_no_other_run_took_the_work(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
     # The guards sleep on: what is asked is whether the store lets a lapsed lease be renewed.
     guards = find_guards(paused.pid)
@@ -142,7 +140,7 @@ def test_a_cancelled_run_cannot_publish_though_its_lease_still_runs(flow: Flow) 
     assert flow.outcomes() == ["CANCELLED"]
     assert flow.states() == {"1": "FAILED"}
     assert published(flow) == []
-    # It has said that it has ended, so nobody has to wait for its lease.
+    # It has reported its end, so no other run has to wait for its lease.
     flow.dataflow("resubmit", "loadbob", "1")
     assert flow.states() == {"1": "CLAIMABLE"}
 
@@ -164,7 +162,7 @@ def test_a_short_pause_costs_nothing(flow: Flow) -> None:
 
 
 def test_a_child_whose_runjob_alone_is_paused_is_ended_before_the_lease_lapses(flow: Flow) -> None:
-    """The guard keeps the deadline: nobody may still be writing when the work is given to another."""
+    """The guard enforces the deadline: nothing may still write when another run gets the work."""
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", SCRIPT)

@@ -27,7 +27,7 @@ def list_files(folder: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java")
-def test_the_project_that_init_writes_runs_by_the_commands_it_tells(example: Project) -> None:
+def test_the_project_that_init_writes_runs_with_the_commands_it_prints(example: Project) -> None:
     example.run("dataflow", "run", DATASET, timeout=SPARK_SECONDS)
     example.run("dataflow", "run", VIEW, "--drain", timeout=SPARK_SECONDS)
     chunks = example.json("dataflow", "chunks", "monthly_totals")
@@ -40,7 +40,7 @@ def test_the_project_that_init_writes_runs_by_the_commands_it_tells(example: Pro
     assert json.loads(shown.stdout)["rows"] == [{"Company": "Acme", "Orders": 2, "Total": "10.30"}]
 
 
-def test_init_tells_the_commands_and_keeps_the_lake_out_of_git(project: Project) -> None:
+def test_init_prints_the_commands_and_keeps_the_lake_out_of_git(project: Project) -> None:
     told = project.run("dataflow", "init", "--pipelines", "new").stderr
     assert f"dataflow run {DATASET} && dataflow run {VIEW} --drain" in told
     for name in ("dataflow.toml", "pipelines/orders.py", "data/orders.jsonl", ".gitignore"):
@@ -86,7 +86,7 @@ def test_the_clauses_of_a_view_are_shown_as_they_are_written(example: Project) -
         ("pipeline preview MonthlyTotalsViewPipeline", 65, "cannot read orders yet"),
     ],
 )
-def test_what_cannot_be_looked_at_is_told(example: Project, words: str, code: int, told: str) -> None:
+def test_what_cannot_be_previewed_is_reported(example: Project, words: str, code: int, told: str) -> None:
     done = example.run("dataflow", *words.split(), check=False)
     assert done.returncode == code
     assert told in done.stderr
@@ -104,19 +104,18 @@ def test_a_dry_run_of_a_pipeline_shows_its_plan_and_runs_nothing(example: Projec
     ("words", "told"),
     [
         ("run -j 2 {}", "-j is for scripts"),
-        ("run {} --timeout 5m", "--timeout is for scripts"),
         ("run --lease 5m {}", "--lease is for scripts"),
         ("run {} --grace 5s", "--grace is for scripts"),
         ("run {} --kill-command true", "--kill-command is for scripts"),
         ("run --clean-env {}", "--clean-env is for scripts"),
         ("run {} --job other", "--job is for scripts"),
         ("run {} --waiting-exit-code 300", "0 to 255"),
-        ("run {} --drain --dataid 2024-01-01", "Give one of the two"),
-        ("run --drain {} --dry-run --dataid 2024-01-01", "Give one of the two"),
-        ("pipeline run {} --drain --dataid 2024-01-01", "Give one of the two"),
+        ("run {} --drain --dataid 2024-01-01", "Give only one of them"),
+        ("run --drain {} --dry-run --dataid 2024-01-01", "Give only one of them"),
+        ("pipeline run {} --drain --dataid 2024-01-01", "Give only one of them"),
     ],
 )
-def test_an_option_that_a_pipeline_does_not_take_is_refused_by_name(
+def test_an_option_that_pipelines_do_not_accept_is_refused_by_name(
     example: Project, words: str, told: str
 ) -> None:
     done = example.run("dataflow", *words.format(DATASET).split(), check=False)
@@ -180,7 +179,7 @@ def test_the_record_of_a_connection_opens_for_it_and_for_no_other(commands: Comm
     commands("secret", "encrypt", "--connection", "a", "--dataset", "b", code=64)
 
 
-def test_a_new_passphrase_gives_new_records_of_connections(commands: Commands) -> None:
+def test_a_new_passphrase_re_encrypts_the_records_of_connections(commands: Commands) -> None:
     from dataflow.secrets.cipher import decrypt
 
     commands.environment.setenv("PASSKEY", "a long enough passphrase")
@@ -211,7 +210,7 @@ def test_every_next_command_of_a_pipeline_is_one_that_runs_it(example: Project) 
     assert f"next: dataflow run {DATASET} --dataid 2024-01-31" in past
 
 
-def test_a_project_without_a_store_is_told_the_command_that_makes_it(project: Project) -> None:
+def test_a_project_without_a_store_names_the_command_that_creates_it(project: Project) -> None:
     project.run("dataflow", "init", "--example")
     declared = project.run("dataflow", "status", check=False).stderr
     assert declared.endswith("To begin a new one: dataflow apply\n")
@@ -234,7 +233,7 @@ def test_a_preview_shows_a_few_rejects_and_how_many_more_there_are(example: Proj
     assert "and 3 more rejects" in preview
 
 
-def test_a_pipeline_that_cannot_be_registered_keeps_no_other_from_it(example: Project) -> None:
+def test_a_pipeline_that_cannot_be_registered_does_not_stop_the_others(example: Project) -> None:
     job = "import dataflow\n\n\n@dataflow.job(inputs=['{0}'], outputs=['{1}'])\ndef {1}(run):\n    pass\n"
     (example.path / "pipelines" / "typo.py").write_text(job.format("orderss", "typo"))
     (example.path / "pipelines" / "ranks.py").write_text(job.format("orders", "ranks"))

@@ -1,4 +1,4 @@
-"""A run whose RunJob and guard are both stopped is ended by the next run of its work, however it lost it."""
+"""The next run of the work ends an earlier run whose RunJob and guard are both stopped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ with dataflow.open() as flow, flow.claim("loadbob") as run:
 
 
 def start_frozen(flow: Flow, declared: str = SHORT_JOB) -> tuple[int, list[int]]:
-    """The script of run 1, which works on, and its stopped RunJob and guards."""
+    """Return the script of run 1, which keeps working, and its stopped RunJob and guards."""
     flow.declare(declared)
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh", SCRIPT)

@@ -38,7 +38,7 @@ def python(flow: Flow, body: str, env: dict[str, str] | None = None) -> tuple[in
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_check_sees_no_secret_but_its_own_and_shows_none(sqlite_flow: Flow) -> None:
+def test_a_check_sees_only_its_own_secrets_and_shows_none(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(CHECKED, keep=True)
     flow.dataflow("dataset", "add", "bobin", "--password-stdin", input="hunter2hunter2", env=KEY)
@@ -93,7 +93,9 @@ def test_an_input_whose_check_cannot_run_makes_the_work_wait(sqlite_flow: Flow) 
     ("message", "kept"),
     [("'a' + chr(0) + 'b'", "a\\0b"), (r"b'caf\xe9'.decode('utf8', 'surrogateescape')", "caf\\udce9")],
 )
-def test_an_exception_that_is_no_text_for_a_database_is_kept(flow: Flow, message: str, kept: str) -> None:
+def test_an_exception_that_a_database_cannot_store_as_text_is_recorded(
+    flow: Flow, message: str, kept: str
+) -> None:
     flow.declare(CHECKED)
     flow.ready("bobin", "1")
     code, _, error = python(flow, f"raise ValueError({message})")

@@ -47,7 +47,7 @@ def start(flow: Flow, code: str, **options: int) -> subprocess.Popen[str]:
     return process
 
 
-def test_the_public_names_are_there_and_few() -> None:
+def test_the_public_names_exist_and_are_few() -> None:
     assert len(dataflow.__all__) <= 20
     for name in dataflow.__all__:
         assert getattr(dataflow, name) is not None
@@ -75,7 +75,7 @@ def test_ready_claim_and_why_in_a_few_lines(flow: Flow) -> None:
     assert flow.status("bobout") == {"1.0": "READY", "2.0": "READY"}
 
 
-def test_inputs_and_staged_outputs_have_their_places(flow: Flow) -> None:
+def test_inputs_and_staged_outputs_have_their_locations(flow: Flow) -> None:
     flow.declare(STAGED)
     flow.ready("bobin", "1", "2")
     (flow.path / "in").mkdir()
@@ -99,7 +99,7 @@ def test_inputs_and_staged_outputs_have_their_places(flow: Flow) -> None:
     assert (flow.path / location).read_text() == "datadata"
 
 
-def test_a_body_that_raises_has_failed_and_the_error_goes_on(flow: Flow) -> None:
+def test_a_body_that_raises_has_failed_and_the_error_propagates(flow: Flow) -> None:
     flow.declare(PLAIN)
     flow.ready("bobin", "1")
     done = python(
@@ -207,7 +207,7 @@ def test_the_lease_is_renewed_while_the_body_runs(sqlite_flow: Flow) -> None:
     assert sqlite_flow.outcomes() == ["DONE"]
 
 
-def test_a_program_paused_past_its_lease_can_publish_nothing(flow: Flow) -> None:
+def test_a_program_paused_past_its_lease_cannot_publish(flow: Flow) -> None:
     flow.declare(PLAIN)
     flow.ready("bobin", "1")
     paused = start(
@@ -232,7 +232,7 @@ def test_a_program_paused_past_its_lease_can_publish_nothing(flow: Flow) -> None
     assert flow.version("bobout", "1") == 1
 
 
-def test_a_program_whose_store_gives_no_answer_knows_by_itself_when_its_lease_is_over(
+def test_a_program_whose_store_does_not_answer_knows_when_its_lease_is_over(
     sqlite_flow: Flow,
 ) -> None:
     flow = sqlite_flow
@@ -263,7 +263,7 @@ def test_a_program_whose_store_gives_no_answer_knows_by_itself_when_its_lease_is
     assert flow.outcomes()[0] in ("INTERRUPTED", "LOST")
 
 
-def test_a_password_in_an_error_is_not_kept(sqlite_flow: Flow) -> None:
+def test_a_password_in_an_error_is_not_stored(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(PLAIN)
     key = {"PASSKEY": "correct horse battery"}
@@ -284,7 +284,7 @@ def test_a_password_in_an_error_is_not_kept(sqlite_flow: Flow) -> None:
         assert "hunter2hunter2" not in str(flow.select(f"SELECT * FROM {table}"))
 
 
-def test_asking_for_what_is_not_there_says_so(sqlite_flow: Flow) -> None:
+def test_asking_for_an_unknown_name_says_so(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(PLAIN)
     flow.ready("bobin", "1")

@@ -38,7 +38,7 @@ def test_the_quick_start_works_in_the_seeds_words(flow: Flow) -> None:
     assert flow.version("bobout", "1.0") == 2
 
 
-def test_the_words_of_the_quick_start_are_readable_without_json(sqlite_flow: Flow) -> None:
+def test_the_output_of_the_quick_start_is_readable_without_json(sqlite_flow: Flow) -> None:
     for words in (
         ["dataset", "add", "bobin"],
         ["dataset", "add", "bobout"],

@@ -60,7 +60,7 @@ def worked(flow: Flow) -> Flow:
 # the frame
 
 
-def test_without_a_word_the_commands_are_listed_those_to_learn_first_on_top(embedded: Commands) -> None:
+def test_without_a_command_the_commands_are_listed_with_the_basic_ones_first(embedded: Commands) -> None:
     out = embedded(code=0).out
     first, others = out.split("The others:")
     assert re.findall(r"^  ([a-z]+) ", first, re.MULTILINE) == list(FIRST)
@@ -69,14 +69,14 @@ def test_without_a_word_the_commands_are_listed_those_to_learn_first_on_top(embe
 
 
 @pytest.mark.parametrize("word", [word for word in COMMANDS if word not in ("run", "force")])
-def test_every_word_has_help_and_takes_a_store(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_and_accepts_a_store(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([word, "--help"])
     assert not ended.value.code
     assert f"usage: dataflow {word}" in capsys.readouterr().out
 
 
-def test_the_version_is_told(embedded: Commands) -> None:
+def test_the_version_is_shown(embedded: Commands) -> None:
     assert re.fullmatch(r"dataflow \d.*\n", embedded("--version").out)
 
 
@@ -98,9 +98,7 @@ def test_the_version_is_told(embedded: Commands) -> None:
         ("why loadbob 1.0 2.0", "more arguments than this command takes"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_exits_64_with_a_hint(
-    embedded: Commands, line: str, hint: str
-) -> None:
+def test_an_invalid_command_line_exits_64_with_a_hint(embedded: Commands, line: str, hint: str) -> None:
     done = embedded(*line.split(), code=64)
     assert done.err.startswith("dataflow: ")
     assert hint in done.err
@@ -132,14 +130,14 @@ def test_the_nearest_name_is_offered(dataflow: Commands) -> None:
     assert 'Did you mean "loadbob"?' in dataflow("why", "loadbb", code=66).err
 
 
-def test_a_traceback_is_shown_to_those_who_ask(project: Project) -> None:
+def test_a_traceback_is_shown_on_request(project: Project) -> None:
     done = project.run("dataflow", "why", "nosuch", env={"DATAFLOW_DEBUG": "1"}, check=False)
     assert done.returncode == 66
     assert "Traceback" in done.stderr
     assert "Traceback" not in project.run("dataflow", "why", "nosuch", check=False).stderr
 
 
-def test_a_store_may_be_named_before_or_after_the_word(embedded: Commands, tmp_path: Path) -> None:
+def test_a_store_may_be_named_before_or_after_the_command(embedded: Commands, tmp_path: Path) -> None:
     other = f"sqlite:///{tmp_path / 'other.db'}"
     embedded("--store", other, "dataset", "add", "elsewhere")
     assert embedded("chunks", "elsewhere", "--store", other, "--json").out == "[]\n"
@@ -161,7 +159,7 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(sqlite_flow: Flo
     assert process.wait(30) == 141
 
 
-def test_a_full_disk_behind_stdout_is_told(sqlite_flow: Flow) -> None:
+def test_a_full_disk_behind_stdout_is_reported(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     with open("/dev/full", "w") as full:
         process = sqlite_flow.project.start(
@@ -268,7 +266,7 @@ def test_a_run_without_output_and_one_elsewhere_are_explained(worked: Flow) -> N
     assert f"Run 1 was on etl7, and its log is there: {log}" in worked.dataflow("logs", "1").stderr
 
 
-def test_following_a_log_goes_on_until_the_run_ends(flow: Flow) -> None:
+def test_following_a_log_continues_until_the_run_ends(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1.0")
     flow.script("loadbob.sh", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended")
@@ -283,7 +281,7 @@ def test_following_a_log_goes_on_until_the_run_ends(flow: Flow) -> None:
     assert follower.wait(30) == 0
 
 
-def test_the_journal_tells_who_moved_what_from_where_to_where(worked: Flow) -> None:
+def test_the_journal_records_who_moved_what_from_which_state_to_which(worked: Flow) -> None:
     newest = worked.json("journal", "--job", "loadbob", "--limit", "1")[0]
     assert (newest["action"], newest["from_state"], newest["to_state"]) == ("finish", "RUNNING", "FAILED")
     assert ISO.fullmatch(newest["at"])
@@ -326,7 +324,7 @@ def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -
     assert text.endswith(f"next: RunJob {worked.path / 'loadbob.sh'}\n")
 
 
-def test_the_next_command_of_why_can_be_typed(worked: Flow) -> None:
+def test_the_next_command_of_why_can_be_run(worked: Flow) -> None:
     words = worked.json("why", "loadbob", "2.0")["next"].split()
     worked.dataflow(*words[1:])
     assert worked.json("why", "loadbob", "2.0")["verdict"].startswith("RESUBMIT: ")
@@ -351,7 +349,7 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     assert "exited with 3" in failed.stdout
 
 
-def test_status_tells_of_intervals_that_the_next_run_will_add(flow: Flow) -> None:
+def test_status_shows_intervals_that_the_next_run_will_add(flow: Flow) -> None:
     flow.declare('[job.daily]\nschedule = "@daily"\nstart = "2024-03-01"\nend = "2024-03-01"\ncatchup = true')
     told = "daily: an interval of daily.calendar has ended; the next RunJob adds it as work"
     shown = flow.dataflow("status")
@@ -363,7 +361,7 @@ def test_status_tells_of_intervals_that_the_next_run_will_add(flow: Flow) -> Non
     assert flow.json("status")["jobs"][0]["due"] is False
 
 
-def test_doctor_is_content_with_a_project_in_use(worked: Flow) -> None:
+def test_doctor_finds_no_problem_in_a_project_in_use(worked: Flow) -> None:
     found = worked.json("doctor")
     assert {row["level"] for row in found} <= {"ok", "warning"}
     assert {"permissions", "locks", "store", "clock", "leases", "readiness"} <= {
@@ -372,7 +370,7 @@ def test_doctor_is_content_with_a_project_in_use(worked: Flow) -> None:
     assert list(found[0]) == ["check", "level", "text", "next"]
 
 
-def test_doctor_finds_a_wrong_count_and_repairs_it(worked: Flow) -> None:
+def test_doctor_finds_a_wrong_count_and_fixes_it(worked: Flow) -> None:
     poke(worked, "UPDATE work SET missing = 1, state = 'WAITING' WHERE dataid = '3.0'")
     done = worked.dataflow("doctor", check=False)
     assert done.returncode == 1
@@ -422,7 +420,7 @@ def test_what_may_come_next_is_offered(embedded: Commands, words: list[str], wan
     assert embedded("completion", "words", *words).out.split() == wanted
 
 
-def test_completing_makes_no_store_and_says_nothing_without_one(project: Project) -> None:
+def test_completion_creates_no_store_and_prints_nothing_without_one(project: Project) -> None:
     done = project.run("dataflow", "completion", "words", "dataflow", "chunks", "")
     assert (done.stdout, done.stderr) == ("", "")
     assert not list(project.path.iterdir())
@@ -448,7 +446,7 @@ def test_bash_completes_with_the_script(sqlite_flow: Flow) -> None:
 
 
 def wait_for_run(flow: Flow, job: str) -> int:
-    """The id of the job's run, once it has one that goes on."""
+    """Return the id of the job's running run, once there is one."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         running = [run.run_id for run in flow.runs(job) if run.outcome == "RUNNING"]

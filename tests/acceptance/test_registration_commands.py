@@ -46,7 +46,7 @@ def test_the_quick_start_of_the_seeds_works_in_its_own_words(flow: Flow) -> None
     assert "got 1.0 of bobin" in flow.runjob("./loadbob.sh").stdout
 
 
-def test_an_example_project_runs_as_it_is_told(project: Project) -> None:
+def test_an_example_project_runs_by_its_own_instructions(project: Project) -> None:
     told = project.run("dataflow", "init", "--example", "demo").stderr
     steps = told.partition("Next: cd demo && ")[2].strip().split(" && ")
     inside = Project(project.path / "demo", project.home)
@@ -73,7 +73,7 @@ def test_init_overwrites_nothing(embedded: Commands) -> None:
     assert (embedded.path / "below" / "it" / "dataflow.toml").exists()
 
 
-def test_the_projects_an_init_writes_are_sound(embedded: Commands) -> None:
+def test_the_projects_that_init_writes_are_valid(embedded: Commands) -> None:
     embedded("init", "--example")
     assert os.stat(embedded.path / "square.sh").st_mode & stat.S_IXUSR
     done = embedded("apply", code=64)
@@ -130,7 +130,7 @@ def test_jobs_are_added_changed_listed_shown_and_removed(dataflow: Commands) -> 
     assert dataflow.json("job", "list") == []
 
 
-def test_a_schedule_is_given_and_taken_away(dataflow: Commands) -> None:
+def test_a_schedule_is_added_and_removed(dataflow: Commands) -> None:
     dataflow.say("dataset add days --grain daily")
     dataflow.say("job add load --in days --schedule @daily --start 2026-01-01 --end 2026-01-31 --catchup")
     assert "load.calendar" in [row["dataset"] for row in dataflow.json("dataset", "list")]
@@ -175,7 +175,7 @@ def test_a_password_is_kept_encrypted_and_shown_to_nobody(dataflow: Commands) ->
     assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
 
 
-def test_what_is_typed_as_a_password_is_not_shown(project: Project, sqlite_url: str) -> None:
+def test_a_typed_password_is_not_shown(project: Project, sqlite_url: str) -> None:
     env = {"DATAFLOW_STORE": sqlite_url, "PASSKEY": "open sesame"}
     words = ["dataflow", "dataset", "add", "bobin", "--password-stdin"]
     code, shown = on_terminal(
@@ -224,13 +224,15 @@ def test_a_new_passphrase_opens_everything_after_a_rotation(dataflow: Commands) 
     assert "is the present one" in dataflow.say("secret rotate", stdin="another one", code=77).err
 
 
-def test_the_schema_is_made_once_and_its_number_told(dataflow: Commands) -> None:
+def test_the_schema_is_created_once_and_its_number_shown(dataflow: Commands) -> None:
     assert "nothing to do" in dataflow.say("db upgrade").err
     shown = dataflow.json("db", "version")
     assert shown["schema"] == shown["needed"]
 
 
-def test_a_postgresql_schema_is_refused_until_it_is_made(project: Project, postgres_url: str) -> None:
+def test_a_postgresql_store_is_refused_until_its_schema_is_created(
+    project: Project, postgres_url: str
+) -> None:
     env = {"DATAFLOW_STORE": postgres_url}
     refused = project.run("dataflow", "dataset", "list", env=env, check=False)
     assert refused.returncode == 76
@@ -242,7 +244,7 @@ def test_a_postgresql_schema_is_refused_until_it_is_made(project: Project, postg
     assert project.json("dataflow", "dataset", "list", env=env) == []
 
 
-def test_purge_says_what_went(dataflow: Commands) -> None:
+def test_purge_says_what_it_deleted(dataflow: Commands) -> None:
     dataflow.say("dataset add bobin")
     assert (
         "0 runs and journal lines, 0 logs and 0 context files deleted"
@@ -251,7 +253,7 @@ def test_purge_says_what_went(dataflow: Commands) -> None:
     assert "1 runs and journal lines" in dataflow.say("purge --older-than 0").err
 
 
-def test_a_job_that_reads_its_own_output_is_told_how_to_begin(embedded: Commands, tmp_path: Path) -> None:
+def test_a_job_that_reads_its_own_output_says_how_to_begin(embedded: Commands, tmp_path: Path) -> None:
     embedded.say("dataset add days --grain daily")
     embedded.say("dataset add total --grain daily")
     line = "job add cumulate --in days --in total:previous --out total"

@@ -30,7 +30,7 @@ def test_drain_takes_everything_in_natural_order(flow: Flow) -> None:
     assert "5 done, 0 failed" in done.stderr
 
 
-def test_drain_with_streams_runs_that_many_side_by_side(flow: Flow) -> None:
+def test_drain_with_streams_runs_that_many_in_parallel(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", *map(str, range(1, 9)))
     # Each child waits until four are there at once: with fewer streams none would ever go on.
@@ -80,7 +80,7 @@ def test_max_running_limits_all_processes_together(flow: Flow) -> None:
     assert sorted(flow.lines()) == ["1", "2", "3"]
 
 
-def test_dataid_takes_that_chunk_and_no_other(flow: Flow) -> None:
+def test_dataid_takes_only_that_chunk(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1", "2", "3")
     flow.script("loadbob.sh")
@@ -92,7 +92,7 @@ def test_dataid_takes_that_chunk_and_no_other(flow: Flow) -> None:
     assert flow.states() == {"1": "CLAIMABLE", "2": "DONE", "3": "CLAIMABLE"}
 
 
-def test_dataid_is_made_canonical_before_it_is_looked_for(sqlite_flow: Flow) -> None:
+def test_dataid_is_made_canonical_before_it_is_searched(sqlite_flow: Flow) -> None:
     sqlite_flow.declare(
         '[dataset.bobin]\ngrain = "daily"\n[dataset.bobout]\ngrain = "daily"\n'
         '[job.loadbob]\nin = ["bobin"]\nout = ["bobout"]\n'
@@ -104,7 +104,7 @@ def test_dataid_is_made_canonical_before_it_is_looked_for(sqlite_flow: Flow) -> 
     assert "2026-02-30" in refused.stderr
 
 
-def test_dry_run_shows_what_would_be_given_and_changes_nothing(flow: Flow) -> None:
+def test_dry_run_shows_what_would_be_passed_on_and_changes_nothing(flow: Flow) -> None:
     flow.declare(ONE_JOB + '[job.loadbob.environment]\nregion = "eu"\n')
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh")
@@ -141,7 +141,7 @@ def _everything(flow: Flow) -> list[object]:
     return [flow.select(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
 
 
-def test_a_job_may_be_named_apart_from_its_command(flow: Flow) -> None:
+def test_a_job_may_have_another_name_than_its_command(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.runjob("--job", "loadbob", "/bin/sh", "-c", RECORDS)
@@ -162,8 +162,7 @@ def test_a_failed_attempt_is_retried_after_its_delay_until_none_is_left(flow: Fl
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh", RECORDS + '; test "$dataid" = 2')
     flow.runjob("--drain", "loadbob.sh", code=1)
-    assert flow.states() == {"1": "WAITING", "2": "DONE"}
-    wait_until(lambda: flow.runjob("--drain", "loadbob.sh", code=None) and flow.states()["1"] == "FAILED")
+    assert flow.states() == {"1": "FAILED", "2": "DONE"}
     assert flow.lines().count("1") == 3
     assert [run.attempt for run in flow.runs() if run.dataid == "1"] == [1, 2, 3]
     assert flow.outcomes().count("FAILED") == 3
@@ -172,26 +171,26 @@ def test_a_failed_attempt_is_retried_after_its_delay_until_none_is_left(flow: Fl
 def test_the_same_job_from_another_path_warns_and_runs(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1", "2", "3")
-    first = flow.script("loadbob.sh")
+    flow.script("loadbob.sh")
     (flow.path / "copy").mkdir()
-    second = flow.script("copy/loadbob.sh")
+    flow.script("copy/loadbob.sh")
     assert "warning" not in flow.runjob("./loadbob.sh").stderr
     warned = flow.runjob("copy/loadbob.sh")
-    assert "warning" in warned.stderr
-    assert str(first) in warned.stderr
-    assert str(second) in warned.stderr
+    assert (
+        "warning: job loadbob was first run from ./loadbob.sh, now from ./copy/loadbob.sh. " in warned.stderr
+    )
     assert "warning" not in flow.runjob("loadbob.sh").stderr
     assert flow.lines() == ["1", "2", "3"]
 
 
-def test_what_cannot_be_run_is_no_path_to_remember(flow: Flow) -> None:
+def test_a_script_that_cannot_run_is_not_remembered(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.runjob("--job", "loadbob", "/", code=126)
     assert flow.json("job", "show", "loadbob")["script_path"] is None
 
 
-def test_force_runs_whatever_the_state_is(flow: Flow) -> None:
+def test_force_runs_in_any_state(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.script("loadbob.sh")
@@ -231,7 +230,7 @@ def test_what_a_script_leaves_in_the_background_ends_with_it(flow: Flow) -> None
 @pytest.mark.parametrize(
     "died", ["after kill -9 of RunJob", "after kill -9 of RunJob and its guard", "after SIGTERM"]
 )
-def test_the_kill_command_runs_before_the_work_is_given_to_another(flow: Flow, died: str) -> None:
+def test_the_kill_command_runs_before_the_work_is_retried(flow: Flow, died: str) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", 'echo "start $DATAFLOW_RUN_ID" >> events; echo $$ > pid; sleep 60')
@@ -273,7 +272,7 @@ def test_a_kill_command_that_fails_keeps_the_work_waiting(flow: Flow) -> None:
     assert flow.states() == {"1": "DONE", "2": "DONE"}
 
 
-def test_a_runjob_inside_a_runjob_keeps_to_its_own_chunk(sqlite_flow: Flow) -> None:
+def test_a_runjob_inside_a_runjob_works_on_its_own_chunk(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(ONE_JOB + '[dataset.end]\n[job.inner]\nin = ["bobin"]\nout = ["end"]\n')
     flow.ready("bobin", "1")
@@ -284,7 +283,7 @@ def test_a_runjob_inside_a_runjob_keeps_to_its_own_chunk(sqlite_flow: Flow) -> N
     assert flow.lines() == ["inner 1 inner", "outer 1 loadbob"]
 
 
-def test_a_script_that_disappears_while_it_is_drained_stops_the_drain_and_costs_nothing(flow: Flow) -> None:
+def test_a_script_that_disappears_stops_the_drain_and_costs_no_attempt(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1", "2", "3", "4")
     flow.script("loadbob.sh", WAITS)
@@ -300,7 +299,7 @@ def test_a_script_that_disappears_while_it_is_drained_stops_the_drain_and_costs_
     assert sorted(flow.lines()) == ["1", "2", "3", "4"]
 
 
-def test_a_job_that_runs_cannot_be_removed_under_it(flow: Flow) -> None:
+def test_a_running_job_cannot_be_removed(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WAITS)
@@ -314,8 +313,8 @@ def test_a_job_that_runs_cannot_be_removed_under_it(flow: Flow) -> None:
     assert flow.states() == {"1": "DONE"}
 
 
-def test_the_outputs_of_a_job_cannot_change_under_a_run(flow: Flow) -> None:
-    """The run knows nothing of a new one, and would publish what it has not produced."""
+def test_the_outputs_of_a_running_job_cannot_change(flow: Flow) -> None:
+    """The run does not know a new output, and would publish what it has not produced."""
     flow.declare(ONE_JOB + "[dataset.extra]\n")
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WAITS)

@@ -48,7 +48,7 @@ def test_success_and_already_done_are_zero_whatever_waiting_gives(flow: Flow) ->
     assert flow.lines() == ["1.0"]
 
 
-def test_waiting_is_zero_or_the_code_one_asks_for(loadbob: Flow) -> None:
+def test_waiting_is_zero_or_the_requested_code(loadbob: Flow) -> None:
     loadbob.script("loadbob.sh", 'echo "$dataid" >> ran; until test -e go; do sleep 0.01; done')
     loadbob.runjob("--dataid", "2.0", "loadbob.sh", code=0)
     loadbob.runjob("--dataid", "2.0", "--waiting-exit-code", "99", "loadbob.sh", code=99)
@@ -68,7 +68,7 @@ def test_failed_work_that_nothing_retries_is_waiting_and_named(loadbob: Flow) ->
     assert "dataflow resubmit loadbob 1.0" in done.stderr
 
 
-def test_drain_is_zero_when_all_went_well_and_one_when_any_failed(flow: Flow) -> None:
+def test_drain_is_zero_when_all_succeeded_and_one_when_any_failed(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1", "2", "3")
     flow.script("loadbob.sh")
@@ -108,7 +108,7 @@ def test_a_cancelled_run_ends_its_script_and_gives_125(flow: Flow) -> None:
     flow.dataflow("cancel", str(run.run_id))
     code, _, error = finish(running)
     assert code == 125
-    assert "taken away" in error
+    assert "was cancelled or lost its lease" in error
     assert not Path(f"/proc/{pid}").exists()
     assert flow.outcomes() == ["CANCELLED"]
     assert flow.states() == {"1.0": "FAILED"}
@@ -162,7 +162,7 @@ def test_a_dry_run_says_why_a_script_could_not_be_executed(loadbob: Flow) -> Non
     assert loadbob.runs() == []
 
 
-def test_after_a_failure_there_is_nothing_to_claim_and_quiet_says_nothing(loadbob: Flow) -> None:
+def test_after_a_failure_there_is_nothing_to_claim_and_quiet_prints_nothing(loadbob: Flow) -> None:
     loadbob.script("loadbob.sh", "exit 3")
     loadbob.runjob("--quiet", "--drain", "./loadbob.sh", code=1)
     done = loadbob.runjob("--quiet", "./loadbob.sh", code=0)
@@ -186,7 +186,7 @@ def test_after_a_failure_there_is_nothing_to_claim_and_quiet_says_nothing(loadbo
         ["--store", "postgresql://etl:hunter2hunter2@db/x", "loadbob.sh"],
     ],
 )
-def test_a_senseless_command_line_is_64_and_runs_nothing(loadbob: Flow, words: list[str]) -> None:
+def test_an_invalid_command_line_is_64_and_runs_nothing(loadbob: Flow, words: list[str]) -> None:
     loadbob.script("loadbob.sh")
     done = loadbob.runjob(*words, code=64)
     assert done.stderr.startswith("RunJob: ")
@@ -195,7 +195,7 @@ def test_a_senseless_command_line_is_64_and_runs_nothing(loadbob: Flow, words: l
     assert loadbob.runs() == []
 
 
-def test_durations_that_cannot_be_are_65(loadbob: Flow) -> None:
+def test_invalid_durations_are_65(loadbob: Flow) -> None:
     loadbob.script("loadbob.sh")
     too_short = ["--lease", "10s", "--grace", "10s"]
     for words in (["--lease", "soon"], ["--timeout=-3s"], ["--grace", "5 parsecs"], too_short):
@@ -211,7 +211,7 @@ def test_an_unknown_job_is_66_and_names_the_nearest(loadbob: Flow) -> None:
     assert "loadbob" in done.stderr
 
 
-def test_a_file_that_is_no_store_is_refused_and_left_alone(loadbob: Flow) -> None:
+def test_a_file_that_is_not_a_store_is_refused_and_left_unchanged(loadbob: Flow) -> None:
     loadbob.script("loadbob.sh")
     diary = loadbob.path / "diary.txt"
     diary.write_text("this is a diary, not a database\n" * 100)
@@ -249,7 +249,7 @@ def test_each_way_postgresql_refuses_has_its_own_code_and_message(postgres_flow:
     assert len(messages | {done.stderr}) == 4
 
 
-def test_a_folder_whose_name_no_store_can_keep_is_refused(sqlite_flow: Flow) -> None:
+def test_a_folder_whose_name_no_store_can_hold_is_refused(sqlite_flow: Flow) -> None:
     folder = os.fsencode(sqlite_flow.path) + b"/caf\xe9"
     os.mkdir(folder)
     command = sqlite_flow.project.command("RunJob", "loadbob.sh")

@@ -31,7 +31,7 @@ def test_output_goes_to_the_terminal_and_the_log_and_its_end_is_shown_again_on_f
     assert "exited with 7" in done.stderr
 
 
-def test_quiet_says_nothing_when_all_is_well(sqlite_flow: Flow) -> None:
+def test_quiet_prints_nothing_when_all_is_well(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
     sqlite_flow.ready("bobin", "1")
     sqlite_flow.script("loadbob.sh")
@@ -50,7 +50,7 @@ def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
     running = flow.start("--lease", "5s", "--grace", "0.5s", "loadbob.sh", stdout=writer)
     os.close(writer)
     wait_until(lambda: flow.outcomes() == ["RUNNING"])
-    # The child cannot end while nobody takes its output, and more than a lease passes meanwhile.
+    # The child cannot end while its output is not read, and more than a lease passes meanwhile.
     started = time.monotonic()
     wait_until(lambda: time.monotonic() - started > 6)
     assert running.poll() is None
@@ -62,7 +62,7 @@ def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
     assert flow.outcomes() == ["DONE"]
 
 
-def test_drain_goes_on_where_it_was_when_its_reader_comes_back(sqlite_flow: Flow) -> None:
+def test_drain_continues_when_its_reader_resumes(sqlite_flow: Flow) -> None:
     """No new work while the reader is far behind; all of it afterwards."""
     flow = sqlite_flow
     flow.declare()
@@ -89,7 +89,7 @@ def _moved(flow: Flow, seconds: float = 1.0) -> bool:
     return len(flow.lines()) != before
 
 
-def test_a_reader_that_goes_away_does_not_stop_the_work(flow: Flow) -> None:
+def test_a_reader_that_disconnects_does_not_stop_the_work(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1", "2")
     flow.script("loadbob.sh", "yes | head -c 200000; " + RECORDS)

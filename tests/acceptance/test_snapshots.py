@@ -17,7 +17,7 @@ out = ["table"]
 """
 
 
-def test_a_newer_snapshot_waits_until_the_older_one_is_in_its_place(flow: Flow) -> None:
+def test_a_newer_snapshot_waits_until_the_older_one_is_written(flow: Flow) -> None:
     flow.declare(TABLE, keep=True)
     flow.ready("days", "2026-08-01")
     flow.script(
@@ -38,7 +38,7 @@ def test_a_newer_snapshot_waits_until_the_older_one_is_in_its_place(flow: Flow) 
     assert (flow.path / "table.txt").read_text() == "2026-08-02\n"
 
 
-def test_a_snapshot_read_after_it_was_written_over_is_not_called_right(flow: Flow) -> None:
+def test_a_snapshot_that_has_been_overwritten_is_not_called_right(flow: Flow) -> None:
     flow.declare(TABLE + '[dataset.report]\ngrain = "daily"\n[job.tell]\nin = ["table"]\nout = ["report"]\n')
     flow.ready("days", "2026-08-01", "2026-08-02")
     flow.script("load.sh", 'echo "$dataid" > table.txt')

@@ -28,7 +28,7 @@ out = ["reported"]
 )
 
 
-def test_happy_path_quits_until_ready_then_runs_once_and_never_again(flow: Flow) -> None:
+def test_runjob_quits_until_data_is_ready_then_runs_once(flow: Flow) -> None:
     flow.declare(MY_ETL)
     flow.script("myETL.sh", 'echo "$dataid" >> ran; until test -e go; do sleep 0.01; done')
 

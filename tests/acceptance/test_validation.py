@@ -42,7 +42,7 @@ def test_a_staged_output_is_published_and_read_downstream(flow: Flow) -> None:
     assert (flow.path / "out/1/1.txt").read_text() == "1 from run 1\n"
 
 
-def test_a_staged_chunk_marked_good_by_hand_stays_where_it_was_written(flow: Flow) -> None:
+def test_a_staged_chunk_marked_ready_stays_where_it_was_written(flow: Flow) -> None:
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WRITES)
@@ -54,7 +54,7 @@ def test_a_staged_chunk_marked_good_by_hand_stays_where_it_was_written(flow: Flo
     assert (flow.lines("read"), flow.lines("versions")) == (["1 from run 1"], ["2"])
 
 
-def test_a_staged_chunk_is_found_from_wherever_a_reader_has_the_project(flow: Flow) -> None:
+def test_a_staged_chunk_is_found_wherever_the_reader_keeps_the_project(flow: Flow) -> None:
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WRITES)
@@ -70,7 +70,7 @@ def test_a_staged_chunk_is_found_from_wherever_a_reader_has_the_project(flow: Fl
     assert done.stdout == "1 from run 1\n"
 
 
-def test_a_staged_dataset_is_not_made_ready_by_hand(flow: Flow) -> None:
+def test_a_staged_dataset_cannot_be_made_ready_by_a_command(flow: Flow) -> None:
     flow.declare(STAGED)
     done = flow.dataflow("ready", "bobout", "1", check=False)
     assert done.returncode == 65
@@ -78,7 +78,7 @@ def test_a_staged_dataset_is_not_made_ready_by_hand(flow: Flow) -> None:
     assert flow.status("bobout") == {}
 
 
-def test_a_staged_output_whose_folder_cannot_be_made_is_not_started(flow: Flow) -> None:
+def test_a_run_whose_output_folder_cannot_be_created_is_not_started(flow: Flow) -> None:
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WRITES)
@@ -303,7 +303,7 @@ out = ["bobout"]
 """
 
 
-def test_an_input_check_that_says_no_makes_that_chunk_wait_and_the_others_go_on(flow: Flow) -> None:
+def test_a_failed_input_check_makes_that_chunk_wait_and_the_others_run(flow: Flow) -> None:
     flow.declare(EXTERNAL, keep=True)
     flow.ready("bobin", "1", "2", "3")
     (flow.path / "in").mkdir()
@@ -351,7 +351,7 @@ def test_a_missing_input_file_on_the_oldest_chunk_does_not_stop_the_others(
     assert [run.attempt for run in done] == [1]
 
 
-def test_a_missing_input_is_taken_up_by_itself_when_the_file_appears(sqlite_flow: Flow) -> None:
+def test_work_starts_when_its_missing_input_file_appears(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     flow.declare(EXTERNAL.replace('check = ["./input.sh"]\n', ""))
     flow.ready("bobin", "1")
@@ -365,7 +365,7 @@ def test_a_missing_input_is_taken_up_by_itself_when_the_file_appears(sqlite_flow
     assert flow.lines() == ["1"]
 
 
-def test_an_input_whose_size_changed_since_it_was_published_is_not_the_right_one(flow: Flow) -> None:
+def test_an_input_whose_size_changed_since_it_was_published_is_refused(flow: Flow) -> None:
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", WRITES)
@@ -379,7 +379,7 @@ def test_an_input_whose_size_changed_since_it_was_published_is_not_the_right_one
     assert right["answer"] == "no"
 
 
-def test_an_input_published_again_while_it_is_read_makes_the_work_be_done_again(flow: Flow) -> None:
+def test_work_is_done_again_when_its_input_is_published_again_meanwhile(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", 'echo "$bobin_version" >> ran; until test -e go; do sleep 0.01; done')

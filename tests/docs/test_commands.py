@@ -46,7 +46,9 @@ def test_options_that_every_command_has_are_named_once_for_all() -> None:
 def test_a_page_names_only_commands_and_options_that_exist(page: Path) -> None:
     unknown = []
     for code in [code for code in list_code(page) if "# exits 64" not in code]:
-        for word, under, rest in re.findall(r"(?<![\w/.-])dataflow ([a-z]+)(?: ([a-z]+))?([^|&;#]*)", code):
+        for word, under, rest in re.findall(
+            r"(?<![\w/.-])dataflow ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?([^|&;#]*)", code
+        ):
             command = (
                 f"dataflow {word} {under}" if f"dataflow {word} {under}" in PARSERS else f"dataflow {word}"
             )

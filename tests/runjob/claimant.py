@@ -93,7 +93,7 @@ class Claimant:
         self.process.send_signal(number)
 
     def wait_until_lock_is_free(self) -> None:
-        """Return at the very moment the kernel gives the lock away."""
+        """Return as soon as the kernel releases the lock."""
         fd = os.open(os.path.join(self.directory, f"{self.name}.lock"), os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_SH)
         os.close(fd)
@@ -117,7 +117,7 @@ def wait_until(condition: Callable[[], object], limit_seconds: float = 300.0) ->
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process and it is no zombie."""
+    """Return True if the process exists and is not a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

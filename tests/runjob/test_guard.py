@@ -1,4 +1,4 @@
-"""The guard: when RunJob dies or a deadline passes, nothing the run started goes on writing."""
+"""The guard: when RunJob dies or a deadline passes, nothing the run started keeps writing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Claim = Callable[..., Claimant]
 
 @pytest.fixture
 def claim(tmp_path: Path) -> Iterator[Claim]:
-    """Start a claimant with a body; whatever the test does to it, nothing of it is left afterwards."""
+    """Start a claimant with a body; nothing of it is left after the test."""
     claimants: list[Claimant] = []
 
     def start(body: str, **options: dict[str, str]) -> Claimant:
@@ -65,7 +65,7 @@ def writer(path: Path) -> str:
 
 
 def daemon(path: Path, pid_path: Path, command: str = "") -> str:
-    """A script that leaves a writer in a session of its own behind (double fork) and then waits itself."""
+    """A script that leaves a writer behind in its own session (double fork) and then waits."""
     loop = f"echo $$ >{pid_path}; {writer(path)}"
     return f"(setsid {command} sh -c '{loop}' &) ; while :; do sleep 1; done"
 
@@ -99,7 +99,7 @@ def test_a_daemonised_grandchild_dies_with_runjob_too(claim: Claim, tmp_path: Pa
     assert not is_running(pid)
 
 
-def test_a_grandchild_in_a_group_of_its_own_and_without_environment_dies_with_runjob_too(
+def test_a_grandchild_in_its_own_group_and_without_environment_dies_with_runjob_too(
     claim: Claim, tmp_path: Path
 ) -> None:
     pid_path = tmp_path / "pid"
@@ -205,7 +205,7 @@ wait()
     signal_all([claimant.facts["guard"], claimant.pid], signal.SIGCONT)
 
 
-def test_what_the_guard_has_ended_its_backup_does_not_end_again(claim: Claim, tmp_path: Path) -> None:
+def test_the_backup_does_not_end_what_the_guard_has_ended(claim: Claim, tmp_path: Path) -> None:
     told = tmp_path / "told"
     claimant = claim(f"start('sleep 60', kill_script={f'echo x >>{told}'!r}); say(); wait()")
     claimant.kill()
@@ -213,7 +213,7 @@ def test_what_the_guard_has_ended_its_backup_does_not_end_again(claim: Claim, tm
     assert told.read_text() == "x\n"
 
 
-def test_a_successor_can_kill_what_was_left_when_runjob_and_both_guards_were_killed(
+def test_a_successor_kills_what_is_left_when_runjob_and_both_guards_were_killed(
     claim: Claim, tmp_path: Path
 ) -> None:
     output = tmp_path / "output"
@@ -324,7 +324,7 @@ wait()
     assert all(map(is_running, claimant.facts["pids"]))
 
 
-def test_a_child_already_told_to_go_is_not_called_back_by_a_renewal(claim: Claim, tmp_path: Path) -> None:
+def test_a_renewal_does_not_spare_a_child_that_got_its_sigterm(claim: Claim, tmp_path: Path) -> None:
     ready, told = tmp_path / "ready", tmp_path / "told"
     script = f"trap ': >{told}' TERM; : >{ready}; while :; do sleep 0.01; done"
     body = f"""
@@ -366,7 +366,7 @@ guard.stop()
     assert claimant.end() == 0
 
 
-def test_a_guard_that_hears_nothing_any_more_counts_as_gone(claim: Claim) -> None:
+def test_a_guard_that_reads_no_messages_counts_as_gone(claim: Claim) -> None:
     body = """
 guard_module._PATIENCE_SECONDS = 0.2
 say()
@@ -386,7 +386,7 @@ guard.stop()
     assert claimant.end() == 0
 
 
-def test_neither_ctrl_c_nor_a_polite_kill_ends_the_guard(claim: Claim) -> None:
+def test_neither_ctrl_c_nor_sigterm_ends_the_guard(claim: Claim) -> None:
     body = """
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, lambda *_: None)
@@ -418,7 +418,7 @@ def test_a_guard_keeps_only_its_pipes_and_the_lock_open(claim: Claim, which: str
     claimant = claim("say(); wait()")
     lock_path = os.path.join(claimant.directory, f"{claimant.name}.lock")
     kept = [*[os.devnull] * 3, lock_path, "pipe", "pipe"]
-    # Asked again until it has settled: while it takes its name it opens files of its own.
+    # Repeated until stable: the guard opens files while it renames itself.
     wait_until(lambda: list_open_files(claimant.facts[which]) == kept)
     assert os.getsid(claimant.facts[which]) == claimant.facts[which]
 
@@ -504,11 +504,13 @@ wait()
     wait_until(lambda: seen.exists() and seen.read_text())
     claimant.kill()
     claimant.wait_until_lock_is_free()
-    # Gone, or a zombie nobody has reaped yet; and told only once.
+    # Gone, or a zombie not reaped yet; and signalled only once.
     assert seen.read_text() in ("state:\n", "state: Z\n")
 
 
-def test_a_kill_command_under_way_at_the_death_of_runjob_is_waited_for(claim: Claim, tmp_path: Path) -> None:
+def test_the_guard_waits_for_a_kill_command_that_is_running_when_runjob_dies(
+    claim: Claim, tmp_path: Path
+) -> None:
     began, ended = tmp_path / "began", tmp_path / "ended"
     kill_script = f": >{began}; sleep 0.3; : >{ended}"
     claimant = claim(f"start('sleep 60', kill_in=0.0, grace=0.0, kill_script={kill_script!r}); say(); wait()")
@@ -568,7 +570,7 @@ def test_a_zombie_counts_as_gone() -> None:
     process.wait()
 
 
-def test_a_token_that_only_begins_like_ours_is_somebody_elses() -> None:
+def test_a_token_that_only_starts_like_ours_is_not_ours() -> None:
     environment = os.environ | {TOKEN_VARIABLE: join_tokens("f00d-1", "beef-11")}
     process = subprocess.Popen(["/bin/sleep", "60"], env=environment)
     wait_until(lambda: list_live_processes([], lambda token: token == "f00d-1") == {process.pid: 0})

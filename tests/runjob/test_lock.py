@@ -34,7 +34,7 @@ def test_folder_and_file_are_private_and_the_descriptor_is_not_inherited(tmp_pat
     lock.release()
 
 
-def test_a_killed_claimant_is_dead_to_any_number_of_askers(tmp_path: Path) -> None:
+def test_a_killed_claimant_is_dead_to_every_process_that_asks(tmp_path: Path) -> None:
     claimant = Claimant(tmp_path, "say(); wait()")
     assert not is_dead(claimant.directory, claimant.name)
     claimant.kill()
@@ -83,27 +83,27 @@ def test_removing_leaves_a_living_claimant_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "../beef", "BEEF", "be ef", "xyz", "a" * 65])
-def test_a_name_that_is_no_hex_token_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_that_is_not_a_hex_token_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInput, match="hex digits"):
         ClaimantLock.take(str(tmp_path), name)
     with pytest.raises(BadInput, match="hex digits"):
         is_dead(str(tmp_path), name)
 
 
-def test_a_name_is_taken_once(tmp_path: Path) -> None:
+def test_a_name_can_be_taken_only_once(tmp_path: Path) -> None:
     lock = ClaimantLock.take(str(tmp_path), "beef")
     with pytest.raises(ConfigError, match=r"beef\.lock.*File exists"):
         ClaimantLock.take(str(tmp_path), "beef")
     lock.release()
 
 
-def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_that_cannot_be_created_names_it_and_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"file/locks/beef\.lock.*Not a directory"):
         ClaimantLock.take(str(tmp_path / "file" / "locks"), "beef")
 
 
-def test_a_link_in_the_place_of_a_lock_proves_nothing(tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_lock_proves_nothing(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("")
     (tmp_path / "beef.lock").symlink_to(tmp_path / "other")
     assert not is_dead(str(tmp_path), "beef")

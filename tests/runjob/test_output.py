@@ -40,7 +40,7 @@ class Shouter:
 
 
 class Screen:
-    """Two files in the place of standard output and error."""
+    """Two files in place of standard output and error."""
 
     def __init__(self, folder: Path) -> None:
         self.paths = (folder / "stdout", folder / "stderr")
@@ -110,7 +110,7 @@ def test_each_stream_goes_through_its_own_redactor_to_its_last_byte(tmp_path: Pa
     assert b"abc" not in Path(log.path).read_bytes()
 
 
-def test_bytes_that_are_no_text_go_through_unchanged(tmp_path: Path, screen: Screen) -> None:
+def test_bytes_that_are_not_text_pass_through_unchanged(tmp_path: Path, screen: Screen) -> None:
     log = RunLog(str(tmp_path), 7)
     run(OutputPump(log, screen.terminals), r"printf '\377\376\000\200\n\303'")
     assert screen.read()[0] == b"\xff\xfe\x00\x80\n\xc3"
@@ -142,7 +142,7 @@ def test_the_log_ends_at_its_limit_with_one_line_about_it(tmp_path: Path) -> Non
     assert log.error is None
 
 
-def test_the_last_lines_are_those_of_the_end_however_much_there_was(tmp_path: Path) -> None:
+def test_the_last_lines_are_the_end_of_the_output_however_long_it_was(tmp_path: Path) -> None:
     log = RunLog(str(tmp_path), 7)
     log.write(b"".join(b"line %d\n" % number for number in range(5000)))
     log.write(b"no newline at the end")
@@ -152,7 +152,7 @@ def test_the_last_lines_are_those_of_the_end_however_much_there_was(tmp_path: Pa
     log.close()
 
 
-def test_a_log_that_is_closed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_closed_log_continues_where_it_ended(tmp_path: Path) -> None:
     log = RunLog(str(tmp_path), 7)
     log.write(b"one\n")
     log.close()
@@ -202,7 +202,7 @@ def test_a_log_is_not_written_through_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["broken pipe", "closed", "full"])
-def test_a_terminal_that_is_gone_is_remembered_and_the_log_is_complete(tmp_path: Path, kind: str) -> None:
+def test_a_closed_terminal_is_remembered_and_the_log_is_complete(tmp_path: Path, kind: str) -> None:
     if kind == "full":
         fd, wanted = os.open("/dev/full", os.O_WRONLY), errno.ENOSPC
     else:
@@ -238,7 +238,7 @@ def make_sockets() -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("make", [os.pipe, make_sockets, os.openpty])
-def test_a_reader_who_pauses_holds_up_neither_us_nor_a_single_byte(
+def test_a_paused_reader_delays_nothing_and_loses_no_byte(
     tmp_path: Path, make: Callable[[], tuple[int, int]]
 ) -> None:
     reader, fd = make()
@@ -273,7 +273,7 @@ def test_a_reader_who_pauses_holds_up_neither_us_nor_a_single_byte(
     os.close(fd)
 
 
-def test_one_noisy_child_leaves_the_others_their_turn(tmp_path: Path, screen: Screen) -> None:
+def test_a_noisy_child_does_not_starve_the_others(tmp_path: Path, screen: Screen) -> None:
     log = RunLog(str(tmp_path), 7)
     pump = OutputPump(log, screen.terminals)
     pid = start(pump, "exec cat /dev/zero")
@@ -288,7 +288,7 @@ def test_one_noisy_child_leaves_the_others_their_turn(tmp_path: Path, screen: Sc
     log.close()
 
 
-def test_what_a_dead_child_wrote_is_taken_though_a_grandchild_holds_the_pipe_open(
+def test_the_output_of_a_dead_child_is_read_even_if_a_grandchild_keeps_the_pipe_open(
     tmp_path: Path, screen: Screen
 ) -> None:
     log = RunLog(str(tmp_path), 7)
@@ -326,7 +326,7 @@ def test_a_grandchild_that_never_stops_writing_cannot_hold_up_the_end(tmp_path: 
     log.close()
 
 
-def test_a_child_may_close_its_output_and_go_on(tmp_path: Path, screen: Screen) -> None:
+def test_a_child_may_close_its_output_and_continue(tmp_path: Path, screen: Screen) -> None:
     log = RunLog(str(tmp_path), 7)
     pump = OutputPump(log, screen.terminals)
     pid = start(pump, "echo bye; exec >&- 2>&-; sleep 0.1; exit 6")

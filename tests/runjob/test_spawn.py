@@ -21,7 +21,7 @@ from tests.runjob.claimant import SOURCE
 
 
 def run(argv: list[str], environment: dict[str, str] | None = None) -> tuple[int, bytes]:
-    """Start it and give its exit code and what it wrote to both streams."""
+    """Run it and return its exit code and what it wrote to both streams."""
     read_end, write_end = os.pipe()
     try:
         pid = spawn(argv, environment or {}, write_end, write_end)
@@ -47,12 +47,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_name_with_a_slash_is_taken_as_it_is(folder: Path) -> None:
+def test_a_name_with_a_slash_is_used_unchanged(folder: Path) -> None:
     make_script(folder / "load.sh", "")
     assert find_command("./load.sh", "/bin", str(folder)) == "./load.sh"
 
 
-def test_a_plain_name_is_looked_for_on_the_path_and_then_in_the_folder(folder: Path) -> None:
+def test_a_plain_name_is_searched_on_the_path_and_then_in_the_folder(folder: Path) -> None:
     make_script(folder / "load.sh", "", mode=0o644)
     assert find_command("load.sh", "/bin", str(folder)) == str(folder / "load.sh")
     (folder / "bin").mkdir()
@@ -61,7 +61,7 @@ def test_a_plain_name_is_looked_for_on_the_path_and_then_in_the_folder(folder: P
     assert find_command("load.sh", "/bin:bin", str(folder)) == on_path
 
 
-def test_a_file_on_the_path_that_is_not_executable_is_passed_over(folder: Path) -> None:
+def test_a_file_on_the_path_that_is_not_executable_is_skipped(folder: Path) -> None:
     for name, mode in (("first", 0o644), ("second", 0o755)):
         (folder / name).mkdir()
         make_script(folder / name / "load", "", mode=mode)
@@ -85,7 +85,7 @@ def test_a_missing_command_is_127_with_the_nearest_name(folder: Path, argv0: str
     assert caught.value.exit_code == 127
 
 
-def test_a_script_without_an_interpreter_line_is_run_as_shells_run_it(folder: Path) -> None:
+def test_a_script_without_an_interpreter_line_runs_as_in_a_shell(folder: Path) -> None:
     make_script(folder / "loadbob.sh", 'echo "$dataid" "$1" "$bobin_datasetid"\n')
     environment = {"dataid": "1.0", "bobin_datasetid": "bobin"}
     assert run(["./loadbob.sh", "a b"], environment) == (0, b"1.0 a b bobin\n")
@@ -181,7 +181,7 @@ def test_our_own_descriptors_are_not_inherited() -> None:
 CANNOT_RUN = {
     "not executable": ("#!/bin/sh\n", 0o644, r"not executable\. Make it so: chmod \+x"),
     "bad interpreter": ("#!/no/such/python3 -u\n", 0o755, r'interpreter "/no/such/python3" does not exist'),
-    "windows lines": ("#!/bin/sh\r\necho\r\n", 0o755, r"lines end as on Windows.*sed -i"),
+    "windows lines": ("#!/bin/sh\r\necho\r\n", 0o755, r"has Windows line endings.*sed -i"),
     "interpreter is a folder": ("#!/usr/bin\n", 0o755, r'interpreter "/usr/bin" is not executable'),
     "foreign binary": ("\x7fELF\0\0\0garbage", 0o755, r"another kind of machine, or damaged"),
 }
@@ -218,7 +218,7 @@ def test_a_command_that_vanished_after_it_was_found_is_127(folder: Path) -> None
     assert caught.value.exit_code == 127
 
 
-def test_a_program_still_being_written_says_so(folder: Path) -> None:
+def test_a_program_that_is_still_being_written_is_reported_as_such(folder: Path) -> None:
     path = folder / "true"
     path.write_bytes(Path("/bin/true").read_bytes())
     path.chmod(0o755)
@@ -236,13 +236,13 @@ def test_too_large_an_environment_names_the_largest_item_but_not_its_value() -> 
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"ok": "1", "bobin_password": "sec\0ret"}, "'bobin_password' cannot be given"),
+        ({"ok": "1", "bobin_password": "sec\0ret"}, "'bobin_password' cannot be passed"),
         ({"a=b": "1"}, "'a=b' cannot be the name"),
         ({"": "1"}, "'' cannot be the name"),
-        ({"half": "\ud800"}, "'half' cannot be given"),
+        ({"half": "\ud800"}, "'half' cannot be passed"),
     ],
 )
-def test_an_impossible_item_is_named_but_its_value_not_shown(
+def test_an_unusable_item_is_named_but_its_value_is_not_shown(
     environment: dict[str, str], message: str
 ) -> None:
     with pytest.raises(BadInput, match=message) as caught:
@@ -251,7 +251,7 @@ def test_an_impossible_item_is_named_but_its_value_not_shown(
 
 
 def test_an_argument_with_a_nul_is_refused() -> None:
-    with pytest.raises(BadInput, match="Argument 1 holds a NUL"):
+    with pytest.raises(BadInput, match="Argument 1 contains a NUL"):
         run(["/bin/true", "a\0b"])
 
 
@@ -271,7 +271,7 @@ def test_the_hash_of_a_script_follows_its_content(folder: Path) -> None:
     assert script_hash(str(folder)) is None
 
 
-def test_closed_standard_streams_and_an_ignored_sigchld_are_repaired() -> None:
+def test_closed_standard_streams_and_an_ignored_sigchld_are_restored() -> None:
     program = """
 import os, signal
 from dataflow.runjob.spawn import exit_code_of, restore_process_defaults, spawn

@@ -109,6 +109,7 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
             world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
         world.poke("DROP INDEX work_waiting")
         world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
+        world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
     made._connection.execute("PRAGMA user_version = 1")
     with theirs._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 1")
@@ -129,6 +130,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     database.upgrade()
     world = World(Store(database, "op@desk"), None)
     world.poke("DROP INDEX run_dataid")
+    world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
     text = database.migrations_text()
@@ -148,10 +150,11 @@ def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str)
     database.upgrade()
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
+        connection.execute(f"ALTER TABLE {SCHEMA}.job DROP COLUMN timeout_seconds")
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
-    assert sorted(answers) == [[], ["0005_history"]]
+    assert sorted(answers) == [[], ["0005_history", "0006_timeouts"]]
     database.close()
 
 

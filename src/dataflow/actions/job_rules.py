@@ -96,6 +96,7 @@ def _check_numbers(job: Job) -> None:
         ("--priority", job.priority, -LARGEST),
         ("--retry-delay", job.retry_delay_seconds, 0),
         ("--grace", job.grace_seconds, 0),
+        ("--timeout", job.timeout_seconds, 0),
     ):
         if not smallest <= number <= LARGEST:
             raise BadInput(f"{option} is {number:g}; it must be between {smallest} and {LARGEST}.")

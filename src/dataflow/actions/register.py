@@ -75,6 +75,22 @@ def remove_job(store: Store, name: str) -> None:
     store.register(verb)
 
 
+def reset_script(store: Store, name: str) -> None:
+    """Forget which script does the job's work: the next run decides again."""
+
+    def verb(tx: Transaction) -> None:
+        plan = registry.find_plan(tx, name)
+        if plan is None:
+            known = [row[0] for row in tx.rows("registration.job_names")]
+            raise unknown("job", name, known, store.database.url)
+        if plan.is_pipeline:
+            raise Conflict(f"Job {name} is a pipeline and has no script. See: dataflow pipeline show {name}")
+        tx.run("registration.set_script_path", script_path="", **tx.names([name]))
+        write_journal(tx, Entry("job reset-script", store.actor, job=name))
+
+    store.register(verb)
+
+
 def register(store: Store, draft: Callable[[Registry], Draft], script_path: str = "") -> list[Change]:
     """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing.
 

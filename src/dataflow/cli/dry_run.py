@@ -1,4 +1,4 @@
-"""`RunJob --dry-run`: what would be claimed and given, with secrets masked."""
+"""`RunJob --dry-run`: what would be claimed and passed on, with secrets masked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataflow.actions.why import why
 from dataflow.model.records import ClaimRequest
 from dataflow.runjob.environment import describe, password_variables
 from dataflow.runjob.explain import find_obstacle
-from dataflow.runjob.session import claimant_of, with_canonical_dataid
+from dataflow.runjob.request import with_canonical_dataid
+from dataflow.runjob.session import claimant_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MASK = "********"
 
 
 def show_claim(request: JobRequest, context: Context) -> int:
-    """Prints the run that a claim would give; claims nothing."""
+    """Print the run that a claim would return; claim nothing."""
     store = context.store
     plan = get_plan(store, request.job)
     request = with_canonical_dataid(request, plan)
@@ -29,9 +30,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
     asked = ClaimRequest(claimant, ("dry-run",), lease, grace, request.dataid)
     result, plan = preview(store, plan, asked)
     if result.again:
-        print(
-            "would claim nothing of the first intervals that are due; RunJob itself tries the later ones too"
-        )
+        print("would claim none of the first due intervals; RunJob itself also tries the later ones")
         return request.waiting_exit_code
     if not result.runs:
         found = why(store, request.config, plan, request.dataid)
@@ -47,7 +46,7 @@ def show_claim(request: JobRequest, context: Context) -> int:
     broken = None if refusal else find_obstacle(claimant.script_path)
     then = f"run: {' '.join(request.argv)}"
     if refusal:
-        then = "hand it back, since one answer is no"
+        then = "hand it back, because one answer is no"
     elif broken:
         then = f"hand it back with exit code {broken.exit_code}: {broken}"
     print(f"would claim {plan.job.name} {prepared.run.dataid} and {then}")

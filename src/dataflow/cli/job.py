@@ -1,4 +1,4 @@
-"""`dataflow job add|list|show|remove`."""
+"""`dataflow job add|list|show|remove|reset-script`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
-from dataflow.actions.register import add_job, remove_job
+from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.output import add_json_option, show_object, show_rows
@@ -38,14 +38,15 @@ FLAGS = {
     "ordered": "take dataids strictly one after the other",
 }
 NUMBERS = {
-    "retries": "how often a failed run is tried again (0 unless told)",
+    "retries": "how often a failed run is tried again (default: 0)",
     "max_running": "how many of its runs may live at once (0: any number)",
-    "priority": "higher goes first among its own work (0 unless told)",
+    "priority": "higher goes first among its own work (default: 0)",
 }
 SPANS = {
     "retry_delay": "wait before a retry, such as 90s or 5m",
-    "lease": "how long a claim is good without renewal (5m unless told)",
-    "grace": "time to end after SIGTERM (10s unless told)",
+    "lease": "how long a claim is good without renewal (default: 5m)",
+    "grace": "time to end after SIGTERM (default: 10s)",
+    "timeout": "longest time a run may take; 0 for no limit (default: 0)",
 }
 LIST_COLUMNS = ("job", "in", "out", "schedule", "grain", "ordered", "hold", "priority")
 ALL_COLUMNS = (
@@ -62,16 +63,25 @@ ALL_COLUMNS = (
         "ordered",
         "retries",
     ),
-    *("retry_delay_seconds", "max_running", "lease_seconds", "grace_seconds", "priority", "grain", "hold"),
+    *(
+        "retry_delay_seconds",
+        "max_running",
+        "lease_seconds",
+        "grace_seconds",
+        "timeout_seconds",
+        "priority",
+        "grain",
+        "hold",
+    ),
 )
 MOST_DIGITS = 18
-HOLD_COLUMN = 16  # of registration.find_job and list_jobs
+HOLD_COLUMN = 17  # of registration.find_job and list_jobs
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `job` and the words under it."""
     parser = subparsers.add_parser("job", help="jobs", description=__doc__)
-    words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
+    words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove|reset-script")
     _add_add(words)
     listing = words.add_parser("list", description="Lists all jobs.")
     add_json_option(listing)
@@ -84,6 +94,10 @@ def add_parser(subparsers: Any) -> None:
     remove.add_argument("name", metavar="NAME")
     add_yes_option(remove)
     remove.set_defaults(call=remove_one)
+    text = "Forgets which script does a job's work; the next run decides again, without a warning."
+    reset = words.add_parser("reset-script", description=text)
+    reset.add_argument("name", metavar="NAME")
+    reset.set_defaults(call=reset_one)
 
 
 def _add_add(words: Any) -> None:
@@ -215,6 +229,13 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
         return 1
     remove_job(context.store, args.name)
     context.say(f"Job {args.name} removed.")
+    return 0
+
+
+def reset_one(args: argparse.Namespace, context: Context) -> int:
+    """Forgets a job's script."""
+    reset_script(context.store, args.name)
+    context.say(f"Job {args.name}: its script is forgotten; the next run decides again.")
     return 0
 
 

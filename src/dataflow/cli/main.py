@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "release": ("operate", "take a hold away"),
     "mark": ("operate", "say by hand how work stands"),
     "cancel": ("operate", "take a run's work away and end it"),
-    "force": ("runjob", "run a command for a dataid whatever its state"),
+    "force": ("runjob", "run a command for a dataid in any state"),
     "pipeline": ("pipeline", "list, plan, preview and run the pipelines of this project on Spark"),
     "locate": ("locate", "the current files of a dataset in the lake, for DuckDB, Trino or pandas"),
     "query": ("query", "one SELECT of Spark SQL over the published datasets"),

@@ -10,7 +10,7 @@ from dataflow.cli.pipeline_import import add_import
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
 from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
-from dataflow.errors import BadInput, ConfigError, Conflict, UnknownName, UsageError
+from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.record import record
 
 TYPE_CHECKING = False
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
 
-LOST = 125
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
-TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code")
+TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
 """The options of RunJob that mean something for a pipeline."""
 
 
@@ -37,11 +36,12 @@ class RunOptions:
     dataid: str | None = None
     quiet: bool = False
     waiting_exit_code: int = 0
+    timeout_seconds: float | None = None
 
     def refuse_both(self) -> None:
         """UsageError where one interval is named and all are asked for."""
         if self.drain and self.dataid is not None:
-            raise UsageError("--dataid names one interval; --drain takes them all. Give one of the two.")
+            raise UsageError("--dataid names one interval and --drain takes all. Give only one of them.")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -98,7 +98,7 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
     """`dataflow run NAME [options]`: options may stand before the pipeline's name or after it."""
     from dataflow.cli.context import Context
     from dataflow.cli.main import parse_options
-    from dataflow.cli.runjob import parser
+    from dataflow.cli.runjob import parser, read_timeout
 
     name, *rest = args.command
     given = _merged(args, parse_options(parser(prog), rest), parser(prog))
@@ -108,8 +108,10 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
         )
     _refuse_options(given, parser(prog), name)
     if not 0 <= given.waiting_exit_code <= 255:
-        raise UsageError(f"--waiting-exit-code {given.waiting_exit_code}: an exit code is 0 to 255.")
-    options = RunOptions(given.drain, given.dataid, given.quiet, given.waiting_exit_code)
+        raise UsageError(f"--waiting-exit-code {given.waiting_exit_code}: must be from 0 to 255.")
+    options = RunOptions(
+        given.drain, given.dataid, given.quiet, given.waiting_exit_code, read_timeout(given.timeout)
+    )
     context = Context(given.store, os.environ, get_working_dir(), makes_store=not given.dry_run)
     try:
         if given.dry_run:
@@ -175,11 +177,11 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
         worker = PipelineWorker(flow, facilities, definition, say, options.quiet)
         try:
             with settings.secrets.hidden_in_errors():
-                outcome = worker.run(options.drain, options.dataid)
+                outcome = worker.run(options.drain, options.dataid, options.timeout_seconds)
         finally:
             facilities.close()
         if outcome.error is not None:
-            return outcome.error.exit_code if outcome.error.exit_code == LOST else 1
+            return outcome.error.exit_code if isinstance(outcome.error, (LeaseLost, TimedOut)) else 1
         if not outcome.done:
             return _nothing_done(context, flow, definition, options)
     return 0

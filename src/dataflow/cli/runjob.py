@@ -31,12 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             raise
         print(
-            "RunJob: the working directory is gone. Change to the project's folder and run it again.",
+            "RunJob: The working directory no longer exists. Change to the project's folder and try again.",
             file=sys.stderr,
         )
         return DataFlowError.exit_code
     except OSError as error:
-        # No descriptors, processes or working directory left. Not 1, which would look like the script's own.
+        # No descriptors, processes or working directory left. Not 1, which could be the script's own.
         if os.environ.get("DATAFLOW_DEBUG"):
             raise
         print(f"RunJob: {error}", file=sys.stderr)
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_command(argv: list[str], prog: str = "dataflow run") -> int:
-    """Does the next work of a job with a script."""
+    """Do the next work of a job with a script."""
     from dataflow.cli.main import parse_options
 
     args = parse_options(parser(prog), argv)
@@ -55,8 +55,10 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
 
         print(f"RunJob {version()}")
         return 0
+    if args.command[:1] == ["--"]:
+        del args.command[0]
     if not args.command:
-        raise UsageError(f"Which script? Usage: {prog} [options] script [args…]. More: {prog} --help")
+        raise UsageError(f"No script given. Usage: {prog} [options] script [args…]. More: {prog} --help")
     context = Context(args.store, os.environ, get_working_dir())
     if args.job is None and _is_pipeline(context, args.command[0]):
         from dataflow.cli.pipeline import run_command as run_pipeline  # start-up: scripts need none of it
@@ -72,23 +74,24 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
 
 
 def force_command(argv: list[str]) -> int:
-    """Runs a command for a dataid whatever its state."""
+    """Run a command for a dataid in any state."""
     from dataflow.cli.force import parse_force  # start-up: a rare command
 
-    store, job, dataid, command = parse_force(argv)
-    context = Context(store, os.environ, get_working_dir())
-    return _run(JobRequest(context.config, os.environ, job, command, dataid=dataid, force=True), context)
+    asked = parse_force(argv)
+    context = Context(asked.store, os.environ, get_working_dir())
+    request = JobRequest(context.config, os.environ, asked.job, asked.argv, dataid=asked.dataid, force=True)
+    return _run(request, context)
 
 
 def job_of(script: str) -> str:
-    """The job a script does: its base name without extension."""
+    """Return the job of a script: its base name without extension."""
     name = os.path.basename(script)
     stem, dot, _ = name.rpartition(".")
     return stem if dot and stem else name
 
 
 def _is_pipeline(context: Context, command: str) -> bool:
-    """True when a command names no file but may name a class of the project's pipelines."""
+    """Return True when a command is not a file but may be a class of the project's pipelines."""
     if os.sep in command or not command.isidentifier() or os.path.exists(command):
         return False
     return os.path.isdir(os.path.join(context.config.project_dir, "pipelines"))
@@ -98,7 +101,7 @@ def _run(request: JobRequest, context: Context) -> int:
     from dataflow.runjob.session import run_job  # start-up: --help and --dry-run need no process machinery
 
     failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
-    context.refuse_missing_store()  # before the lock, which stands beside the store
+    context.refuse_missing_store()  # before the lock, which is created beside the store
     try:
         return run_job(request, context)
     finally:
@@ -107,13 +110,13 @@ def _run(request: JobRequest, context: Context) -> int:
 
 def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
     if args.streams < 1:
-        raise UsageError(f"-j {args.streams}: at least one stream is needed.")
+        raise UsageError(f"-j {args.streams}: must be at least 1.")
     if args.streams > 1 and not args.drain:
-        raise UsageError("-j makes sense only with --drain, which takes one chunk after the other.")
+        raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
     if args.dataid is not None and args.drain:
-        raise UsageError("--dataid names one chunk; --drain takes them all. Give one of the two.")
+        raise UsageError("--dataid names one chunk and --drain takes all. Give only one of them.")
     if not 0 <= args.waiting_exit_code <= 255:
-        raise UsageError(f"--waiting-exit-code {args.waiting_exit_code}: an exit code is 0 to 255.")
+        raise UsageError(f"--waiting-exit-code {args.waiting_exit_code}: must be from 0 to 255.")
     kill_command = _kill_argv(args.kill_command)
     return JobRequest(
         config=context.config,
@@ -126,11 +129,16 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         clean_env=args.clean_env,
         lease_seconds=_seconds("--lease", args.lease),
         grace_seconds=_seconds("--grace", args.grace),
-        timeout_seconds=_seconds("--timeout", args.timeout, least=0.001),
+        timeout_seconds=read_timeout(args.timeout),
         kill_command=kill_command,
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
+
+
+def read_timeout(text: str | None) -> float | None:
+    """Return the value of --timeout in seconds."""
+    return _seconds("--timeout", text, least=0.001)
 
 
 def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:
@@ -143,7 +151,7 @@ def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:
     except BadInput as error:
         raise BadInput(f"{option}: {error}") from error
     if seconds < least:
-        raise BadInput(f"{option} {text}: it must be at least {least:g} s.")
+        raise BadInput(f"{option} {text}: must be at least {least:g} s.")
     return seconds
 
 
@@ -157,7 +165,7 @@ def _kill_argv(text: str | None) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"--kill-command {text!r} cannot be read: {error}. Close its quotes.") from error
+        raise UsageError(f"--kill-command {text!r} cannot be parsed: {error}. Close its quotes.") from error
     if not words:
         raise UsageError("--kill-command is empty. Give a command: --kill-command 'yarn application -kill …'")
     return (find_command(words[0], os.environ.get("PATH", os.defpath), os.getcwd()), *words[1:])
@@ -176,31 +184,37 @@ def parser(prog: str) -> argparse.ArgumentParser:
         description="Claims the next chunk whose inputs are ready, runs the script, and records the outcome.",
     )
     made.add_argument("--job", metavar="NAME", help="the job (default: the script's name without extension)")
-    made.add_argument("--drain", action="store_true", help="go on until nothing is claimable")
+    made.add_argument("--drain", action="store_true", help="continue until nothing is claimable")
     made.add_argument(
-        "-j", dest="streams", type=int, default=1, metavar="N", help="streams side by side, with --drain"
+        "-j", dest="streams", type=int, default=1, metavar="N", help="run N streams in parallel, with --drain"
     )
-    made.add_argument("--dataid", metavar="D", help="this chunk and no other")
+    made.add_argument("--dataid", metavar="D", help="run only this chunk")
     made.add_argument(
-        "--dry-run", action="store_true", help="show what would be claimed and given; run nothing"
+        "--dry-run", action="store_true", help="show what would be claimed and passed on; run nothing"
     )
     made.add_argument(
         "--lease", metavar="TIME", help="how long a claim is good without renewal (default: the job's)"
     )
-    made.add_argument("--grace", metavar="TIME", help="between SIGTERM and SIGKILL (default: the job's)")
-    made.add_argument("--timeout", metavar="TIME", help="end the script after this long (exit 124)")
+    made.add_argument("--grace", metavar="TIME", help="time between SIGTERM and SIGKILL (default: the job's)")
     made.add_argument(
-        "--kill-command", metavar="CMD", help="ends work that outlives its process, before a retake"
+        "--timeout",
+        metavar="TIME",
+        help="stop the run after this time, with exit code 124 (default: the job's)",
     )
-    made.add_argument("--clean-env", action="store_true", help="do not pass on this environment")
+    made.add_argument(
+        "--kill-command",
+        metavar="CMD",
+        help="command that stops work outside this process before it is retried",
+    )
+    made.add_argument("--clean-env", action="store_true", help="do not pass on the current environment")
     made.add_argument(
         "--waiting-exit-code",
         type=int,
         default=0,
         metavar="N",
-        help="exit code when there is nothing to do yet",
+        help="exit code when there is nothing to do yet (default: 0)",
     )
-    made.add_argument("--quiet", "-q", action="store_true", help="say only what needs a look")
+    made.add_argument("--quiet", "-q", action="store_true", help="print only warnings and errors")
     made.add_argument("--store", metavar="URL", help="sqlite:///path or postgresql://user@host/database")
     made.add_argument("--version", action="store_true", help="show the version")
     made.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -52,6 +52,7 @@ JOB_KEYS: dict[str, tuple[str, Reader]] = {
     "max_running": ("max_running", fields.read_count),
     "lease": ("lease_seconds", fields.read_seconds),
     "grace": ("grace_seconds", fields.read_seconds),
+    "timeout": ("timeout_seconds", fields.read_seconds),
     "priority": ("priority", fields.read_whole),
     "environment": ("environment", fields.read_pairs),
 }

@@ -72,6 +72,7 @@ class Job:
     lease_seconds: float = 300.0
     grace_seconds: float = 10.0
     priority: int = 0
+    timeout_seconds: float = 0.0  # 0: none
 
 
 @record
@@ -106,7 +107,7 @@ ON_DEMAND = "none"
 """The schedule of a job that runs only when somebody asks for a dataid."""
 
 PIPELINE = "pipeline"
-"""What stands for the script of a job that is a pipeline; a script itself has a full path."""
+"""What stands for the script of a job that is a pipeline."""
 
 
 @record
@@ -150,6 +151,7 @@ class Claimant:
     environment: str
     script_path: str = ""
     script_hash: str = ""
+    job_script: str = ""  # the script as the job remembers it: relative to the project
 
 
 @record

@@ -1,4 +1,4 @@
-"""The checks of a run that a Python program holds: one command to its end, without loop or guard."""
+"""Checks of a run held by a Python program: one command at a time, without event loop or guard."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _LOOK_MILLISECONDS = 500
 def run_check(
     argv: tuple[str, ...],
     environment: dict[str, str],
-    output: tuple[RunLog, Redactor],
+    log: RunLog,
+    redactor: Redactor,
     is_lost: Callable[[], bool],
 ) -> int:
-    """Runs a command and gives its exit code; its output goes, redacted, to the run's log and to our own.
+    """Run a command and return its exit code; its redacted output goes to the run's log and to our own.
 
-    It is killed with all of its process group when the run is lost, and when an exception comes in between.
+    Its process group is killed when the run is lost, and when an exception is raised meanwhile.
     """
-    log, redactor = output
     path = find_command(argv[0], environment.get("PATH", os.defpath), os.getcwd())
     terminals = (Terminal(1), Terminal(2))
     pump = OutputPump(log, terminals, (redactor.new_stream(), redactor.new_stream()))
@@ -58,7 +58,7 @@ def run_check(
 
 
 def _pump_once(pump: OutputPump, pidfd: int) -> set[int]:
-    """Moves the output that has come, after a wait; gives the descriptors at which something has happened."""
+    """Wait, move the output that has arrived, and return the descriptors with events."""
     poller = select.poll()
     for fd in [*pump.list_fds(), pidfd]:
         poller.register(fd, select.POLLIN)

@@ -1,4 +1,7 @@
-"""How a run ended, from what its commands did."""
+"""How a run ends, decided from the facts: a frozen record in, an Ending out. Nothing here changes a run.
+
+Only `observe`, `missing_outputs` and `publications_for` read the disk; the rest is pure.
+"""
 
 from __future__ import annotations
 
@@ -6,142 +9,128 @@ import json
 import os
 import signal
 
+from dataflow import errors
 from dataflow.actions.locations import is_local, measure, published_place
-from dataflow.model.record import replace
+from dataflow.model.record import record, replace
 from dataflow.model.records import Ending, Publication
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.runjob.child import NOT_RENEWED, TIMED_OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from dataflow.actions.prepare import Prepared
     from dataflow.model.answers import Answer
     from dataflow.model.records import Run
-    from dataflow.runjob.child import Child
+    from dataflow.runjob.child import Step
 
 RETURN_DELAY_SECONDS = 5.0
-"""The first wait of work one of whose answers was no; it doubles each time."""
+"""The first wait of work that was handed back; it doubles each time."""
+TIMEOUT = "timeout"
+NOT_RENEWED = "its lease could not be renewed"
+TIMED_OUT = 124
 
 
-def answers_text(answers: tuple[Answer, ...]) -> str:
-    """The five answers as they are kept with the run."""
-    return json.dumps([answer.as_dict() for answer in answers], ensure_ascii=False)
+@record
+class CommandEnd:
+    """What happened when a command of a run ended.
+
+    `stopped` says why we stopped it, and `missing` what is wrong with its outputs; both may be empty.
+    """
+
+    prepared: Prepared
+    step: Step
+    code: int
+    script_code: int | None
+    passed: tuple[str, ...] = ()
+    stopped: str = ""
+    is_last: bool = True
+    missing: str = ""
+    publications: tuple[Publication, ...] = ()
+
+
+def observe(end: CommandEnd) -> CommandEnd:
+    """Add what the disk shows after a success: a missing output, or what the run publishes."""
+    if end.stopped or end.code or end.step.before:
+        return end
+    if end.step.is_script and (missing := missing_outputs(end.prepared)):
+        return replace(end, missing=missing)
+    if not end.is_last:
+        return end
+    return replace(end, publications=publications_for(end.prepared, end.passed, {}))
+
+
+def ending_of(end: CommandEnd) -> Ending | None:
+    """Return the run's ending, or None when another of its commands is to follow."""
+    prepared, step, code = end.prepared, end.step, end.code
+    if end.stopped == TIMEOUT:
+        return _end(prepared, RunOutcome.FAILED, TIMED_OUT, "timed out", untouched=step.before)
+    if end.stopped == NOT_RENEWED:
+        return _end(prepared, RunOutcome.LOST, None, NOT_RENEWED, untouched=step.before)
+    if end.stopped:
+        reason = f"interrupted: {end.stopped}"
+        return _end(prepared, RunOutcome.INTERRUPTED, None, reason, untouched=step.before)
+    if code and step.before:
+        return not_started(prepared, f"valid? no: the check of input {step.dataset} exited with {code}")
+    if code and step.is_script:
+        return _end(prepared, RunOutcome.FAILED, code, exit_words(code))
+    if code:
+        reason = f"the check of {step.dataset} exited with {code}"
+        return _end(prepared, RunOutcome.INVALID, end.script_code, reason)
+    if end.missing:
+        return _end(prepared, RunOutcome.INVALID, code, end.missing)
+    if not end.is_last:
+        return None
+    return _end(prepared, RunOutcome.DONE, end.script_code, publications=end.publications)
+
+
+def not_executed(prepared: Prepared, script_code: int | None, error: errors.DataFlowError) -> Ending:
+    """Return the ending of a run whose next command cannot start; `script_code` if the script has run."""
+    if isinstance(error, errors.LeaseLost):
+        return _end(prepared, RunOutcome.LOST, None, str(error), untouched=script_code is None)
+    if script_code is not None:
+        return _end(prepared, RunOutcome.INVALID, script_code, f"its check cannot run: {error}")
+    return _end(prepared, RunOutcome.RETURNED, None, str(error), untouched=True)
+
+
+def raised(prepared: Prepared, error: BaseException, words: str, lost: bool) -> Ending:
+    """Return the ending of a run whose Python code raised; `words` is the error without secrets."""
+    if isinstance(error, errors.InputMoved) and not lost:
+        return not_started(prepared, words)
+    if lost or not isinstance(error, Exception):
+        return _end(prepared, RunOutcome.INTERRUPTED, 1, words)  # which uses no attempt
+    outcome = RunOutcome.INVALID if isinstance(error, errors.InvalidData) else RunOutcome.FAILED
+    code = TIMED_OUT if isinstance(error, errors.TimedOut) else 1
+    return _end(prepared, outcome, code, words, final=isinstance(error, errors.Superseded))
 
 
 def refused(prepared: Prepared) -> Ending | None:
-    """The ending of a run whose five answers do not let it start; None when they do."""
-    answers = answers_text(prepared.answers)
+    """Return the ending of a run whose five answers do not let it start; None when they do."""
     if prepared.superseded:
-        return Ending(
-            prepared.run,
-            RunOutcome.FAILED,
-            reason=prepared.superseded,
-            answers=answers,
-            untouched=True,
-            final=True,
-        )
+        return _end(prepared, RunOutcome.FAILED, None, prepared.superseded, untouched=True, final=True)
     answer = prepared.refusal
-    if answer is None:
-        return None
-    return Ending(
-        prepared.run,
-        RunOutcome.RETURNED,
-        reason=f"{answer.question}? no: {answer.evidence}",
-        answers=answers,
-        delay_seconds=RETURN_DELAY_SECONDS,
-        untouched=True,
-    )
+    return None if answer is None else not_started(prepared, f"{answer.question}? no: {answer.evidence}")
 
 
-def not_begun(run: Run, why: str) -> Ending:
-    """The ending of a run that was claimed when there was no more time to start it."""
-    return Ending(run, RunOutcome.INTERRUPTED, reason=f"interrupted: {why}", untouched=True)
+def not_started(prepared: Prepared, reason: str) -> Ending:
+    """Return the ending of a prepared run that cannot start yet: handed back for later, no attempt used."""
+    return replace(handed_back(prepared.run, reason), answers=answers_text(prepared.answers))
 
 
 def handed_back(run: Run, reason: str) -> Ending:
-    """The ending of a run that must not begin yet: handed back for later, no attempt used."""
+    """Return the ending of a run that must not begin yet: handed back for later, no attempt used."""
     delay_seconds = RETURN_DELAY_SECONDS
     return Ending(run, RunOutcome.RETURNED, reason=reason, delay_seconds=delay_seconds, untouched=True)
 
 
-def not_started(prepared: Prepared, reason: str) -> Ending:
-    """The ending of a run that this machine cannot start now: handed back for later, no attempt used."""
-    answers = answers_text(prepared.answers)
-    return Ending(
-        prepared.run,
-        RunOutcome.RETURNED,
-        reason=reason,
-        answers=answers,
-        delay_seconds=RETURN_DELAY_SECONDS,
-        untouched=True,
-    )
-
-
-def too_late(child: Child, reason: str) -> Ending:
-    """The ending of a run whose lease ran out before its next command, maybe a check, was started."""
-    answers = answers_text(child.prepared.answers)
-    untouched = child.script_code is None
-    return Ending(child.run, RunOutcome.LOST, reason=reason, answers=answers, untouched=untouched)
-
-
-def not_executed(prepared: Prepared, reason: str) -> Ending:
-    """The ending of a run whose command cannot be executed: handed back, no attempt used."""
-    answers = answers_text(prepared.answers)
-    return Ending(prepared.run, RunOutcome.RETURNED, reason=reason, answers=answers, untouched=True)
-
-
-def check_not_executed(child: Child, reason: str) -> Ending:
-    """The script ran but its check cannot: nobody knows whether the output is good."""
-    answers = answers_text(child.prepared.answers)
-    return Ending(
-        child.run, RunOutcome.INVALID, child.script_code, f"its check cannot run: {reason}", answers
-    )
-
-
-def ending_of(child: Child, code: int) -> Ending | None:
-    """The ending after a command ended; None when another command of the run is to follow."""
-    answers = answers_text(child.prepared.answers)
-    run, step = child.run, child.step
-    if child.ending == "timeout":
-        return Ending(run, RunOutcome.FAILED, TIMED_OUT, "timed out", answers, untouched=step.before)
-    if child.ending == NOT_RENEWED:
-        return Ending(run, RunOutcome.LOST, None, child.ending, answers, untouched=step.before)
-    if child.ending:
-        reason = f"interrupted: {child.ending}"
-        return Ending(run, RunOutcome.INTERRUPTED, None, reason, answers, untouched=step.before)
-    if step.before and code:
-        reason = f"valid? no: the check of input {step.dataset} exited with {code}"
-        return Ending(
-            run,
-            RunOutcome.RETURNED,
-            None,
-            reason,
-            answers,
-            delay_seconds=RETURN_DELAY_SECONDS,
-            untouched=True,
-        )
-    if not step.before and not step.dataset:
-        child.script_code = code
-        if code:
-            return Ending(run, RunOutcome.FAILED, code, exit_words(code), answers)
-        missing = missing_outputs(child.prepared)
-        if missing:
-            return Ending(run, RunOutcome.INVALID, code, missing, answers)
-    elif code:
-        reason = f"the check of {step.dataset} exited with {code}"
-        return Ending(run, RunOutcome.INVALID, child.script_code, reason, answers)
-    elif not step.before:
-        child.passed.append(step.dataset)
-    if len(child.steps) > 1:
-        return None
-    given = publications_for(child.prepared, child.passed, {})
-    return Ending(run, RunOutcome.DONE, child.script_code, "", answers, given)
+def not_begun(run: Run, why: str) -> Ending:
+    """Return the ending of a run that was claimed after the signal to stop."""
+    return Ending(run, RunOutcome.INTERRUPTED, reason=f"interrupted: {why}", untouched=True)
 
 
 def as_accepted(ending: Ending, state: object) -> Ending:
-    """The ending as the store took it: a snapshot that a newer one has overtaken is not published."""
+    """Return the ending as the store took it: a snapshot older than the published one is not published."""
     if ending.outcome is RunOutcome.DONE and state is WorkState.FAILED:
         return replace(ending, outcome=RunOutcome.FAILED, exit_code=1, reason="a newer snapshot is published")
     return ending
@@ -150,7 +139,7 @@ def as_accepted(ending: Ending, state: object) -> Ending:
 def publications_for(
     prepared: Prepared, passed: Sequence[str], rows: Mapping[str, int]
 ) -> tuple[Publication, ...]:
-    """What a run that ended well gives out."""
+    """Return what a successful run publishes; `passed` names the outputs whose check passed."""
     return tuple(
         Publication(
             name,
@@ -166,7 +155,7 @@ def publications_for(
 
 
 def missing_outputs(prepared: Prepared) -> str:
-    """Says which declared output on this machine the script did not write; empty when all are there."""
+    """Name the first output on this machine that the script did not write; empty if there is none."""
     for name, place in prepared.outputs:
         if place and is_local(place) and not os.path.lexists(place):
             return f"the script succeeded but {name} is not at {place}"
@@ -174,10 +163,19 @@ def missing_outputs(prepared: Prepared) -> str:
 
 
 def exit_words(code: int) -> str:
-    """An exit code in words."""
+    """Return an exit code in words."""
     if code > 128:
         try:
             return f"killed by {signal.Signals(code - 128).name}"
         except ValueError:
             pass
     return f"exited with {code}"
+
+
+def answers_text(answers: tuple[Answer, ...]) -> str:
+    """Return the five answers as they are stored with the run."""
+    return json.dumps([answer.as_dict() for answer in answers], ensure_ascii=False)
+
+
+def _end(prepared: Prepared, outcome: RunOutcome, code: int | None, reason: str = "", **more: Any) -> Ending:
+    return Ending(prepared.run, outcome, code, reason, answers_text(prepared.answers), **more)

@@ -1,6 +1,6 @@
-"""What a child is told: its environment variables and its context file.
+"""What a child gets: its environment variables and its context file.
 
-Values go to the child as they are, byte for byte; no shell ever sees them.
+Values reach the child byte for byte; no shell ever sees them.
 """
 
 from __future__ import annotations
@@ -12,26 +12,28 @@ from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
 from dataflow.model.record import record
 from dataflow.model.records import JobInput
+from dataflow.model.url_text import list_secret_parameters
 from dataflow.model.variable_names import may_come_from_store
 from dataflow.private_files import open_with_folder
+from dataflow.secrets.redaction import Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dataflow.actions.prepare import Prepared
     from dataflow.model.records import Dataset, Plan
-    from dataflow.secrets.redaction import Redactor
+    from dataflow.runjob.request import Face, JobRequest
 
 
 CONTEXT = "DATAFLOW_CONTEXT"
 SECRET_NAMES = "DATAFLOW_SECRET_NAMES"
-"""Tells a RunJob inside a run which of its variables are secrets of that run."""
+"""Names the variables that are secrets of a run, for a RunJob inside it."""
 
 
 @record
 class Given:
-    """What every child of this process is given, and what hides its secrets again."""
+    """What every child of this process gets, and the redactor that hides its secrets."""
 
     inherited: dict[str, str]
     passwords: dict[str, str]
@@ -40,10 +42,31 @@ class Given:
     _hidden = ("inherited", "passwords")
 
 
-def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
-    """The variables of our own environment that are DataFlow's secrets, and the secret in each.
+def make_given(request: JobRequest, plan: Plan, face: Face) -> Given:
+    """Our environment without our secrets, the passwords of the job's datasets, and a redactor for both."""
+    secrets = own_secrets(request.environ, request.config.store_url)
+    passwords = open_passwords(plan, face.passphrase)
+    local = request.config.environments.get(plan.job.name, {})
+    environ = {} if request.clean_env else request.environ
+    signed = [secret for item in _datasets_of(plan) for secret in list_secret_parameters(item.location)]
+    redactor = Redactor([*passwords.values(), *secrets.values(), *signed, *face.list_secrets()])
+    return Given(inherited_environment(environ, secrets, local), passwords, redactor)
 
-    Among them what an outer RunJob gave to its run, which is no business of a run started inside it.
+
+def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
+    """Decrypt the passwords of the job's own datasets, by dataset name."""
+    records = {item.name: item.encryptedpass for item in _datasets_of(plan) if item.encryptedpass}
+    if not records:
+        return {}
+    from dataflow.secrets.cipher import decrypt  # start-up: only jobs with passwords pay for it
+
+    return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
+
+
+def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
+    """Return the variables of our own environment that hold DataFlow's secrets, and the secret in each.
+
+    They include what an outer RunJob gave its run, which runs started inside it must not see.
     """
     names = ["PASSKEY", *environ.get(SECRET_NAMES, "").split(",")]
     if not store_url.startswith("sqlite:"):
@@ -61,15 +84,15 @@ def own_secrets(environ: Mapping[str, str], store_url: str) -> dict[str, str]:
 def inherited_environment(
     environ: Mapping[str, str], secrets: Mapping[str, str], local: Mapping[str, str]
 ) -> dict[str, str]:
-    """What a child is given by this machine: our own environment without secrets, and `local` variables."""
+    """Return what a child gets from this machine: our environment without secrets, and `local` variables."""
     hidden = {*secrets, "DATAFLOW_PASSKEY_FILE", SECRET_NAMES}
     return {name: value for name, value in environ.items() if name not in hidden} | dict(local)
 
 
 def describe(prepared: Prepared) -> dict[str, str]:
-    """Everything a run is told, by variable name, without secrets.
+    """Return all variables of a run, without secrets.
 
-    What the store holds is not believed: a row may have been written past the rules of `job add`.
+    The store is not trusted: a row may have been written without the checks of `job add`.
     """
     run, plan = prepared.run, prepared.plan
     told = {name: value for name, value in plan.job.environment if may_come_from_store(name)}
@@ -90,7 +113,7 @@ def describe(prepared: Prepared) -> dict[str, str]:
 def child_environment(
     given: Given, prepared: Prepared, told: dict[str, str], context: str = ""
 ) -> dict[str, str]:
-    """The whole environment of a child; without a context file it is not told another run's."""
+    """Return the whole environment of a child; without `context` it does not inherit another run's."""
     passwords = password_variables(prepared.plan, given.passwords)
     environment = given.inherited | told | passwords
     environment.pop(CONTEXT, None)
@@ -102,7 +125,7 @@ def child_environment(
 
 
 def password_variables(plan: Plan, passwords: Mapping[str, str]) -> dict[str, str]:
-    """The variables that carry the passwords of a job's own datasets."""
+    """Return the variables with the passwords of a job's own datasets."""
     sources = [
         (input_prefix(JobInput(item.dataset.name, item.mapping)), item.dataset.name) for item in plan.inputs
     ]
@@ -111,7 +134,7 @@ def password_variables(plan: Plan, passwords: Mapping[str, str]) -> dict[str, st
 
 
 def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
-    """Writes the facts of a run, without secrets, to a file only its user can read."""
+    """Write the facts of a run, without secrets, to a file that only its user can read."""
     run, plan = prepared.run, prepared.plan
     facts = {
         "run_id": run.run_id,
@@ -136,12 +159,16 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
     }
     fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        os.fchmod(fd, 0o600)  # The run before may have given its file away.
+        os.fchmod(fd, 0o600)  # The previous run may have changed its mode.
         rest = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")
         while rest:
             rest = rest[os.write(fd, rest) :]
     finally:
         os.close(fd)
+
+
+def _datasets_of(plan: Plan) -> list[Dataset]:
+    return [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:

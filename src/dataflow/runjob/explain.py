@@ -1,4 +1,4 @@
-"""Why a command cannot be executed, in plain words and with the next step. Loaded only when one cannot.
+"""Why a command cannot be executed, and the next step. Loaded only when needed.
 
 Names values but never shows them: they may be secrets."""
 
@@ -13,13 +13,13 @@ from dataflow.errors import BadInput, CannotExecute, DataFlowError
 
 
 def missing_command(argv0: str, cwd: str, directories: list[str]) -> CannotExecute:
-    """The error (127) for a command that is not there, with the nearest name that is."""
+    """Return the error (127) for a command that does not exist, with the nearest name that does."""
     folder, name = os.path.split(argv0)
     if folder:
-        looked = f'there is no such file in "{folder}"'
+        looked = f'no such file in "{folder}"'
         names = {entry: os.path.join(folder, entry) for entry in _list_files(folder)}
     else:
-        looked = f'it is neither on PATH nor in "{cwd}"'
+        looked = f'neither on PATH nor in "{cwd}"'
         names = {entry: entry for part in directories for entry in _list_files(part)}
         names |= {entry: f"./{entry}" for entry in _list_files(cwd)}
     nearest = difflib.get_close_matches(name, names, n=1)
@@ -28,7 +28,7 @@ def missing_command(argv0: str, cwd: str, directories: list[str]) -> CannotExecu
 
 
 def cannot_spawn(error: OSError | ValueError, argv: list[str], environment: dict[str, str]) -> DataFlowError:
-    """The error for a command that was found but could not be started."""
+    """Return the error for a command that exists but cannot be started."""
     if isinstance(error, ValueError):
         return _unusable_value(error, argv, environment)
     path = argv[0]
@@ -42,16 +42,16 @@ def cannot_spawn(error: OSError | ValueError, argv: list[str], environment: dict
     elif error.errno == errno.E2BIG:
         reason = _explain_too_big(argv, environment)
     elif error.errno == errno.ENOEXEC:
-        reason = f"it is a program for another kind of machine, or damaged. Check: file {quoted}"
+        reason = f"it is built for another kind of machine, or damaged. Check: file {quoted}"
     elif error.errno == errno.ETXTBSY:
-        reason = "somebody is still writing it. Try again when the copy is complete."
+        reason = "another process is still writing it. Try again when the copy is complete."
     else:
         reason = f"{error.strerror}. Check: ls -l {quoted}"
     return CannotExecute(f'Cannot run "{path}": {reason}')
 
 
 def find_obstacle(path: str) -> DataFlowError | None:
-    """The error that starting a command would end with, as far as can be seen without starting it."""
+    """Return the error that starting a command would raise, as far as can be seen without starting it."""
     interpreter = _find_interpreter(path)
     for file in (path, interpreter):
         if file is None:
@@ -69,13 +69,13 @@ def _unusable_value(error: ValueError, argv: list[str], environment: dict[str, s
             return BadInput(f"{name!r} cannot be the name of an environment variable. Rename the item.")
         if not _is_passable(name) or not _is_passable(value):
             return BadInput(
-                f"The environment variable {name!r} cannot be given to a process: it holds a NUL or "
-                "a character this locale cannot write. Change its value, or set LC_ALL=C.UTF-8."
+                f"The environment variable {name!r} cannot be passed to a process: it contains a NUL or "
+                "a character this locale cannot encode. Change its value, or set LC_ALL=C.UTF-8."
             )
     for number, argument in enumerate(argv):
         if not _is_passable(argument):
             return BadInput(
-                f"Argument {number} holds a NUL or a character this locale cannot write. Change it."
+                f"Argument {number} contains a NUL or a character this locale cannot encode. Change it."
             )
     return BadInput(f'Cannot start "{argv[0]}": {error}.')
 
@@ -89,28 +89,28 @@ def _is_passable(value: str) -> bool:
 
 def _explain_not_found(path: str, quoted: str) -> str:
     if not os.path.exists(path):
-        return f'it is a link to "{os.readlink(path)}", which does not exist. Repair it: ls -l {quoted}'
+        return f'it is a link to "{os.readlink(path)}", which does not exist. Fix it: ls -l {quoted}'
     interpreter = _find_interpreter(path)
     if not interpreter:
         return f"the loader it names does not exist. Check: file {quoted}"
     if interpreter.endswith("\r"):
         return (
-            f'its lines end as on Windows, so its interpreter is "{interpreter[:-1]}\\r". '
+            f'it has Windows line endings, so its interpreter is "{interpreter[:-1]}\\r". '
             f"Convert it: sed -i 's/\\r$//' {quoted}"
         )
-    return f'its interpreter "{interpreter}" does not exist. Correct the first line: head -1 {quoted}'
+    return f'its interpreter "{interpreter}" does not exist. Fix the first line: head -1 {quoted}'
 
 
 def _explain_denied(path: str, quoted: str) -> str:
     if os.path.isdir(path):
         return "it is a directory. Name the file to run."
     if not os.access(path, os.F_OK):
-        return f"a folder on the way to it may not be entered. Check: namei -l {quoted}"
+        return f"a folder in its path is not accessible. Check: namei -l {quoted}"
     if not os.access(path, os.X_OK):
         return f"it is not executable. Make it so: chmod +x {quoted}"
     interpreter = _find_interpreter(path)
     if interpreter and (os.path.isdir(interpreter) or not os.access(interpreter, os.X_OK)):
-        return f'its interpreter "{interpreter}" is not executable. Correct the first line: head -1 {quoted}'
+        return f'its interpreter "{interpreter}" is not executable. Fix the first line: head -1 {quoted}'
     return f"permission denied; its file system may be mounted noexec. Check: findmnt -T {quoted}"
 
 

@@ -1,9 +1,9 @@
-"""RunJob's side of the guard: start it, tell it what to watch, notice its death, stop it.
+"""RunJob's side of the guard: starts it, sends it what to watch, notices its death, stops it.
 
 The guard is a process forked before any thread and any database connection. It kills the children's
-groups when their deadline passes or when RunJob is gone, however it went, and holds the claimant's
-lock until they are dead. A second process, the backup, does the same when the guard does not: somebody may
-kill or freeze RunJob and the guard together. What they do is in guard_process and backup_guard."""
+groups when their deadline passes or when RunJob has ended for any reason, and holds the claimant's
+lock until they are dead. A second process, the backup, does the same if the guard does not: RunJob and the
+guard may be killed or frozen together. What they do is in guard_process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import os
 import select
 import signal
 
-from dataflow.runjob.backup_guard import BackupGuard
-from dataflow.runjob.guard_process import BLOCKED_SIGNALS, GuardProcess, become_guard
+from dataflow.runjob.guard_process import BLOCKED_SIGNALS, BackupGuard, GuardProcess, become_guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from dataflow.runjob.kill_command import KillCommand
 
 _BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
-# A guard that leaves its pipe full for this long is stopped or stuck, and so no guard.
+# A guard that leaves its pipe full for this long is stopped or stuck.
 _PATIENCE_SECONDS = 5.0
 
 
 class _Member:
-    """The guard or its backup: its pid, and the pipe by which it is told."""
+    """The guard or its backup: its pid, and the pipe that messages go through."""
 
     __slots__ = ("pid", "pipe")
 
@@ -42,9 +41,9 @@ class Guard:
     For each command, in this order: `new_token` (a forgotten one is never used again), perhaps
     `set_kill_command`, spawn it with the token in its environment, `watch`; `extend` after each renewal;
     when it has ended, wait for it with WNOWAIT, `forget` it, and only then reap it: a reaped pid may
-    already belong to somebody else. What could not be spawned is forgotten too. Every sender returns
-    False when the guard or its backup is gone; then the deadline is no longer safe and the caller has to end
-    its children. Any thread may send, but none after `stop`.
+    already belong to another process. Also forget what could not be spawned. Every sender returns False
+    when the guard or its backup is gone; the deadline is then no longer safe and the caller must stop its
+    children. Any thread may send, but none after `stop`.
     """
 
     __slots__ = ("_members", "_name", "_pids", "_sending", "_serial", "_stuck")
@@ -52,7 +51,7 @@ class Guard:
     def __init__(self, name: str, members: tuple[_Member, ...]) -> None:
         self._name = name
         self._members = members
-        # The heartbeat sends too, and a message beyond PIPE_BUF would be torn by another. Not from
+        # The heartbeat sends too, and a message longer than PIPE_BUF could be interleaved. Not from
         # threading, which is slow to import.
         self._sending = _thread.allocate_lock()
         self._serial = 0
@@ -61,9 +60,9 @@ class Guard:
 
     @classmethod
     def start(cls, name: str, keep_fds: tuple[int, ...] = ()) -> Guard:
-        """Fork both; `name` is the claimant's, `keep_fds` its lock. Call it before there are threads."""
-        heard, told = os.pipe()  # by which the backup knows whether the guard lives, and that all is done
-        # Blocked before the fork, so that there is no instant at which one could end the guard.
+        """Fork both; `name` is the claimant's, `keep_fds` its lock. Call this before starting threads."""
+        heard, told = os.pipe()  # tells the backup whether the guard lives, and that its work is done
+        # Blocked before the fork, so that no signal can end the guard at any instant.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
         guard = _fork(lambda pipe: GuardProcess(name, pipe, told), keep_fds)
         backup = _fork(lambda pipe: BackupGuard(name, pipe, heard), keep_fds)
@@ -83,22 +82,22 @@ class Guard:
         return [member.pid for member in self._members]
 
     def list_pids(self) -> set[int]:
-        """The children we have started and not reaped: the guards and what they watch."""
+        """Return the children we have started and not reaped: the guards and what they watch."""
         return {*self.pids, *self._pids.values()}
 
     def list_fds(self) -> list[int]:
-        """Each becomes POLLERR, which needs no event mask to be reported, when its guard is gone."""
+        """Return descriptors that report POLLERR, which needs no event mask, when their guard is gone."""
         return [member.pipe for member in self._members]
 
     def new_token(self) -> str:
-        """A token for the next child, to be joined into its environment (processes.join_tokens)."""
+        """Return a token for the next child, to join into its environment (processes.join_tokens)."""
         self._serial += 1
         token = f"{self._name}-{self._serial}"
         self._pids[token] = 0
         return token
 
     def set_kill_command(self, token: str, command: KillCommand) -> bool:
-        """Have this command run whenever the guard has to end that child; to be set before spawning it."""
+        """Run this command whenever the guard ends that child; set it before spawning."""
         return self._send(f"kill-command {token} {command.to_json()}")
 
     def watch(self, token: str, group: int, kill_at: float, grace_seconds: float) -> bool:
@@ -107,27 +106,27 @@ class Guard:
         return self._send(f"watch {token} {group} {kill_at!r} {grace_seconds!r}")
 
     def expect(self, token: str, kill_at: float, grace_seconds: float) -> bool:
-        """Announce a child before it is spawned: if we are paused right after, its deadline is still kept."""
+        """Announce a child before it is spawned: its deadline holds even if we are paused right after."""
         return self.watch(token, 0, kill_at, grace_seconds)
 
     def extend(self, kill_at: float, token: str | None = None) -> bool:
-        """Move the deadline of one child, or of all; a child already told to go is not called back."""
+        """Move the deadline of one child, or of all; a child that got its SIGTERM is not spared."""
         return self._send(f"extend {kill_at!r} {token or ''}")
 
     def forget(self, token: str) -> bool:
-        """Leave that child alone from now on; to be called before reaping it."""
+        """Stop watching that child; call this before reaping it."""
         self._pids.pop(token, None)
         return self._send(f"forget {token}")
 
     def alive(self) -> bool:
-        """Whether the guard and its backup are there to hear us."""
+        """Return True if the guard and its backup receive our messages."""
         return not self._stuck and not any(_poll(member.pipe, 0.0) & _BROKEN for member in self._members)
 
     def stop(self) -> None:
-        """End both and reap them; children not forgotten are killed first. A second call does nothing."""
+        """Stop both and reap them; children not forgotten are killed first. A second call does nothing."""
         members = [member for member in self._members if member.pipe >= 0]
         for member in members:
-            # With nothing to watch the quickest end will do; else it has to work, even if it was stopped.
+            # With nothing to watch, end it at once; else it has work to do, even if it was stopped.
             os.kill(member.pid, signal.SIGCONT if self._pids else signal.SIGKILL)
             os.close(member.pipe)
             member.pipe = -1
@@ -152,7 +151,7 @@ class Guard:
 
 
 def _fork(make: Callable[[int], GuardProcess], keep_fds: tuple[int, ...]) -> _Member:
-    """Fork one of the guards, with the pipe it is told by."""
+    """Fork one of the guards, with the pipe for its messages."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -1,6 +1,6 @@
-"""What the guard process does with its life: read messages, keep deadlines, kill. Runs after the fork only.
+"""The guard process and its backup: read messages, enforce deadlines, kill. Runs only after the fork.
 
-Nothing in here may touch the store, print, or need more than the pipe, the lock and /proc."""
+Nothing in here may use the store, print, or need more than the pipe, the lock and /proc."""
 
 from __future__ import annotations
 
@@ -31,19 +31,24 @@ BLOCKED_SIGNALS = (
     signal.SIGALRM,
 )
 
-# Messages wait at most this long; also, poll() does not count suspended time, and boottime does.
+# Messages wait at most this long; poll() does not count suspended time, and boottime does.
 _LONGEST_NAP_SECONDS = 0.1
 _ENDING_NAP_SECONDS = 0.1
 # How long killed processes may stay around (in uninterruptible I/O), if the lease does not give more.
 _LEAST_WAIT_SECONDS = 5.0
 
-DONE = b"."
+# The guard has killed by then, one second before the lease lapses (child.MARGIN_SECONDS).
+_BACKUP_DELAY_SECONDS = 1.0
+# How long the guard may take to end what a dead RunJob left, if no deadline comes first.
+_BACKUP_PATIENCE_SECONDS = 2.0
+
+_DONE = b"."
 
 _WATCHING, _TERMINATED, _KILLED, _ENDED = range(4)
 
 
 class Watch:
-    """One run's process group and when it has to go: at its deadline, or `delay_seconds` later."""
+    """One run's process group and when it must end: at its deadline, or `delay_seconds` later."""
 
     __slots__ = ("delay_seconds", "grace_seconds", "group", "kill_at", "stage")
 
@@ -55,13 +60,13 @@ class Watch:
         self.stage = _WATCHING
 
     def extend(self, kill_at: float) -> None:
-        """Move the deadline; one that got its SIGTERM is not called back, as its grace is running out."""
+        """Move the deadline; one that got its SIGTERM is not spared, as its grace is running out."""
         if self.stage == _WATCHING:
             self.kill_at = kill_at + self.delay_seconds
 
     @property
     def groups(self) -> list[int]:
-        """Its process group; none while it is only announced, and then its token has to do."""
+        """Its process group; none while it is only announced and known by its token."""
         return [self.group] if self.group else []
 
 
@@ -85,8 +90,8 @@ class GuardProcess:
     def run(self) -> None:
         """Keep the deadlines until RunJob is gone, then end what it left behind.
 
-        Only the end of the pipe wakes it at once; messages are read a few times a second, many together, so
-        that a drain of short children does not pay for a process that wakes for each of them.
+        Only the end of the pipe wakes it at once. Messages are read in batches a few times a second, so that
+        a drain of short children does not pay for a wake-up each.
         """
         poller = select.poll()
         poller.register(self._pipe, 0)
@@ -97,7 +102,7 @@ class GuardProcess:
         self._finish()
 
     def _read_messages(self) -> bool:
-        """Takes all messages that are there; False when RunJob is gone."""
+        """Read all pending messages; False when RunJob is gone."""
         while True:
             try:
                 data = os.read(self._pipe, 65536)
@@ -135,10 +140,10 @@ class GuardProcess:
         return Watch(group, kill_at, grace_seconds)
 
     def _finish(self) -> None:
-        """RunJob is gone: end what it left, and tell the backup that there is nothing left to do."""
+        """RunJob is gone: end what it left, and tell the backup that nothing is left to do."""
         self._end_everything()
         try:
-            os.write(self._partner, DONE)
+            os.write(self._partner, _DONE)
         except BrokenPipeError:
             pass  # The backup is gone.
 
@@ -161,11 +166,11 @@ class GuardProcess:
         self._reap_kill_commands()
 
     def _press(self, token: str, watch: Watch, now: float) -> None:
-        """Move a run that was told to go one step nearer to its end."""
+        """Take a run that got its SIGTERM one step closer to its end."""
         if watch.stage == _TERMINATED and now >= watch.kill_at + watch.grace_seconds:
             watch.stage = _KILLED
         if watch.stage == _KILLED:
-            # Short, because other runs have deadlines too; what is still there is pressed again.
+            # Short, because other runs have deadlines too; what remains is killed again.
             gone = end_processes(watch.groups, lambda other: other == token, now)
         else:
             gone = not list_live_processes(watch.groups, lambda other: other == token)
@@ -203,19 +208,41 @@ class GuardProcess:
             self._reap_kill_commands()
 
     def _owns(self, token: str) -> bool:
-        """Watched, or spawned in the instant before RunJob died and so never announced; but not forgotten."""
+        """True if watched, or spawned right before RunJob died and so never announced; but not forgotten."""
         if token in self._watches:
             return True
         name, _, serial = token.rpartition("-")
         return name == self._name and serial.isdigit() and int(serial) > self._last_serial
 
 
-def become_guard(process: GuardProcess, keep_fds: tuple[int, ...]) -> None:
-    """Turn a process forked with BLOCKED_SIGNALS blocked into a guard; return when its work is over.
+class BackupGuard(GuardProcess):
+    """The guard's backup: ends a run's processes when RunJob and the guard are killed or frozen together.
 
-    They stay blocked: nothing but the end of RunJob, or a SIGKILL, ends a guard.
+    It gets the guard's messages, and acts only where the guard should have acted already.
     """
-    gc.disable()  # It makes no cycles, and a collection would copy the pages shared with RunJob.
+
+    title = GUARD_NAMES[1]
+
+    def _new_watch(self, group: int, kill_at: float, grace_seconds: float) -> Watch:
+        """Allow no further grace: the guard should have given it already."""
+        return Watch(group, kill_at, 0.0, grace_seconds + _BACKUP_DELAY_SECONDS)
+
+    def _finish(self) -> None:
+        """RunJob is gone: end what it left, unless the guard reports that it has."""
+        deadlines = [watch.kill_at - boottime() for watch in self._watches.values()]
+        patience = max(0.0, min([_BACKUP_PATIENCE_SECONDS, *deadlines]))
+        poller = select.poll()
+        poller.register(self._partner, select.POLLIN)
+        if not poller.poll(patience * 1000) or os.read(self._partner, 1) != _DONE:
+            self._end_everything()
+
+
+def become_guard(process: GuardProcess, keep_fds: tuple[int, ...]) -> None:
+    """Turn a process forked with BLOCKED_SIGNALS blocked into a guard; return when its work is done.
+
+    They stay blocked: only the end of RunJob, or a SIGKILL, ends a guard.
+    """
+    gc.disable()  # It creates no cycles, and a collection would copy the pages shared with RunJob.
     os.setsid()
     _let_go_of_descriptors({*process.descriptors, *keep_fds})
     _rename(process.title)

@@ -1,6 +1,6 @@
-"""Keeps the leases of this process's runs, on a thread and a connection of its own.
+"""Renews the leases of this process's runs, on its own thread and connection.
 
-It does not depend on the children's output: a terminal that takes nothing must not cost a lease.
+It does not depend on the children's output: a blocked terminal must not cost a lease.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
     class Held(Protocol):
-        """A run whose lease is to be kept."""
+        """A run whose lease is renewed."""
 
         renewed_at: float
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
             """The run."""
 
         def renewed(self, at: float) -> None:
-            """Its lease counts from this moment on."""
+            """Count its lease from this moment."""
 
 
 LOOK_SECONDS = 3.0
-"""How often a run asks whether an operator has taken it away, between renewals."""
+"""How often a run checks whether an operator has cancelled it, between renewals."""
 
 
 class Heartbeat:
-    """Renews each third of the lease, looks for revoked runs in between, and tells the main loop."""
+    """Renews at each third of the lease, checks for revoked runs in between, and wakes the main loop."""
 
     def __init__(self, store: Store, claimant: str, held: Iterable[Held]) -> None:
         self._store = store
@@ -58,14 +58,14 @@ class Heartbeat:
         return self._wake_read
 
     def keep(self, held: Iterable[Held]) -> None:
-        """The runs to keep from now on; another that is renewed at this moment is not reported lost."""
+        """Set the runs to keep; one that is no longer among them is not reported lost."""
         with self._lock:
             self._kept = {child.run.run_id: child for child in held}
             if self._shortest_third() < self._third_seconds:
-                self._woken.set()  # the job's lease has become shorter than the pause under way allows for
+                self._woken.set()  # the job's lease is now shorter than the current pause allows
 
     def take_lost(self) -> set[int]:
-        """The runs that were lost since the last call."""
+        """Return the runs lost since the last call."""
         try:
             os.read(self._wake_read, 4096)
         except BlockingIOError:
@@ -75,7 +75,7 @@ class Heartbeat:
         return lost
 
     def stop(self) -> None:
-        """Ends the thread; no renewal is under way afterwards."""
+        """Stop the thread; no renewal is under way afterwards."""
         self._stopped = True
         self._woken.set()
         self._thread.join()
@@ -88,12 +88,12 @@ class Heartbeat:
             self._woken.wait(min(self._third_seconds / 2, LOOK_SECONDS))
             with self._lock:
                 self._woken.clear()
-                if self._stopped:  # after the clear, which may have swallowed the very call
+                if self._stopped:  # after the clear, which may have consumed the call to stop
                     break
                 kept = dict(self._kept)
                 third_seconds = self._shortest_third()
             if third_seconds < self._third_seconds and store is not None:
-                store.close()  # it would wait longer for the database than there is time now
+                store.close()  # its timeout is too long now
                 store = None
             self._third_seconds = third_seconds
             try:
@@ -101,7 +101,7 @@ class Heartbeat:
                 if kept:
                     self._look_after(store, kept)
             except DataFlowError:
-                pass  # the deadlines stand: without a renewal the guard, or a run without one, ends in time
+                pass  # the deadlines hold: without a renewal the guard, or the run itself, ends in time
         if store is not None:
             store.close()
 
@@ -120,6 +120,6 @@ class Heartbeat:
             os.write(self._wake_write, b"x")
 
     def _shortest_third(self) -> float:
-        """A third of the shortest lease that is kept; as before when there is none."""
+        """Return a third of the shortest lease kept; unchanged when none is."""
         leases = [child.run.lease_seconds for child in self._kept.values()]
         return min(leases) / 3 if leases else self._third_seconds

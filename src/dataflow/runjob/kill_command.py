@@ -1,6 +1,6 @@
-"""The kill command: ends work that outlives its process, such as a cluster-mode submit.
+"""The kill command: stops work outside this process, such as a cluster-mode submit, before it is retried.
 
-It runs after the run's processes are dead and before the work can be given to another."""
+It runs after the run's processes are dead and before the work is given to another run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KillCommand:
     """An argument list, its first item a path from find_command, and the environment of the run it ends.
 
     It may run more than once for the same run (by the guard and by RunJob), so it has to be repeatable.
-    Its output is dropped: it can name secrets, and nobody is left to redact it.
+    Its output is discarded: it may contain secrets, and nothing is left to redact it.
     """
 
     __slots__ = ("argv", "environment")
@@ -37,14 +37,14 @@ class KillCommand:
 
     @classmethod
     def from_json(cls, text: str) -> KillCommand:
-        """What to_json wrote."""
+        """Read what to_json wrote."""
         argv, environment = json.loads(text)
         return cls(argv, environment)
 
     def start(self) -> int:
         """Start it in a session of its own and return its pid, or 0 if it cannot be executed."""
         environment = dict(self.environment)
-        environment.pop(TOKEN_VARIABLE, None)  # Or it would be hunted down together with the run.
+        environment.pop(TOKEN_VARIABLE, None)  # Or it would be killed with the run.
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
             return spawn(self.argv, environment, null, null)
@@ -54,7 +54,7 @@ class KillCommand:
             os.close(null)
 
     def run(self, limit_seconds: float = LIMIT_SECONDS) -> int | None:
-        """Run it to its end and return its exit code; None if it cannot be executed or took too long."""
+        """Run it and return its exit code; None if it cannot be executed or takes too long."""
         pid = self.start()
         until = boottime() + limit_seconds
         while pid:
@@ -69,6 +69,6 @@ class KillCommand:
 
 
 def end_kill_command(pid: int) -> None:
-    """Kill and reap a kill command that took too long."""
+    """Kill and reap a kill command that takes too long."""
     signal_group(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

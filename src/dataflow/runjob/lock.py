@@ -1,6 +1,6 @@
-"""The claimant's kernel lock: how a dead process is noticed at once by others on the same host.
+"""The claimant's kernel lock: shows others on the same host at once that a process is dead.
 
-It only ever proves death. Whatever it cannot prove counts as alive, and the lease decides."""
+It only proves death. Otherwise a process counts as alive, and the lease decides."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _HEX_DIGITS = frozenset("0123456789abcdef")
 class ClaimantLock:
     """An exclusive flock, free only when RunJob and its guards are gone.
 
-    The guards inherit the open file description through fork and so hold the same lock. That is
-    also why nobody here calls LOCK_UN: it would free the lock for both at once.
+    The guards inherit the open file description through fork and so hold the same lock. LOCK_UN is never
+    called: it would release the lock for all of them.
     """
 
     __slots__ = ("_fd", "_path", "_stays", "name")
@@ -53,11 +53,11 @@ class ClaimantLock:
         return self._fd
 
     def leave_file(self) -> None:
-        """Have `release` leave the file: it proves the death of one who could not record its endings."""
+        """Make `release` leave the file, which proves the death of a process with unrecorded endings."""
         self._stays = True
 
     def release(self) -> None:
-        """Remove the file and let go; call it after the guard has stopped. A second call does nothing."""
+        """Remove the file and release the lock, after the guard has stopped. A second call does nothing."""
         if self._fd < 0:
             return
         if not self._stays:
@@ -67,21 +67,21 @@ class ClaimantLock:
 
 
 def is_claimant_name(name: str) -> bool:
-    """True for what can be a claimant's name; a lock folder may hold other files."""
+    """Return True for a valid claimant name; a lock folder may hold other files."""
     return 1 <= len(name) <= 64 and _HEX_DIGITS.issuperset(name)
 
 
 def is_dead(directory: str, name: str) -> bool:
-    """True only if the claimant of that name took its lock on this host and has lost it.
+    """Return True only if the claimant of that name took its lock on this host and has lost it.
 
-    A missing, unreadable or held lock gives False.
+    A missing, unreadable or held lock returns False.
     """
     try:
         fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
-        # Shared, so that two askers at the same moment do not take each other for the claimant.
+        # Shared, so that two processes asking at once do not take each other for the claimant.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return False
@@ -91,7 +91,7 @@ def is_dead(directory: str, name: str) -> bool:
 
 
 def remove_dead(directory: str, name: str) -> bool:
-    """Remove the lock file of a dead claimant, and say whether it was dead. Names are never used again."""
+    """Remove the lock file of a dead claimant; return whether it was dead. Names are never reused."""
     if not is_dead(directory, name):
         return False
     _unlink(_path_of(directory, name))
@@ -99,9 +99,9 @@ def remove_dead(directory: str, name: str) -> bool:
 
 
 def _refuse_foreign(directory: str) -> None:
-    """Below a folder that everybody may write to, such as /tmp, all must be ours and closed to others.
+    """Require that all folders below a world-writable one, such as /tmp, are ours and closed to others.
 
-    Otherwise somebody else could have made it first, and replace our lock by one that looks dead.
+    Otherwise another user could create one first, and replace our lock with one that looks dead.
     """
     path = os.path.realpath(directory)
     ours = []
@@ -131,4 +131,4 @@ def _unlink(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        pass  # Already swept by a neighbour, or the folder became read-only: a dead lock file does no harm.
+        pass  # Removed by another process, or the folder became read-only: a dead lock file does no harm.

@@ -1,6 +1,6 @@
-"""What a child says: pumped from its pipes through the redactors to the terminal and into the run's log.
+"""A child's output: pumped from its pipes through the redactors to the terminal and the run's log.
 
-Bytes all the way; nothing here decodes, waits for a newline, or raises because disk or terminal are gone."""
+Bytes throughout; nothing here decodes, waits for a newline, or raises because disk or terminal are gone."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from dataflow.runjob.terminal import Terminal
 
     class Redactor(Protocol):
-        """Takes secrets out of a stream; may hold back a little that could be the start of one."""
+        """Removes secrets from a stream; may hold back bytes that could start one."""
 
         def feed(self, data: bytes) -> bytes:
-            """What can be shown now."""
+            """Return what can be shown now."""
 
         def flush(self) -> bytes:
-            """What was held back, at the end of the stream."""
+            """Return what was held back, at the end of the stream."""
 
 
 LOG_LIMIT_BYTES = 256 * 1024 * 1024
 TAIL_BYTES = 8192
 
 _READ_BYTES = 65536
-# At most this many reads for one stream before the others have their turn.
+# Reads from one stream before the others get their turn.
 _READS_PER_TURN = 4
-# At most this many reads of what a dead child left; a grandchild may go on writing for ever.
+# Reads of what a dead child left; a grandchild may keep writing forever.
 _READS_AT_END = 16
 _TERMINAL_WAIT_SECONDS = 0.05
 
 
 class RunLog:
-    """The log of one run, `<log_dir>/<run_id>.log`, mode 0600, made at the first byte: a silent run has none.
+    """The log of one run, `<log_dir>/<run_id>.log`, mode 0600, created at the first byte.
 
-    After a write error the rest is not written, so that the log has no holes; `error` says why.
+    After a write error nothing more is written, so that the log has no gaps; `error` says why.
     """
 
     __slots__ = ("_begun", "_fd", "_is_full", "_limit_bytes", "_size", "_tail", "error", "path")
@@ -54,7 +54,7 @@ class RunLog:
         self._tail = b""
 
     def write(self, data: bytes) -> None:
-        """Add to the log, up to its limit, and to the tail."""
+        """Append to the log, up to its limit, and to the tail."""
         if not data:
             return
         self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
@@ -68,14 +68,14 @@ class RunLog:
         self._append(data)
 
     def list_last_lines(self, count: int) -> list[bytes]:
-        """The last lines, as far as they fit into the tail; also when the log could not be written."""
+        """Return the last lines that fit into the tail, even if the log could not be written."""
         lines = self._tail.split(b"\n")
         if not lines[-1]:
             lines.pop()
         return lines[-count:] if count else []
 
     def close(self) -> None:
-        """Close the file, if there is one; a later write opens it again."""
+        """Close the file, if it exists; a later write reopens it."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -83,7 +83,7 @@ class RunLog:
     def _append(self, data: bytes) -> None:
         try:
             if self._fd < 0:
-                # Run ids are a store's own: a log of this name that we did not begin is another store's.
+                # Run ids belong to a store: a log of this name that we did not create is another store's.
                 how = os.O_APPEND if self._begun else os.O_APPEND | os.O_TRUNC
                 self._fd = open_with_folder(self.path, os.O_WRONLY | os.O_CREAT | how)
                 self._begun = True
@@ -127,20 +127,20 @@ class OutputPump:
         return self._streams[0].write_fd, self._streams[1].write_fd
 
     def close_child_ends(self) -> None:
-        """Close our copies of the child's ends, or there is no end of file. A second call does nothing."""
+        """Close our copies of the child's ends, or end of file never comes. A second call does nothing."""
         for stream in self._streams:
             if stream.write_fd >= 0:
                 os.close(stream.write_fd)
                 stream.write_fd = -1
 
     def list_fds(self) -> list[int]:
-        """The descriptors still to be polled for input."""
+        """Return the descriptors still to poll for input."""
         return list(self._open)
 
     def pump(self, fd: int) -> bool:
-        """Move what is there, up to a bound; False when that stream has ended and its descriptor is closed.
+        """Move available output, up to a bound; False when the stream has ended and its descriptor is closed.
 
-        While the terminal takes nothing, nothing is read either: the child waits, as it would without us.
+        While the terminal blocks, nothing is read: the child waits, as it would without us.
         """
         stream = self._open[fd]
         if not stream.terminal.flush(_TERMINAL_WAIT_SECONDS):
@@ -148,7 +148,7 @@ class OutputPump:
         return self._read(stream, _READS_PER_TURN)
 
     def drain(self) -> None:
-        """Take what an ended child left in its pipes, without waiting for end of file, and close them.
+        """Read what an ended child left in its pipes, without waiting for end of file, and close them.
 
         A grandchild may hold the pipes open; what it writes later is lost.
         """

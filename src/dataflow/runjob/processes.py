@@ -1,4 +1,4 @@
-"""Finding and killing the processes of a run: by group, by session and by the token in their environment.
+"""Finds and kills the processes of a run: by group, by session and by the token in their environment.
 
 A process escapes only if it leaves the session *and* loses the token (an emptied or overwritten
 environment, or another user's process that may not be read)."""
@@ -11,17 +11,18 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 TOKEN_VARIABLE = "DATAFLOW_GUARD_TOKEN"
 GUARD_NAMES = ("dataflow-guard", "dataflow-backup")
-"""What ps shows of a guard and of its backup; two names, so that ending all of one name leaves the other."""
+"""Names of a guard and its backup in ps; two names, so that killing one by name leaves the other."""
 
 _TOKEN_ENTRY = b"\0" + TOKEN_VARIABLE.encode() + b"="
 _RUN_ENTRY = b"\0DATAFLOW_RUN_ID="
-# An exec shows an empty environment for an instant, so one look that finds nobody is not enough.
+# An exec shows an empty environment for an instant, so one empty scan is not enough.
 _QUIET_LOOKS = 2
 _PAUSE_SECONDS = 0.01
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def boottime() -> float:
@@ -35,7 +36,7 @@ def join_tokens(inherited: str, token: str) -> str:
 
 
 def signal_group(group: int, number: int) -> bool:
-    """Send a signal to a process group; False when nobody is there."""
+    """Send a signal to a process group; False when it has no processes."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -44,9 +45,9 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def list_live_processes(groups: Iterable[int], owns: Callable[[str], bool]) -> dict[int, int]:
-    """Every running process of these groups or sessions, or with a token `owns` accepts, and its group or 0.
+    """Return every running process of these groups or sessions, or with an owned token, and its group or 0.
 
-    Zombies count as gone: whether somebody reaps them does not matter to the data.
+    Zombies count as gone: they cannot write data.
     """
     wanted = frozenset(groups)
     found: dict[int, int] = {}
@@ -74,14 +75,14 @@ def end_processes(groups: Iterable[int], owns: Callable[[str], bool], until: flo
         looks += 1
         quiet_looks = 0 if live else quiet_looks + 1
         if looks >= _QUIET_LOOKS:
-            wanted.intersection_update(live.values())  # An emptied group's number may be given to strangers.
+            wanted.intersection_update(live.values())  # An empty group's number may be reused.
         if quiet_looks < _QUIET_LOOKS:
             time.sleep(_PAUSE_SECONDS)
     return True
 
 
 def kill_escaped(token: str, group: int | None = None, limit_seconds: float = 5.0) -> bool:
-    """Kill what is left of one run, daemons included; False if something outlived the limit.
+    """Kill what is left of one run, including daemons; False if something outlived the limit.
 
     `group` may be given as long as its leader has not been reaped.
     """
@@ -89,13 +90,13 @@ def kill_escaped(token: str, group: int | None = None, limit_seconds: float = 5.
 
 
 def kill_orphans(name: str, limit_seconds: float = 5.0) -> bool:
-    """Kill what is left of every run of a dead claimant, for the case that its guard was killed with it."""
+    """Kill what is left of every run of a dead claimant, in case its guard was killed with it."""
     prefix = name + "-"
     return end_processes([], lambda token: token.startswith(prefix), boottime() + limit_seconds)
 
 
 def kill_runs(runs: Iterable[tuple[int, str]], limit_seconds: float = 5.0) -> bool:
-    """Kill what is left of runs of other claimants, for the case that their guards were stopped in time."""
+    """Kill what is left of runs of other claimants, in case their guards were stopped."""
     ends = [(name + "-", f"@{run_id}") for run_id, name in runs]
 
     def owns(token: str) -> bool:
@@ -105,7 +106,7 @@ def kill_runs(runs: Iterable[tuple[int, str]], limit_seconds: float = 5.0) -> bo
 
 
 def list_run_ids() -> set[int]:
-    """The runs that processes of this machine work for."""
+    """Return the ids of runs that processes on this machine work for."""
     found: set[int] = set()
     for look in range(_QUIET_LOOKS):
         if look:
@@ -118,6 +119,33 @@ def list_run_ids() -> set[int]:
             if run_id.isascii() and run_id.isdigit():
                 found.add(int(run_id))
     return found
+
+
+def adopt_orphans() -> None:
+    """Become the parent of each descendant whose own parent ends, in any session (subreaper)."""
+    import _ctypes  # start-up: ctypes itself takes ten times as long, and os has no prctl
+
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, os.RTLD_NOW), "prctl")  # type: ignore[arg-type]
+    _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+
+
+def has_orphans(known: Collection[int]) -> bool:
+    """Return True if we have a living child that we did not start; reap those that are dead.
+
+    Also True where the kernel does not report children.
+    """
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
+                children = file.read().split()
+        except OSError:
+            return True
+        orphans = [pid for pid in map(int, children) if pid not in known]
+        if not all(list(map(_is_reaped, orphans))):
+            return True
+        if not orphans:
+            return False
+        # One that has just died has left its own children to us: look again.
 
 
 def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -> int | None:
@@ -135,7 +163,7 @@ def _find_group(pid: str, groups: frozenset[int], owns: Callable[[str], bool]) -
 
 
 def _list_tokens(environment: bytes) -> list[str]:
-    """The tokens of a process, each also with the id of the run it works for: `token@run`."""
+    """Return the tokens of a process, each also with the id of its run: `token@run`."""
     tokens, run_id = _value_of(environment, _TOKEN_ENTRY), _value_of(environment, _RUN_ENTRY)
     return [text for token in tokens.split(":") for text in (token, f"{token}@{run_id}")] if tokens else []
 
@@ -145,10 +173,9 @@ def _value_of(environment: bytes, entry: bytes) -> str:
 
 
 def _kill(pid: int, groups: Iterable[int], owns: Callable[[str], bool]) -> None:
-    """Kill one process that still belongs to us once it can no longer be mistaken for another.
+    """Kill one process, after checking through its pidfd that it is still ours.
 
-    The guards of a RunJob inside this run are left alone: with their RunJob dead they are ending that one's
-    children and go by themselves.
+    Guards of a RunJob inside this run are spared: with their RunJob dead they stop its children, then exit.
     """
     try:
         pidfd = os.pidfd_open(pid)
@@ -160,9 +187,16 @@ def _kill(pid: int, groups: Iterable[int], owns: Callable[[str], bool]) -> None:
         if _read(f"/proc/{pid}/comm").rstrip().decode("ascii", "replace") not in GUARD_NAMES:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     except OSError:
-        pass  # It went by itself.
+        pass  # It has ended.
     finally:
         os.close(pidfd)
+
+
+def _is_reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
 
 
 def _read(path: str) -> bytes:

@@ -1,8 +1,10 @@
-"""What one call of RunJob is asked to do, as one frozen record."""
+"""What one call of RunJob or one claim from Python asks for, as one frozen record."""
 
 from __future__ import annotations
 
-from dataflow.model.record import record
+from dataflow.model.dataid import canonical_dataid
+from dataflow.model.grain import Grain
+from dataflow.model.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,25 +12,26 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from dataflow.config.settings import Config
+    from dataflow.model.records import Plan
     from dataflow.store.store import Store
 
     class Face(Protocol):
-        """Who called: it opens the store and knows the passphrase."""
+        """The caller: it opens the store and knows the passphrase."""
 
         @property
         def store(self) -> Store:
             """The status store, opened on first use."""
 
         def passphrase(self) -> str:
-            """The passphrase, asked for on first use."""
+            """Return the passphrase, asking for it on first use."""
 
         def list_secrets(self) -> list[str]:
-            """The secrets it has opened so far."""
+            """List the secrets opened so far."""
 
 
 @record
 class JobRequest:
-    """A job, the command that does it, and how to run it."""
+    """A job, the command that does its work (none in Python), and how to run it."""
 
     config: Config
     environ: Mapping[str, str]
@@ -45,3 +48,10 @@ class JobRequest:
     kill_command: tuple[str, ...] = ()
     waiting_exit_code: int = 0
     quiet: bool = False
+
+
+def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:
+    """Return the request with its dataid in canonical form; BadInput if the grain does not allow it."""
+    if request.dataid is None:
+        return request
+    return replace(request, dataid=canonical_dataid(request.dataid, Grain(plan.grain), plan.timezone))

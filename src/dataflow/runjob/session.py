@@ -1,33 +1,27 @@
-"""One call of RunJob from beginning to end: lock, guard, store, secrets, work, exit code."""
+"""One call of RunJob from start to end: lock, guard, store, secrets, work, exit code."""
 
 from __future__ import annotations
 
 import os
 
 from dataflow.actions.names import get_plan
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
 from dataflow.model.record import replace
-from dataflow.model.records import Claimant
+from dataflow.model.records import PIPELINE
 from dataflow.model.status import RunOutcome
-from dataflow.model.url_text import list_secret_parameters
-from dataflow.runjob.environment import Given, inherited_environment, own_secrets
 from dataflow.runjob.guard import Guard
+from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
-from dataflow.runjob.orphans import adopt_orphans
+from dataflow.runjob.processes import adopt_orphans
 from dataflow.runjob.report import Report
+from dataflow.runjob.request import with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
 from dataflow.runjob.terminal import Terminal
 from dataflow.runjob.worker import Worker
-from dataflow.secrets.redaction import Redactor
-from dataflow.store.boot import boot_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dataflow.model.records import Ending, Plan
+    from dataflow.model.records import Claimant, Ending, Plan
     from dataflow.runjob.request import Face, JobRequest
     from dataflow.store.store import Store
 
@@ -37,10 +31,10 @@ LOST = 125
 
 
 def run_job(request: JobRequest, face: Face) -> int:
-    """Does the next work of a job, or all of it with `drain`, and gives RunJob's exit code."""
+    """Do the next work of a job, or all of it with `drain`; return RunJob's exit code."""
     restore_process_defaults()
     lock = ClaimantLock.take(request.config.lock_dir, os.urandom(8).hex())
-    # The guard is forked before there is a thread or a database connection, so that it holds neither.
+    # Fork the guard before there is a thread or a database connection, so that it inherits neither.
     guard = Guard.start(lock.name, (lock.fileno(),))
     adopt_orphans()
     try:
@@ -51,24 +45,21 @@ def run_job(request: JobRequest, face: Face) -> int:
 
 
 def claimant_of(request: JobRequest, token: str) -> Claimant:
-    """Who asks: host, user, environment, script and its hash."""
-    config = request.config
-    path = os.path.abspath(
-        find_command(request.argv[0], request.environ.get("PATH", os.defpath), os.getcwd())
-    )
-    identity = (token, config.host, boot_id(), os.getpid(), config.user, config.environment)
-    return Claimant(*identity, path, script_hash(path) or "")
+    """Describe this call to the store: host, user, environment, script and its hash."""
+    search_path = request.environ.get("PATH", os.defpath)
+    path = os.path.abspath(find_command(request.argv[0], search_path, os.getcwd()))
+    script = _count_from_project(path, request.config.project_dir)
+    if os.path.isabs(script) and "/" not in request.argv[0] and request.argv[0] != PIPELINE:
+        script = request.argv[0]  # found on PATH, wherever that is on this machine
+    claimant = make_claimant(request.config, token)
+    return replace(claimant, script_path=path, script_hash=script_hash(path) or "", job_script=script)
 
 
-def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:
-    """The passwords of the job's own datasets and of no others, by dataset name."""
-    datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
-    records = {dataset.name: dataset.encryptedpass for dataset in datasets if dataset.encryptedpass}
-    if not records:
-        return {}
-    from dataflow.secrets.cipher import decrypt  # start-up: only jobs with passwords pay for it
-
-    return {name: decrypt(record, passphrase(), f"dataset:{name}") for name, record in records.items()}
+def _count_from_project(path: str, project_dir: str) -> str:
+    """Return `./path` for a script in the project, which may be elsewhere on another machine."""
+    folder, name = os.path.split(path)
+    folder = os.path.relpath(os.path.realpath(folder), os.path.realpath(project_dir))
+    return path if folder.split("/")[0] == ".." else os.path.join(".", "" if folder == "." else folder, name)
 
 
 def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> int:
@@ -78,43 +69,24 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     request = with_canonical_dataid(request, plan)
     _check_lease(request, plan)
     claimant = claimant_of(request, lock.name)
-    _warn_other_path(plan, claimant, report)
-    launcher = Launcher(request, guard, terminals, plan, lambda plan: _given(request, plan, face))
-    worker = Worker(request, face.store, plan, claimant, launcher)
+    _warn_other_script(request, plan, claimant, report)
+    handoff = Handoff(request, face, plan, claimant, report.warn)
+    worker = Worker(request, face.store, handoff, Launcher(request, guard, terminals))
     try:
         worker.run(terminals, report)
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, face.store, worker, report)
+    code = _exit_code(request, worker, report)
+    if code is None:
+        code = _nothing_done(request, face.store, handoff.plan, report)
     for terminal in terminals:
         terminal.flush(None)
     return code
 
 
-def _given(request: JobRequest, plan: Plan, face: Face) -> Given:
-    """What every child is given: our environment without our secrets, its own datasets' passwords."""
-    secrets = own_secrets(request.environ, request.config.store_url)
-    passwords = open_passwords(plan, face.passphrase)
-    local = request.config.environments.get(plan.job.name, {})
-    environ = {} if request.clean_env else request.environ
-    locations = [item.dataset.location for item in plan.inputs] + [
-        item.dataset.location for item in plan.outputs
-    ]
-    signed = [secret for location in locations for secret in list_secret_parameters(location)]
-    redactor = Redactor([*passwords.values(), *secrets.values(), *signed, *face.list_secrets()])
-    return Given(inherited_environment(environ, secrets, local), passwords, redactor)
-
-
-def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:
-    """The request with its dataid as the job's grain writes it; BadInput if it is none."""
-    if request.dataid is None:
-        return request
-    return replace(request, dataid=canonical_dataid(request.dataid, Grain(plan.grain), plan.timezone))
-
-
 def _check_lease(request: JobRequest, plan: Plan) -> None:
-    """A lease given for this call must still leave time to renew it and to end the children."""
+    """Check that a lease given for this call leaves time to renew it and to stop the children."""
     if request.lease_seconds is None and request.grace_seconds is None:
         return
     # start-up: the job's own were checked when it was registered
@@ -127,15 +99,20 @@ def _check_lease(request: JobRequest, plan: Plan) -> None:
     )
 
 
-def _warn_other_path(plan: Plan, claimant: Claimant, report: Report) -> None:
-    if plan.script_path and plan.script_path != claimant.script_path:
-        before = "the pipeline of that name" if plan.is_pipeline else plan.script_path
+def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, report: Report) -> None:
+    known, now = plan.script_path, claimant.job_script
+    if os.path.isabs(known):
+        known = _count_from_project(known, request.config.project_dir)
+    if known and known != now:
+        before = "the pipeline of that name" if plan.is_pipeline else known
         report.warn(
-            f"warning: job {plan.job.name} was first run from {before}, now from {claimant.script_path}"
+            f"warning: job {plan.job.name} was first run from {before}, now from {now}. "
+            f"If that is intended: dataflow job reset-script {plan.job.name}"
         )
 
 
-def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report) -> int:
+def _exit_code(request: JobRequest, worker: Worker, report: Report) -> int | None:
+    """Return the exit code of what was done; None when nothing was."""
     tally = worker.tally
     if tally.broken is not None:
         report.warn(str(tally.broken))
@@ -147,13 +124,11 @@ def _exit_code(request: JobRequest, store: Store, worker: Worker, report: Report
     if request.drain and tally.last is not None:
         report.say(f"{request.job}: {tally.done} done, {tally.failed} failed; nothing more to claim")
         return FAILED if tally.failed else 0
-    if tally.last is not None:
-        return _code_of(tally.last)
-    return _nothing_done(request, store, worker.plan, report)
+    return None if tally.last is None else _code_of(tally.last)
 
 
 def _code_of(ending: Ending) -> int:
-    """The script's own code, or ours where it does not tell how the run ended."""
+    """Return the script's own code, or ours if it does not show how the run ended."""
     if ending.outcome is RunOutcome.INTERRUPTED:
         return LOST
     if ending.outcome is RunOutcome.DONE or (ending.outcome is RunOutcome.FAILED and ending.exit_code):
@@ -162,7 +137,7 @@ def _code_of(ending: Ending) -> int:
 
 
 def _nothing_done(request: JobRequest, store: Store, plan: Plan, report: Report) -> int:
-    """Says why nothing ran: already done is success, anything else is waiting."""
+    """Report why nothing ran: already done is success, anything else is waiting."""
     from dataflow.actions.why import why  # start-up: only when nothing ran
 
     found = why(store, request.config, plan, request.dataid)

@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT and SIGHUP, heard by the main loop instead of breaking into it."""
+"""SIGTERM, SIGINT and SIGHUP, handled by the main loop instead of interrupting it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Signals:
-    """Which signal came first and how many have come; a second one means hurry."""
+    """The first signal received and how many there were; a second one means hurry."""
 
     def __init__(self) -> None:
         self.first = 0
@@ -19,18 +19,18 @@ class Signals:
         os.set_blocking(self._write, False)
 
     def catch(self) -> None:
-        """From now on these signals only wake the main loop; an ignored one stays ignored, as nohup wants."""
+        """Let these signals only wake the main loop; an ignored one stays ignored, as nohup requires."""
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in CAUGHT:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._heard)
 
     def fileno(self) -> int:
-        """Becomes readable when a signal has come."""
+        """Becomes readable when a signal arrives."""
         return self._read
 
     def take(self) -> bool:
-        """Empties the pipe; True when the work is to be stopped."""
+        """Empty the pipe; return True when the work must stop."""
         try:
             os.read(self._read, 4096)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Starting a command: where it is and how it is started. Why it cannot be is told by explain.
+"""Finds and starts a command; explain.py says why one cannot be started.
 
 No shell sees the values: the environment and the arguments reach the child byte for byte."""
 
@@ -9,7 +9,7 @@ import os
 import signal
 
 _SHELL = "/bin/sh"
-# What Python, nohup, a background shell or a daemon may have set to "ignore": the child starts afresh.
+# Python, nohup, a background shell or a daemon may ignore these: the child starts with the defaults.
 _DEFAULT_SIGNALS = (
     signal.SIGPIPE,
     signal.SIGXFSZ,
@@ -27,9 +27,9 @@ _hashes: dict[tuple[str, int, int, int], str] = {}
 
 
 def restore_process_defaults() -> None:
-    """Repair what a careless parent left us; the first thing RunJob does.
+    """Restore what a parent process may have changed; RunJob calls this first.
 
-    With SIGCHLD ignored no child could be waited for, and with one of 0, 1 and 2 closed the next file
+    With SIGCHLD ignored no child could be waited for, and with descriptor 0, 1 or 2 closed the next file
     opened would become the child's output.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -42,9 +42,9 @@ def restore_process_defaults() -> None:
 
 
 def find_command(argv0: str, search_path: str, cwd: str) -> str:
-    """The path of a command: as it is if it has a slash, else on the search path, else that file in cwd.
+    """Return the path of a command: unchanged if it has a slash, else on the search path, else in cwd.
 
-    Raises CannotExecute (127) when there is none.
+    Raises CannotExecute (127) if it is not found.
     """
     if "/" in argv0 and os.path.lexists(argv0):
         return argv0
@@ -66,10 +66,9 @@ def find_command(argv0: str, search_path: str, cwd: str) -> str:
 def spawn(argv: list[str], environment: dict[str, str], stdout_fd: int, stderr_fd: int) -> int:
     """Start argv, its first item a path from find_command; the pid returned is also its group and session.
 
-    A session of its own, because a child that asks the terminal for a password has to fail at once; in a
-    mere background group it would be stopped for ever. Standard input is empty. A script without a
-    `#!` line is run by /bin/sh, as shells do. Raises CannotExecute, or BadInput for a value that no
-    process can be given.
+    It gets its own session, because a child that asks the terminal for a password must fail at once; in a
+    background group it would be stopped forever. Standard input is empty. /bin/sh runs a script without a
+    `#!` line, as shells do. Raises CannotExecute, or BadInput for a value that cannot be passed to a process.
     """
     try:
         try:
@@ -87,13 +86,13 @@ def spawn(argv: list[str], environment: dict[str, str], stdout_fd: int, stderr_f
 
 
 def exit_code_of(status: int) -> int:
-    """The exit code a shell would show for this wait status: 128 + n for a signal."""
+    """Return the exit code a shell would show for this wait status: 128 + n for a signal."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
 def script_hash(path: str) -> str | None:
-    """The SHA-256 of a file in hex, or None if it cannot be read; remembered until the file changes."""
+    """Return the SHA-256 of a file in hex, or None if it cannot be read; cached until the file changes."""
     try:
         with open(path, "rb") as file:
             facts = os.fstat(file.fileno())

@@ -1,6 +1,6 @@
-"""RunJob's own standard output and error, written so that a reader who has paused cannot stop the heartbeat.
+"""RunJob's own standard output and error, written so that a paused reader cannot stop the heartbeat.
 
-`RunJob | less`, or Ctrl-S on a terminal, must not cost the lease: what is not taken now is kept."""
+`RunJob | less`, or Ctrl-S on a terminal, must not cost the lease: what cannot be written now is kept."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import select
 import stat
 
 _PIECE_BYTES = 65536
-# As much as a pipe takes without blocking once it says that it takes anything.
+# What a pipe accepts without blocking once it reports room.
 _SAFE_PIECE_BYTES = 4096
 _REFUSAL_PAUSE_MILLISECONDS = 10
 
 
 class Terminal:
-    """One output stream. A write error is kept in `error`, never raised, and ends the writing.
+    """One output stream. A write error is kept in `error`, never raised, and stops further output.
 
-    Everything RunJob itself says while children run should go through here too, to stay in order.
+    RunJob's own messages go through here too while children run, to stay in order.
     """
 
     __slots__ = ("_fd", "_opened", "_out", "_pending", "_piece_bytes", "_poller", "error")
@@ -33,17 +33,17 @@ class Terminal:
 
     @property
     def pending_bytes(self) -> int:
-        """How much the reader has not taken yet; RunJob claims nothing new while this is large."""
+        """Bytes the reader has not taken yet; RunJob claims nothing new while this is large."""
         return len(self._pending)
 
     def write(self, data: bytes) -> None:
-        """Write what the reader takes now and keep the rest."""
+        """Write what the reader accepts now and keep the rest."""
         if self.error is None:
             self._pending += data
             self.flush(0)
 
     def flush(self, wait_seconds: float | None) -> bool:
-        """Write what is pending, waiting so long for the reader (None: for ever); True when all is out."""
+        """Write pending bytes, waiting this long for the reader (None: forever); True when none is left."""
         while self._pending:
             try:
                 self._open()
@@ -51,7 +51,7 @@ class Terminal:
                     return False
                 self._pending = self._pending[os.write(self._out, self._pending[: self._piece_bytes]) :]
             except BlockingIOError:
-                # A terminal can promise room and then refuse; asking again at once would spin.
+                # A terminal can report room and then refuse; retrying at once would spin.
                 if wait_seconds is not None:
                     return False
                 select.poll().poll(_REFUSAL_PAUSE_MILLISECONDS)
@@ -66,9 +66,9 @@ class Terminal:
         return bool(self._poller.poll(None if wait_seconds is None else wait_seconds * 1000))
 
     def _open(self) -> None:
-        """Get a non-blocking way to the same place.
+        """Open a non-blocking descriptor for the same file.
 
-        Not by making the descriptor itself non-blocking: it is shared with the shell that started us.
+        The descriptor itself must stay blocking: it is shared with the shell that started us.
         """
         if self._opened:
             return

@@ -35,7 +35,8 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
     freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
     _end_waits(tx, plan.job_id, *waits)
     if not script_path and request.claimant.script_hash:  # else it cannot even be read
-        tx.run("claim.set_script_path", job_id=plan.job_id, script_path=request.claimant.script_path)
+        path = request.claimant.job_script or request.claimant.script_path
+        tx.run("claim.set_script_path", job_id=plan.job_id, script_path=path)
     if hold and not request.force:
         return ClaimResult(freed=freed)
     room = _room(tx, plan, limit, request)

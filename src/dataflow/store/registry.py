@@ -35,7 +35,7 @@ def job_from_row(
     row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]
 ) -> Job:
     """A job record from its columns after the id and its parts; its schedule's calendar is not an input."""
-    name, schedule, start, end, catchup, timezone, ordered, *limits = row[:13]
+    name, schedule, start, end, catchup, timezone, ordered, *limits = row[:14]
     return Job(
         name,
         tuple(item for item in inputs if item.dataset != calendar_name(name)),
@@ -239,5 +239,5 @@ def _plan_from_row(
         [item.dataset.name for item in outputs],
         environment,
     )
-    grain, grain_timezone, _, script_path, revision = row[14:]
+    grain, grain_timezone, _, script_path, revision = row[15:]
     return Plan(row[0], job, revision, grain, grain_timezone, script_path, tuple(inputs), tuple(outputs))

@@ -73,7 +73,7 @@ def test_a_construct_without_an_equal_is_refused(expression: str) -> None:
         "select code, count(*) from orders group by 'x'",
         "select o.id from orders o left join teams t on o.name || t.name ~ 'a'",
         "select id from orders where exists (select 1 from teams where orders.name ~ 'a')",
-        "select id from orders o where exists (select from teams t where t.id = team and initcap(code) = code)",
+        "select id from orders where exists (select from teams t where t.id = team and initcap(code) = code)",
         "select id from orders where exists (select from teams t where t.id = team and chr(abs(98)) ~ 'a')",
         "select done - local as gap from orders",
         "select unnest(tags), count(*) from orders group by 1",

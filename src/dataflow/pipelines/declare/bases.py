@@ -40,6 +40,8 @@ class DatasetPipeline:
     """Empty: that of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
+    timeout_seconds: float = 0.0
+    """Longest time a run may take; 0 for no limit."""
 
     mode: str = "snapshot"
     """`snapshot`: each interval has all rows; `partition`: each has its own."""
@@ -86,6 +88,8 @@ class ViewPipeline:
     """Empty: that of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
+    timeout_seconds: float = 0.0
+    """Longest time a run may take; 0 for no limit."""
 
     checks: Sequence[Any] = ()
 
@@ -110,6 +114,8 @@ class Job:
     """Empty: that of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
+    timeout_seconds: float = 0.0
+    """Longest time a run may take; 0 for no limit."""
 
     mode: str = "partition"
     """`partition`: each dataid has its own rows; `snapshot`: each has all of them."""

@@ -33,6 +33,7 @@ class Timing:
     catchup: bool
     retries: int
     retry_delay_seconds: float
+    timeout_seconds: float = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -66,8 +67,7 @@ def read_timing(get: Attributes, attribute: str = "schedule_interval") -> Timing
         catchup = False
     else:
         start, end = (_read_moment(get, name, zone(timezone)) for name in ("start_date", "end_date"))
-    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
-    return Timing(expression, timezone, start, end, catchup, retries, delay)
+    return Timing(expression, timezone, start, end, catchup, **_read_limits(get))
 
 
 def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
@@ -80,8 +80,12 @@ def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
             raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
     start = get("start_date")
     text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
-    retries, delay = get.number("retries", int), get.number("retry_delay_seconds", float)
-    return Timing("", _read_timezone(get, goes_by_clock=False), text, "", False, retries, delay)
+    return Timing("", _read_timezone(get, goes_by_clock=False), text, "", False, **_read_limits(get))
+
+
+def _read_limits(get: Attributes) -> dict[str, Any]:
+    spans = ("retry_delay_seconds", "timeout_seconds")
+    return {"retries": get.number("retries", int)} | {name: get.number(name, float) for name in spans}
 
 
 def _read_timezone(get: Attributes, goes_by_clock: bool) -> str:

@@ -130,5 +130,6 @@ def job_of(definition: Registered) -> Job:
         timezone=timing.timezone,
         retries=timing.retries,
         retry_delay_seconds=timing.retry_delay_seconds,
+        timeout_seconds=timing.timeout_seconds,
         lease_seconds=LEASE_SECONDS,
     )

@@ -24,8 +24,9 @@ SHOWN_CHARACTERS = 60
 
 
 def refuse_lost(claimed: ClaimedRun) -> None:
-    """Raises LeaseLost once the lease is known to be lost: the last look before something is given out."""
+    """Raises LeaseLost or TimedOut once the run must stop: the last check before something is published."""
     claimed.refuse_lost()
+    claimed.refuse_timed_out()
 
 
 def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
@@ -47,18 +48,21 @@ def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
 
 @contextmanager
 def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
-    """Ends the run's work once its lease is lost: nothing it does would be accepted any more."""
+    """Cancels the run's work once its lease is lost or its time is up."""
     is_over = threading.Event()
 
     def watch() -> None:
         while not is_over.wait(WATCH_SECONDS):
-            if claimed.lost:
+            if claimed.is_over:
                 cancel()  # again and again: a job may have been sent off meanwhile
 
     watcher = threading.Thread(target=watch, name="watch", daemon=True)
     watcher.start()
     try:
         yield
+    except Exception as error:
+        claimed.refuse_timed_out(error)  # or it would look as if the cancelled work had failed by itself
+        raise
     finally:
         is_over.set()
         watcher.join()

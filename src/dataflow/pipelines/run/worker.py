@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
-from dataflow.errors import DataFlowError, FilesFailed, JobFailed, LeaseLost, SparkFailed, SparkGone
+from dataflow.errors import (
+    DataFlowError,
+    FilesFailed,
+    InputMoved,
+    JobFailed,
+    LeaseLost,
+    SparkFailed,
+    SparkGone,
+)
+from dataflow.model.status import WorkState
 from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
 from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.register.pipeline_jobs import call_for
@@ -21,6 +30,7 @@ from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.view_run import ViewRun
 from dataflow.pipelines.run.view_trial import refuse_impossible
 from dataflow.pipelines.spark.session import explained
+from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,9 +84,12 @@ class PipelineWorker:
         self._definition = definition
         self._tell = say
         self._quiet = quiet  # only what needs a look is said
+        self._timeout_seconds: float | None = None
+        self._retries_at: list[float] = []
+        self._is_broken = False
         self.outcome = Outcome()
 
-    def run(self, drain: bool, dataid: str | None) -> Outcome:
+    def run(self, drain: bool, dataid: str | None, timeout_seconds: float | None = None) -> Outcome:
         """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
         if isinstance(self._definition, DatasetDefinition):
             self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
@@ -86,9 +99,25 @@ class PipelineWorker:
             refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
-        while self._run_one(dataid) and drain:
+        self._timeout_seconds = timeout_seconds
+        while (self._run_one(dataid) and drain) or self._waited_for_retry(drain):
             pass
         return self.outcome
+
+    def _waited_for_retry(self, drain: bool) -> bool:
+        """Waits for the retry of an interval that failed here, if one is due soon; False when none is."""
+        if not drain or not self._retries_at or self._is_broken:
+            return False
+        self._retries_at.sort()
+        time.sleep(max(0.0, self._retries_at.pop(0) - time.monotonic()))
+        return True
+
+    def _expect_retry(self, claimed: ClaimedRun, error: DataFlowError) -> None:
+        work = self._facilities.store.find_work(claimed.run.job_id, claimed.dataid)
+        if isinstance(error, InputMoved) or work is None or work.state is not WorkState.WAITING:
+            return
+        if work.wait_seconds is not None and work.wait_seconds <= RETRY_WAIT_SECONDS:
+            self._retries_at.append(time.monotonic() + work.wait_seconds)
 
     def _run_one(self, dataid: str | None) -> bool:
         """Claims and does one interval; False when there was none to do."""
@@ -96,7 +125,7 @@ class PipelineWorker:
         began_at = time.monotonic()
         claimed: ClaimedRun | None = None
         try:
-            with self._flow.claim(job, dataid) as claimed:
+            with self._flow.claim(job, dataid, self._timeout_seconds) as claimed:
                 if claimed is None:
                     return False
                 failpoints.reach("after_claim")
@@ -120,13 +149,15 @@ class PipelineWorker:
             self._say_log_problem()
         except LeaseLost as error:
             self.outcome.error = error
+            self._is_broken = True
             self._say(f"{job}: {error}")
             return False
         except DataFlowError as error:
             if claimed is None:
                 raise
             self._failed(claimed, error)
-            return not isinstance(error, SparkGone)
+            self._is_broken = isinstance(error, SparkGone)
+            return not self._is_broken
         except Exception as error:
             if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
                 self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
@@ -150,6 +181,7 @@ class PipelineWorker:
         self.outcome.failed += 1
         self.outcome.error = error
         job, dataid = claimed.run.job, claimed.dataid
+        self._expect_retry(claimed, error)
         self._facilities.log(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
             self._facilities.keep_spark_log(claimed.run)
