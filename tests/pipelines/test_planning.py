@@ -14,11 +14,11 @@ import pytest
 
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
-from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.run.facilities import Silence
 from dataflow.pipelines.show.description import describe
 from dataflow.pipelines.show.plan import Outlook, Scene, look_ahead
-from dataflow.pipelines.show.preview import Preview, preview_dataset, preview_view
+from dataflow.pipelines.show.preview import Preview
+from dataflow.pipelines.show.preview import preview as preview_interval
 from dataflow.pipelines.show.statements import describe_interval
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, SharedSession, Workshop
@@ -90,11 +90,7 @@ def plan(workshop: Workshop, name: str, dataid: str | None = None) -> tuple[Outl
     scene = scene_of(workshop)
     definition = scene.catalog.get(name)
     outlook = look_ahead(workshop.store, definition, scene, dataid)
-    detail: dict[str, Any] = {}
-    if outlook.dataid:
-        detail = describe_interval(
-            definition, outlook.dataid, outlook.inputs, scene.catalog, facilities_of(workshop)
-        )
+    detail = describe_interval(outlook.plan, facilities_of(workshop)) if outlook.plan else {}
     return outlook, detail
 
 
@@ -102,10 +98,7 @@ def preview(workshop: Workshop, name: str, dataid: str | None = None, rows: int 
     scene = scene_of(workshop)
     definition = scene.catalog.get(name)
     outlook = look_ahead(workshop.store, definition, scene, dataid)
-    if isinstance(definition, DatasetDefinition):
-        return preview_dataset(definition, outlook.dataid, facilities_of(workshop), rows)
-    assert isinstance(definition, ViewDefinition)
-    return preview_view(definition, outlook, scene.catalog, facilities_of(workshop), rows)
+    return preview_interval(outlook, facilities_of(workshop), rows)
 
 
 def facts(workshop: Workshop) -> dict[str, list[Any]]:

@@ -12,6 +12,7 @@ from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
 from dataflow.errors import BadInput, ConfigError, Conflict, UnknownName, UsageError
 from dataflow.model.record import record
+from dataflow.model.records import VIEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,19 +223,18 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 
 def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
-    from dataflow.pipelines.declare.definitions import ViewDefinition
     from dataflow.pipelines.register.target_rules import find_misplaced
-    from dataflow.pipelines.show.description import kind_of, over_note
+    from dataflow.pipelines.show.description import over_note
 
     timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
-    if not flaw and isinstance(definition, ViewDefinition):
+    if not flaw and definition.kind == VIEW:
         from dataflow.pipelines.run.view_trial import find_flaw  # start-up: only views are of SQL
 
         flaw = find_flaw(definition, catalog, settings)
     note = f"can never run: {flaw}" if flaw else over_note(definition)
     return {
         "pipeline": definition.job,
-        "kind": kind_of(definition),
+        "kind": definition.kind,
         "dataset": definition.dataset,
         "target": definition.target,
         "schedule": timing.schedule,

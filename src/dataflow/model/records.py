@@ -107,6 +107,8 @@ ON_DEMAND = "none"
 
 PIPELINE = "pipeline"
 """What stands for the script of a job that is a pipeline; a script itself has a full path."""
+SCRIPT, DATASET, VIEW, PYTHON = "script", "dataset", "view", "job"
+"""The kinds of jobs: a script, a dataset pipeline, a view pipeline, a Python job."""
 
 
 @record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from psycopg import IsolationLevel, sql
 from psycopg.pq import DiagnosticField
 
 from dataflow.errors import BadInput, InputMoved, TargetError
+from dataflow.model.location import Location
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Report, Staged
 from dataflow.pipelines.postgres.copy_out import describe
@@ -160,19 +160,19 @@ def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> s
 
 
 def _refuse_moved(what: str, table: str, found: int | None, location: str) -> None:
-    pinned = re.search(r"\?run=(\d+)$", location)
+    pinned = Location(location).run_id
     if pinned is None:
         raise BadInput(f"{table} was published at {location}, which is not in this database.")
-    if found == int(pinned[1]):
+    if found == pinned:
         return
     if not found:
         raise InputMoved(
-            f"Table {what} holds nothing that a run of this status store published, not what run {pinned[1]} "
+            f"Table {what} holds nothing that a run of this status store published, not what run {pinned} "
             f"did, which this run has pinned. If it was taken over from another store, or restored, have it "
             f"written again: dataflow resubmit, for what dataflow chunks {table} shows"
         )
     raise InputMoved(
-        f"Table {what} holds what run {found} published, not what run {pinned[1]} did, which this run has "
+        f"Table {what} holds what run {found} published, not what run {pinned} did, which this run has "
         f"pinned. The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
     )
 

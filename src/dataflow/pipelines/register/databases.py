@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dataflow.model.records import VIEW
 from dataflow.model.url_text import percent_encode, split_server
-from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.handover.records import Destination, Part
 from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
 from dataflow.pipelines.postgres.table_source import PostgresSource
@@ -15,48 +15,37 @@ from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.postgres.views import list_columns
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.sources import Table as TableSource
     from dataflow.pipelines.register.settings import Connection as Setting
     from dataflow.pipelines.register.settings import PipelineSettings
     from dataflow.pipelines.shape.fields import Field
 
 
-def make_table_target(
+def make_target(
     setting: Setting,
-    definition: DatasetDefinition,
+    definition: Definition,
     fields: tuple[Field, ...],
     destination: Destination,
     streams: int,
 ) -> PostgresTarget:
-    """The table of a dataset pipeline."""
+    """The table of a dataset pipeline, or that of one interval of a view pipeline."""
     indexes = tuple(Index(columns) for columns in definition.indexes)
-    table = Table(definition.schema, definition.dataset, _columns(fields), indexes, definition.comment)
-    options = Options(definition.write, partition_column=definition.partition_column, copy_tasks=streams)
+    name = definition.table_of(destination.dataid)
+    table = Table(definition.schema, name, _columns(fields), indexes, definition.comment)
+    options = Options(
+        definition.write, definition.kind == VIEW, definition.partition_column, copy_tasks=streams
+    )
     return PostgresTarget(connect_to(setting), table, destination, options)
 
 
-def make_view_target(
-    setting: Setting,
-    definition: ViewDefinition,
-    fields: tuple[Field, ...],
-    destination: Destination,
-    streams: int,
-) -> PostgresTarget:
-    """The table of one interval of a view pipeline."""
-    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), _columns(fields))
-    return PostgresTarget(
-        connect_to(setting), table, destination, Options(whole_table=True, copy_tasks=streams)
-    )
-
-
 def make_native_view(
-    setting: Setting, definition: ViewDefinition, select: str, destination: Destination
+    setting: Setting, definition: Definition, select: str, destination: Destination
 ) -> PostgresTarget:
     """The table or plain view of one interval that the database itself computes."""
     connection = connect_to(setting)
     columns = list_columns(connection, definition.schema, select)
-    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), columns)
+    table = Table(definition.schema, definition.table_of(destination.dataid), columns)
     return PostgresTarget(connection, table, destination, Options(whole_table=True))
 
 

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import InvalidData
+from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.handover.records import Report
 from dataflow.pipelines.handover.rejects_file import REJECTS, write_rejects
-from dataflow.pipelines.register.intervals import Span, interval_of
+from dataflow.pipelines.register.interval_plan import plan_interval
+from dataflow.pipelines.register.intervals import Span
 from dataflow.pipelines.run.feed import Feeder
 from dataflow.pipelines.run.kept_rejects import KeptRejects
 from dataflow.pipelines.run.leases import make_patience, refuse_lost
 from dataflow.pipelines.run.source_reader import Reading
 from dataflow.pipelines.run.stage_tasks import StageParts
-from dataflow.pipelines.run.targets import dataset_target, discarding, find_last_rows
+from dataflow.pipelines.run.targets import discarding, find_last_rows, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
@@ -41,10 +43,20 @@ class DatasetRun:
         self._definition = definition
         self._claimed = claimed
         self._facilities = facilities
-        self._span: Span = interval_of(definition.timing, claimed.dataid)
+        target = facilities.settings.get_connection(definition.target)
+        self._plan = plan_interval(definition, claimed.dataid, (), target, facilities.constants)
+        assert self._plan.span is not None
+        self._span: Span = self._plan.span
         self._begin_try()
         self._counting = threading.Lock()
         self.warning = ""
+
+    @staticmethod
+    def refuse_impossible(definition: DatasetDefinition, facilities: Facilities) -> None:
+        """ConfigError for what any run would lack, before one is claimed."""
+        facilities.settings.spark.refuse_unshared()
+        if isinstance(definition.source, Http):
+            definition.source.check_environment(facilities.environ)
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
@@ -53,7 +65,7 @@ class DatasetRun:
         fields = definition.fields
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
-        target = dataset_target(definition, fields, claimed, self._facilities)
+        target = pipeline_target(self._plan, fields, claimed, self._facilities)
         earlier = self._facilities.list_earlier(claimed.run)
         published = target.begin({each.run_id: each.claim for each in earlier if each.same_call})
         with discarding(target):
@@ -163,7 +175,7 @@ class DatasetRun:
     def _rejects_place(self) -> str:
         """Where the rows that were left out of what is published have gone."""
         definition = self._definition
-        if self._facilities.settings.get_connection(definition.target).is_lake:
+        if self._plan.target.is_lake:
             folder = os.path.dirname(self._claimed.location(definition.dataset))
             return os.path.join(folder, REJECTS)
         from dataflow.pipelines.postgres.rejects_table import rejects_name  # only databases need its driver

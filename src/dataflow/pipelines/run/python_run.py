@@ -50,6 +50,10 @@ class PythonRun:
         self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
         self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
+    @staticmethod
+    def refuse_impossible(definition: JobDefinition, facilities: Facilities) -> None:
+        """What a function needs only its run tells."""
+
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
         run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.actions.locations import MANIFEST, is_local
+from dataflow.actions.locations import is_local
 from dataflow.actions.shell_names import shell_name
 from dataflow.config.project import get_working_dir
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.grain import Grain
+from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.lake.folder_target import FolderTarget
@@ -110,7 +111,7 @@ class ScriptRun:
         if is_local(place):
             span = self._facts.span
             self.outputs.stage(dataset, frame, checks, None, span.end if span else None)
-        elif checks or place.endswith(f"/{MANIFEST}"):
+        elif checks or Location(place).is_manifest:
             raise BadInput(
                 f"{dataset} goes to {place}, which is not on this machine. There a plain Parquet folder can "
                 "be written, without checks."
@@ -137,13 +138,13 @@ class ScriptRun:
         if not place:
             raise BadInput(
                 f"{dataset} declares no location. Give it one: dataflow dataset add {dataset} "
-                f"--location 'lake/{{dataset}}/dataid={{encoded_dataid}}/{{run_id}}/{MANIFEST}'"
+                f"--location '{lake_location('lake')}'"
             )
 
         def count(check: Check, frame: Frame) -> tuple[int, list[str]]:
             return count_bad_rows(self.session(), check, frame)
 
-        if not place.endswith(f"/{MANIFEST}"):
+        if not Location(place).is_manifest:
             return FolderTarget(place, facts.run_id, columns, count)
         destination = Destination(dataset, facts.dataid, "", facts.run_id, "")
         return LakeTarget(place, destination, columns, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.declare.definitions import JobDefinition
+from dataflow.model.records import PYTHON
 from dataflow.pipelines.register.published_tables import get_store_id
 from dataflow.pipelines.run.targets import find_newest_run
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def take_tables_over(store: Store, definition: Definition, settings: PipelineSettings) -> int:
     """Makes a pipeline's tables this store's; how many dataids were another's. BadInput in the lake."""
     setting = settings.get_connection(definition.target)
-    if isinstance(definition, JobDefinition) or setting.is_lake:
+    if definition.kind == PYTHON or setting.is_lake:
         raise BadInput(
             f"{definition.job} writes to the lake ({definition.target}), where each store has its own files: "
             f"there is nothing to take over. Run it: dataflow run {definition.job}"

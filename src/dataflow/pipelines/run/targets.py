@@ -11,7 +11,6 @@ from dataflow.errors import DataFlowError, InvalidData
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import replace
-from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.handover.records import Destination, Target, claim_of
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import get_store_id
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.model.records import PlanOutput
     from dataflow.pipelines.postgres.table_target import PostgresTarget
+    from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.store.store import Store
 
@@ -87,38 +87,21 @@ def lake_target(
     )
 
 
-def view_target(
-    definition: ViewDefinition, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
+def pipeline_target(
+    plan: IntervalPlan, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
 ) -> Target:
-    """The target of a view pipeline's run that Spark computes."""
+    """Where the rows of a pipeline's run go that Spark computes."""
+    definition = plan.definition
     destination = destination_of(claimed, definition.dataset, facilities.store)
-    connection = facilities.settings.get_connection(definition.target)
-    if connection.is_lake:
+    if definition.fingerprint:
+        destination = replace(destination, inputs=definition.fingerprint)
+    if plan.target.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)
         return lake_target(claimed, destination, columns, facilities)
-    from dataflow.pipelines.register.databases import (
-        make_view_target,  # only those who write to it need its driver
-    )
+    from dataflow.pipelines.register.databases import make_target  # only those who write need its driver
 
-    target = make_view_target(connection, definition, fields, destination, facilities.streams)
-    return _reached(target, claimed, facilities)
-
-
-def dataset_target(
-    definition: DatasetDefinition, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
-) -> Target:
-    """The target of a dataset pipeline's run."""
-    destination = destination_of(claimed, definition.dataset, facilities.store)
-    destination = replace(destination, inputs=definition.fingerprint)
     connection = facilities.settings.get_connection(definition.target)
-    if connection.is_lake:
-        columns = tuple((field.column, field.type.sql) for field in fields)
-        return lake_target(claimed, destination, columns, facilities)
-    from dataflow.pipelines.register.databases import (
-        make_table_target,  # only those who write to it need its driver
-    )
-
-    target = make_table_target(connection, definition, fields, destination, facilities.streams)
+    target = make_target(connection, definition, fields, destination, facilities.streams)
     return _reached(target, claimed, facilities)
 
 

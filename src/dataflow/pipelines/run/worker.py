@@ -7,19 +7,17 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import DataFlowError, FilesFailed, JobFailed, LeaseLost, SparkFailed, SparkGone
-from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
-from dataflow.pipelines.declare.sources import Http
+from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
 from dataflow.pipelines.run.leases import watched
 from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.view_run import ViewRun
-from dataflow.pipelines.run.view_trial import refuse_impossible
 from dataflow.pipelines.spark.session import explained
 
 if TYPE_CHECKING:
@@ -46,6 +44,8 @@ class PipelineRun(Protocol):
         """Removes what is not needed once the run is published."""
 
 
+KINDS: dict[str, Any] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
+"""What runs each kind of pipeline."""
 TRACED = (SparkFailed, JobFailed, FilesFailed)
 """Errors that come from code that ran: where in it they arose is what one looks for in the log."""
 
@@ -78,12 +78,7 @@ class PipelineWorker:
 
     def run(self, drain: bool, dataid: str | None) -> Outcome:
         """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
-        if isinstance(self._definition, DatasetDefinition):
-            self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
-            if isinstance(self._definition.source, Http):
-                self._definition.source.check_environment(self._facilities.environ)
-        if isinstance(self._definition, ViewDefinition):
-            refuse_impossible(self._definition, self._facilities)
+        KINDS[self._definition.kind].refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
         while self._run_one(dataid) and drain:
@@ -185,11 +180,8 @@ class PipelineWorker:
         self._tell(self._facilities.redact(text))
 
     def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
-        if isinstance(self._definition, DatasetDefinition):
-            return DatasetRun(self._definition, claimed, self._facilities)
-        if isinstance(self._definition, JobDefinition):
-            return PythonRun(self._definition, claimed, self._facilities)
-        return ViewRun(self._definition, claimed, self._facilities)
+        run: PipelineRun = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
+        return run
 
 
 def _told_rows(rows: Mapping[str, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dataflow.actions.locations import MANIFEST
+from dataflow.model.location import Location
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.spark.frames import open_frame
 
@@ -21,7 +21,7 @@ def is_frame(value: Any) -> bool:
 
 def open_place(session: SparkSession, location: str) -> DataFrame:
     """The rows of the files that a manifest lists, or of a Parquet file or folder, here or anywhere."""
-    if location.endswith(f"/{MANIFEST}"):
+    if Location(location).is_manifest:
         return open_frame(session, read_frame(location))
     return session.read.parquet(location)
 
