@@ -109,6 +109,8 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
             world.poke(f"ALTER TABLE job_input DROP COLUMN {column}")
         world.poke("DROP INDEX work_waiting")
         world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
+        world.poke("UPDATE job SET script_path = 'pipeline' WHERE name = 'to_clean'")
+        world.poke("ALTER TABLE job DROP COLUMN kind")
     made._connection.execute("PRAGMA user_version = 1")
     with theirs._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 1")
@@ -120,6 +122,7 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
             (1, world.chunks("clean")[0].location)
         ]
         assert world.drain("to_clean") == ["1"]
+        assert world.plan("to_clean").kind == "view"  # as was guessed before
         world.close()
     theirs.close()
 
@@ -129,6 +132,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     database.upgrade()
     world = World(Store(database, "op@desk"), None)
     world.poke("DROP INDEX run_dataid")
+    world.poke("ALTER TABLE job DROP COLUMN kind")
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
     text = database.migrations_text()
@@ -148,10 +152,11 @@ def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str)
     database.upgrade()
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
+        connection.execute(f"ALTER TABLE {SCHEMA}.job DROP COLUMN kind")
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
-    assert sorted(answers) == [[], ["0005_history"]]
+    assert sorted(answers) == [[], ["0005_history", "0006_job_kind"]]
     database.close()
 
 

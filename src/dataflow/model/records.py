@@ -121,13 +121,14 @@ class Plan:
     grain: str
     timezone: str
     script_path: str
+    kind: str  # "" until something has run it
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
 
     @property
     def is_pipeline(self) -> bool:
         """True when `dataflow run NAME` does the job's work, and no script."""
-        return self.script_path == PIPELINE
+        return self.kind not in ("", SCRIPT)
 
     @property
     def is_on_demand(self) -> bool:

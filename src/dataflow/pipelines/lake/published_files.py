@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
@@ -15,6 +14,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
+from dataflow.model.records import VIEW
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
 
@@ -105,12 +105,10 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
 
 
 def is_view(store: Store, dataset_id: int) -> bool:
-    """True for what a view pipeline makes; dataset pipelines read nothing but the clock."""
+    """True for what a view pipeline makes."""
     producer = find_producer(store, dataset_id)
     plan = store.find_plan(producer) if producer else None
-    if plan is None or not plan.is_pipeline:
-        return False
-    return any(not is_automatic(item.dataset.name) for item in plan.inputs)
+    return plan is not None and plan.kind == VIEW
 
 
 def tell_place(location: str) -> str:

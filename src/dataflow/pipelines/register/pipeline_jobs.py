@@ -13,7 +13,7 @@ from dataflow.actions.register import register
 from dataflow.errors import UnknownName
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
-from dataflow.model.records import PIPELINE, Dataset, Job
+from dataflow.model.records import Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.register.intervals import interval_of, written_dataid
 from dataflow.pipelines.register.job_datasets import list_datasets, producers_first
@@ -34,7 +34,8 @@ def register_pipelines(
 ) -> list[Change]:
     """Registers jobs and datasets of these pipelines in one transaction; what is as it was is not touched."""
     in_order = producers_first(list(definitions))
-    return register(store, lambda registry: _draft(registry, in_order, settings), PIPELINE)
+    kinds = {definition.job: definition.kind for definition in in_order}
+    return register(store, lambda registry: _draft(registry, in_order, settings), kinds)
 
 
 def _draft(registry: Registry, definitions: list[Definition], settings: PipelineSettings) -> Draft:
