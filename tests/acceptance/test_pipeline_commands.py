@@ -163,8 +163,8 @@ def copy(run):
     assert found == names
     assert "not defined" not in example.run("dataflow", "status").stdout
     (example.path / "pipelines" / "copies.py").unlink()
-    told = "copy: not defined in pipelines/ any more, so its work cannot run. Define it again, or remove the job"
-    assert f"{told}: dataflow job remove copy" in example.run("dataflow", "status").stdout
+    told = "not defined in pipelines/ any more, so its work cannot run. Define it again, or remove the job"
+    assert f"copy: {told}: dataflow job remove copy" in example.run("dataflow", "status").stdout
     jobs = example.json("dataflow", "status")["jobs"]
     assert [job["job"] for job in jobs if job["gone"]] == ["copy"]
 

@@ -229,6 +229,15 @@ def test_a_plan_of_a_dataset_has_its_first_request_and_no_secret(orders: Worksho
     assert api.seen == []
 
 
+def test_a_plan_shows_the_interval_that_is_asked_for_and_no_other_value(orders: Workshop) -> None:
+    asked = "/next?from={start}&range={start}/{end}&token={dataid}&kind=open&key-{dataid}=x&mixed=abc{dataid}"
+    orders.write("orders.py", PIPELINES.replace("/next?api_key=hidden&since=5", asked))
+    _, detail = plan(orders, DATASET, "2017-12-31")
+    start, end = "2017-12-31T00%3A00%3A00%2B00%3A00", "2018-01-01T00%3A00%3A00%2B00%3A00"
+    shown = f"/next?from={start}&range={start}/{end}&token=…&kind=…&key-2017-12-31=…&mixed=…"
+    assert detail["source"]["first_url"].endswith(shown)
+
+
 def test_a_plan_for_postgresql_has_the_ddl_of_its_table(orders: Workshop) -> None:
     orders.environ["AIRFLOW_CONN_DATASETS_DB"] = "postgresql+psycopg2://etl:secret@nowhere.invalid/datasets"
     text = PIPELINES.replace(

@@ -78,9 +78,11 @@ def _first_step(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:
     staging = os.path.join(facilities.staging_of(plan.definition.job, plan.dataid), "{run_id}")
     if isinstance(source, Http):
         assert plan.span is not None
-        address = parse_address(source.url_of(plan.dataid, (plan.span.start, plan.span.end)))
+        span = plan.span.start, plan.span.end
+        address = parse_address(source.url_of(plan.dataid, span))
         first = source.pages.locate(address, first_position(source))
-        return {"first_url": str(first), "pagination": describe_pages(source), "staging": staging}
+        shown = first.shown(source.list_harmless(plan.dataid, span))
+        return {"first_url": shown, "pagination": describe_pages(source), "staging": staging}
     read = source.query or f"{source.schema}.{source.table}"
     return {"connection": source.connection, "reads": read, "staging": staging}
 
