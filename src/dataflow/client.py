@@ -182,7 +182,7 @@ class ClaimedRun:
         """Runs a dataset's check in the environment a script would have; says what is wrong, or nothing."""
         environment = child_environment(self._given, self._prepared, describe(self._prepared))
         try:
-            code = run_check(command, environment, (self._log, self._given.redactor), lambda: self.lost)
+            code = run_check(command, environment, self._log, self._given.redactor, lambda: self.lost)
         except (errors.CannotExecute, errors.BadInput) as error:
             return f"the check of {dataset} cannot run: {error}"
         return f"the check of {dataset} exited with {code}" if code else ""

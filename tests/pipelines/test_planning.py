@@ -14,7 +14,7 @@ import pytest
 
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
-from dataflow.pipelines.run.facilities import Silence
+from dataflow.pipelines.run.facilities import ProjectValues, Silence
 from dataflow.pipelines.show.description import describe
 from dataflow.pipelines.show.plan import Outlook, Scene, look_ahead
 from dataflow.pipelines.show.preview import Preview
@@ -81,8 +81,8 @@ def scene_of(workshop: Workshop) -> Scene:
 
 def facilities_of(workshop: Workshop) -> SharedSession:
     scene = scene_of(workshop)
-    surroundings = (workshop.environ, scene.catalog.constants)
-    made = SharedSession(scene.config, workshop.store, scene.settings, surroundings, Silence())
+    values = ProjectValues(workshop.environ, scene.catalog.constants)
+    made = SharedSession(scene.config, workshop.store, scene.settings, values, Silence())
     return made.lend(workshop.spark)
 
 

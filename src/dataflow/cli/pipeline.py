@@ -147,7 +147,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
     from dataflow.pipelines.register.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.run.worker import PipelineWorker
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
@@ -156,7 +156,11 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     settings.secrets.add(*context.list_secrets())
     with Flow(context.config, context.store, settings.secrets) as flow, PipelineProgress() as progress:
         facilities = Facilities(
-            context.config, context.store, settings, (context.environ, catalog.constants), progress
+            context.config,
+            context.store,
+            settings,
+            ProjectValues(context.environ, catalog.constants),
+            progress,
         )
 
         def say(text: str) -> None:
@@ -168,7 +172,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
             with settings.secrets.hidden_in_errors():
                 outcome = worker.run(options.drain, options.dataid)
         finally:
-            facilities.close()
+            facilities.spark.close()
         if outcome.error is not None:
             return outcome.error.exit_code if outcome.error.exit_code == LOST else 1
         if not outcome.done:

@@ -123,7 +123,7 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
         with facilities.settings.secrets.hidden_in_errors():
             found = preview(outlook, facilities, args.rows)
     finally:
-        facilities.close()
+        facilities.spark.close()
     _print_preview(context, found, args.json)
     return 0
 
@@ -138,15 +138,15 @@ def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
 def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
     from dataflow.cli.progress import PipelineProgress
     from dataflow.pipelines.register.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.show.plan import Scene
     from dataflow.runjob.lock import is_dead
 
     config = context.config
     settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
     scene = Scene(catalog, settings, config, lambda name: is_dead(config.lock_dir, name))
-    surroundings = (context.environ, catalog.constants)
-    return scene, Facilities(config, _store(context), settings, surroundings, PipelineProgress())
+    values = ProjectValues(context.environ, catalog.constants)
+    return scene, Facilities(config, _store(context), settings, values, PipelineProgress())
 
 
 def _store(context: Context) -> Store:

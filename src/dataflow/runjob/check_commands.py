@@ -24,14 +24,14 @@ _LOOK_MILLISECONDS = 500
 def run_check(
     argv: tuple[str, ...],
     environment: dict[str, str],
-    output: tuple[RunLog, Redactor],
+    log: RunLog,
+    redactor: Redactor,
     is_lost: Callable[[], bool],
 ) -> int:
     """Runs a command and gives its exit code; its output goes, redacted, to the run's log and to our own.
 
     It is killed with all of its process group when the run is lost, and when an exception comes in between.
     """
-    log, redactor = output
     path = find_command(argv[0], environment.get("PATH", os.defpath), os.getcwd())
     terminals = (Terminal(1), Terminal(2))
     pump = OutputPump(log, terminals, (redactor.new_stream(), redactor.new_stream()))

@@ -56,8 +56,16 @@ def claimant_of(request: JobRequest, token: str) -> Claimant:
     path = os.path.abspath(
         find_command(request.argv[0], request.environ.get("PATH", os.defpath), os.getcwd())
     )
-    identity = (token, config.host, boot_id(), os.getpid(), config.user, config.environment)
-    return Claimant(*identity, path, script_hash(path) or "")
+    return Claimant(
+        token,
+        config.host,
+        boot_id(),
+        os.getpid(),
+        config.user,
+        config.environment,
+        path,
+        script_hash(path) or "",
+    )
 
 
 def open_passwords(plan: Plan, passphrase: Callable[[], str]) -> dict[str, str]:

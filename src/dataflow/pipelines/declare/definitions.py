@@ -17,7 +17,7 @@ from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
 from dataflow.pipelines.declare.attributes import Attributes
 from dataflow.pipelines.declare.loader import Found
-from dataflow.pipelines.declare.sources import Files, Http, Table
+from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.shape.checks import Check
@@ -98,7 +98,7 @@ class DatasetDefinition(Declared):
     kind = DATASET
     job: str
     dataset: str
-    source: Http | Files | Table
+    source: Http | Files | TableSource
     fields: tuple[Field, ...]
     has_others: bool  # `...` in the mapping: all other source fields, under their own names
     target: str
@@ -303,11 +303,11 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     )
 
 
-def _source(get: Attributes) -> Http | Files | Table:
+def _source(get: Attributes) -> Http | Files | TableSource:
     source, url = get("source"), get.text("source_url")
     if (source is None) == (not url):
         raise get.wrong("source_url", "must be there, or else source; one of the two")
-    if not isinstance(source, Http | Files | Table | None):
+    if not isinstance(source, Http | Files | TableSource | None):
         raise get.wrong(
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.declare.sources"
         )

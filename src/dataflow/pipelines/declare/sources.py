@@ -205,7 +205,7 @@ class Files:
 
 
 @record
-class Table:
+class TableSource:
     """A table or a query of a PostgreSQL database."""
 
     connection: str
@@ -219,7 +219,7 @@ class Table:
         _check_text("the connection", self.connection)
         if bool(self.table) == bool(self.query):
             raise BadInput("table(…) reads a table by its name, or query=; give one of the two.")
-        _check_kinds("table", self, Table("", "", "", "", ""))
+        _check_kinds("table", self, TableSource("", "", "", "", ""))
 
 
 def http(url: str, **options: Any) -> Http:
@@ -238,9 +238,9 @@ def files(path: str, format: str = "") -> Files:
     return Files(path, format)
 
 
-def table(connection: str, name: str = "", query: str = "", **options: str) -> Table:
+def table(connection: str, name: str = "", query: str = "", **options: str) -> TableSource:
     """A table or one SELECT of a PostgreSQL connection: schema=, split_column=."""
-    return Table(connection, name, query, **options)
+    return TableSource(connection, name, query, **options)
 
 
 def _check_text(what: str, value: object) -> None:

@@ -51,7 +51,7 @@ class Origins:
 
 
 @record
-class Answer:
+class HttpAnswer:
     """A whole, trusted answer, and the address it came from."""
 
     address: Address
@@ -108,7 +108,7 @@ class Client:
     ) -> None:
         self._transport.close()
 
-    def get(self, address: Address) -> Answer:
+    def get(self, address: Address) -> HttpAnswer:
         """The answer at this address, after as many attempts as allowed; FetchError says why not."""
         attempt = 1
         while True:
@@ -130,13 +130,13 @@ class Client:
         except FetchError as refusal:
             raise FetchError(f"{address} answered {trouble}: {refusal}.", status=trouble.status) from trouble
 
-    def _get_once(self, address: Address) -> Answer:
+    def _get_once(self, address: Address) -> HttpAnswer:
         whence = "A request"
         sets_cookie = False
         for _ in range(_MOST_REDIRECTS + 1):
             self._access.origins.check(address, whence)
             outcome = self._send(address, may_sign_again=True)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, HttpAnswer):
                 return outcome
             whence = f"The redirect of {address}"
             address, sets_cookie = outcome.address, sets_cookie or outcome.sets_cookie
@@ -148,7 +148,7 @@ class Client:
             )
         raise FetchError(f"{told}; check the source's URL.")
 
-    def _send(self, address: Address, may_sign_again: bool) -> Answer | _Redirect:
+    def _send(self, address: Address, may_sign_again: bool) -> HttpAnswer | _Redirect:
         """One request: its answer, or where it redirects to."""
         self._watch.wait_for_turn()
         self._watch.begin_request()
@@ -181,7 +181,7 @@ class Client:
 
     def _read(
         self, response: httpcore.Response, headers: dict[str, str], address: Address, signed: Signed
-    ) -> Answer:
+    ) -> HttpAnswer:
         encoding = headers.get("content-encoding", "").strip().lower().removeprefix("identity")
         unpack = find_unpacker(encoding)
         if encoding and not unpack:
@@ -202,7 +202,7 @@ class Client:
             ) from None
         if signed.hawk:
             self._signer.verify(signed.hawk, headers.get("server-authorization", ""), body.digests)
-        return Answer(address, body, kind, headers.get("link", ""))
+        return HttpAnswer(address, body, kind, headers.get("link", ""))
 
 
 def _redirect_or_error(status: int, headers: dict[str, str], address: Address, said: str) -> _Redirect:

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 from dataflow.model.records import VIEW
 from dataflow.model.url_text import percent_encode, split_server
 from dataflow.pipelines.handover.records import Destination, Part
-from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
+from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Index, Options, Table
 from dataflow.pipelines.postgres.table_source import PostgresSource
 from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.postgres.views import list_columns
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.sources import Table as TableSource
-    from dataflow.pipelines.register.settings import Connection as Setting
-    from dataflow.pipelines.register.settings import PipelineSettings
+    from dataflow.pipelines.declare.sources import TableSource
+    from dataflow.pipelines.register.settings import Connection, PipelineSettings
     from dataflow.pipelines.shape.fields import Field
 
 
 def make_target(
-    setting: Setting,
+    setting: Connection,
     definition: Definition,
     fields: tuple[Field, ...],
     destination: Destination,
@@ -40,7 +39,7 @@ def make_target(
 
 
 def make_native_view(
-    setting: Setting, definition: Definition, select: str, destination: Destination
+    setting: Connection, definition: Definition, select: str, destination: Destination
 ) -> PostgresTarget:
     """The table or plain view of one interval that the database itself computes."""
     connection = connect_to(setting)
@@ -59,17 +58,17 @@ def read_table(
     )
 
 
-def connect_to(setting: Setting) -> Connection:
+def connect_to(setting: Connection) -> DatabaseLogin:
     """The connection with its password in the URL, as the driver wants it; it is never shown."""
     if setting.password is None:
-        return Connection(setting.name, setting.url)
+        return DatabaseLogin(setting.name, setting.url)
     scheme, _, rest = setting.url.partition("://")
     authority, path, query = split_server(rest)
     user, _, hosts = authority.rpartition("@")
     # The @ also without a user: else the password would be taken for host and port, and shown in errors.
     given = f"{user}:{percent_encode(setting.password)}@"
     url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
-    return Connection(setting.name, url)
+    return DatabaseLogin(setting.name, url)
 
 
 def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:

@@ -112,7 +112,7 @@ class JobRun:
 
     def find(self, name: str) -> DataFrame | None:
         """As `read`, but None where a `previous` input has no chunk yet: at the job's first dataid."""
-        from dataflow.pipelines.spark.places import open_place  # with it comes all that reads rows
+        from dataflow.pipelines.spark.frames import open_place  # with it comes all that reads rows
 
         source = self._find_source(name)
         if source is None:
@@ -135,7 +135,7 @@ class JobRun:
 
     def write(self, name: str, frame: DataFrame, checks: Sequence[Check] = ()) -> None:
         """Stages an output and checks it; it is published, with all others, when the run has ended well."""
-        from dataflow.pipelines.spark.places import is_frame
+        from dataflow.pipelines.spark.frames import is_frame
 
         outputs = [dataset for dataset, _ in self._facts.outputs]
         if name not in outputs:

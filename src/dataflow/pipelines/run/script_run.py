@@ -29,8 +29,7 @@ from dataflow.pipelines.register.settings import PipelineSettings
 from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.shape.checks import Check
-from dataflow.pipelines.spark.frames import count_bad_rows
-from dataflow.pipelines.spark.places import write_away
+from dataflow.pipelines.spark.frames import count_bad_rows, write_away
 from dataflow.pipelines.spark.session import find_session, start_session
 from dataflow.pipelines.spark.tasks import tag_of
 

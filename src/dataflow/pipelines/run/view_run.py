@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.model.records import PlanInput
     from dataflow.pipelines.declare.definitions import ViewDefinition
+    from dataflow.pipelines.handover.patience import Patience
     from dataflow.pipelines.handover.records import Published, Target
     from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput
     from dataflow.pipelines.run.facilities import Facilities
@@ -58,7 +59,7 @@ class ViewRun:
         chunks = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
         inputs = tuple(self._plan_input(chunks[name]) for name in definition.reads)
         plan = plan_interval(definition, self._claimed.dataid, inputs, target, facilities.constants)
-        facilities.log(self._claimed.run, plan.select)
+        facilities.log.write(self._claimed.run, plan.select)
         published = self._compute_there(plan) if plan.is_native else self._compute_on_spark(plan)
         if definition.materialized:  # a plain view has as many rows as whoever reads it finds
             self._claimed.record_rows(definition.dataset, published.rows)
@@ -66,7 +67,7 @@ class ViewRun:
     def cancel(self) -> None:
         """Ends the run's Spark jobs, or what the database does for it."""
         self._stop.set()
-        self._facilities.interrupt()
+        self._facilities.spark.interrupt()
 
     def clean_up(self) -> None:
         """Nothing is left beside what is published."""
@@ -83,7 +84,7 @@ class ViewRun:
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(plan.target, self._definition, plan.select, destination)
         target.last_look = lambda: refuse_revoked(self._claimed, self._facilities.store)
-        target.patience = make_patience(self._claimed, self._facilities)
+        target.patience = self._make_patience()
         target.begin()
         if not self._definition.materialized:
             refuse_lost(self._claimed)
@@ -100,11 +101,11 @@ class ViewRun:
             return self._publish(judgement, target)
 
         with discarding(target):
-            return make_patience(self._claimed, self._facilities).repeat(stage_and_publish)
+            return self._make_patience().repeat(stage_and_publish)
 
     def _compute_on_spark(self, plan: IntervalPlan) -> Published:
         steps = plan.translate()
-        session = self._facilities.session()
+        session = self._facilities.spark.get()
         session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
         rows = run_sql(session, steps.translated, steps.frames)
         columns = result_columns(steps.translated, plan.target.is_lake) or column_types(rows)
@@ -121,16 +122,19 @@ class ViewRun:
             return self._publish(judgement, target)
 
         with discarding(target):
-            return make_patience(self._claimed, self._facilities).repeat(stage_and_publish)
+            return self._make_patience().repeat(stage_and_publish)
+
+    def _make_patience(self) -> Patience:
+        return make_patience(self._claimed, self._facilities.log, self._facilities.progress)
 
     def _publish(self, judgement: Judgement, target: Target) -> Published:
-        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)
+        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities.store)
         judgement.decide_checks(target, last_rows, self._span.end)
         refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged())
         failpoints.reach("after_publish")
         for line in judgement.list_warnings():
-            self._facilities.log(self._claimed.run, f"warning: {line}")
+            self._facilities.log.write(self._claimed.run, f"warning: {line}")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         return published
 
@@ -144,5 +148,7 @@ class ViewRun:
         versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
-        self._facilities.log(self._claimed.run, f"reads {len(pins)} chunks of {name}: {' '.join(versions)}")
+        self._facilities.log.write(
+            self._claimed.run, f"reads {len(pins)} chunks of {name}: {' '.join(versions)}"
+        )
         return {pin.dataid: absolute_place(pin.location, prepared.project_dir) for pin in pins}

@@ -96,7 +96,7 @@ class PipelineWorker:
                     return False
                 failpoints.reach("after_claim")
                 run = self._make_run(claimed)
-                self._facilities.begin(claimed.run)
+                self._facilities.spark.begin(claimed.run)
                 with (
                     watched(claimed, run.cancel),
                     self._files_explained(),
@@ -124,7 +124,7 @@ class PipelineWorker:
             return not isinstance(error, SparkGone)
         except Exception as error:
             if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
-                self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+                self._facilities.log.write(claimed.run, "".join(traceback.format_exception(error)))
             raise
         return True
 
@@ -145,9 +145,9 @@ class PipelineWorker:
         self.outcome.failed += 1
         self.outcome.error = error
         job, dataid = claimed.run.job, claimed.dataid
-        self._facilities.log(claimed.run, self._logged(error))
+        self._facilities.log.write(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
-            self._facilities.keep_spark_log(claimed.run)
+            self._facilities.spark.keep_log(claimed.run)
         self._say(f"{job} {dataid}: {error}")
         self._say_log_problem()
         self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
@@ -157,8 +157,8 @@ class PipelineWorker:
         self._say(f"next, when that is mended: {following}")
 
     def _say_log_problem(self) -> None:
-        if self._facilities.log_problem:
-            self._say(f"warning: {self._facilities.log_problem}")
+        if self._facilities.log.problem:
+            self._say(f"warning: {self._facilities.log.problem}")
 
     def _logged(self, error: DataFlowError) -> str:
         """The error as the run's log has it: one sentence, then what led to it where code ran."""
@@ -177,7 +177,7 @@ class PipelineWorker:
         return "\n".join([sentence, *own, "", *map(str.rstrip, traceback.format_exception(cause))])
 
     def _say(self, text: str) -> None:
-        self._tell(self._facilities.redact(text))
+        self._tell(self._facilities.log.redact(text))
 
     def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
         run: PipelineRun = KINDS[self._definition.kind](self._definition, claimed, self._facilities)

@@ -13,7 +13,7 @@ from decimal import Context, Decimal, InvalidOperation
 
 from dataflow.pipelines.shape.array_text import parse_array
 from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
-from dataflow.pipelines.shape.sql_types import SqlType
+from dataflow.pipelines.shape.sql_types import ColumnType
 from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
 
 _SPACES = " \t\n\r\f\v"
@@ -34,7 +34,7 @@ class Unfit(Exception):
     """A value that does not fit its column; the text is the reason of the reject."""
 
 
-def convert(kind: SqlType, value: object, *, source_is_text: bool = False) -> object:
+def convert(kind: ColumnType, value: object, *, source_is_text: bool = False) -> object:
     """The value as Python has it for the column's Arrow type, a uuid as canonical text; None stays None.
 
     `source_is_text` is for CSV, where a json value comes as its text.
@@ -54,7 +54,7 @@ def convert(kind: SqlType, value: object, *, source_is_text: bool = False) -> ob
     return _CONVERTERS[kind.name](kind, value)
 
 
-def _to_text(kind: SqlType, value: object) -> str:
+def _to_text(kind: ColumnType, value: object) -> str:
     text = _json_text(value)
     _check_text(text)
     if kind.length is None or len(text) <= kind.length:
@@ -64,7 +64,7 @@ def _to_text(kind: SqlType, value: object) -> str:
     return text[: kind.length]  # PostgreSQL too lets surplus spaces go
 
 
-def _to_integer(kind: SqlType, value: object) -> int:
+def _to_integer(kind: ColumnType, value: object) -> int:
     text = _number_text(kind, value)
     if not _INTEGER.fullmatch(text):
         raise Unfit(f"is not an {kind.name}" if kind.name == "integer" else f"is not a {kind.name}")
@@ -76,7 +76,7 @@ def _to_integer(kind: SqlType, value: object) -> int:
     return number
 
 
-def _to_numeric(kind: SqlType, value: object) -> Decimal | str:
+def _to_numeric(kind: ColumnType, value: object) -> Decimal | str:
     text = _number_text(kind, value)
     if not _DECIMAL.fullmatch(text):
         raise Unfit(f"is not a {kind.name}")
@@ -106,7 +106,7 @@ def _to_number_text(number: Decimal) -> str:
     return f"{number if number else abs(number):f}"
 
 
-def _to_float(kind: SqlType, value: object) -> float:
+def _to_float(kind: ColumnType, value: object) -> float:
     text = _number_text(kind, value)
     if not _DECIMAL.fullmatch(text):
         raise Unfit(f"is not a finite {kind.name} number")
@@ -118,7 +118,7 @@ def _to_float(kind: SqlType, value: object) -> float:
     return number
 
 
-def _to_boolean(kind: SqlType, value: object) -> bool:
+def _to_boolean(kind: ColumnType, value: object) -> bool:
     if isinstance(value, bool):
         return value
     text = _json_text(value).strip(_SPACES).lower()
@@ -128,7 +128,7 @@ def _to_boolean(kind: SqlType, value: object) -> bool:
     raise Unfit("is not a boolean")
 
 
-def _to_uuid(kind: SqlType, value: object) -> str:
+def _to_uuid(kind: ColumnType, value: object) -> str:
     text = value if isinstance(value, str) and not isinstance(value, Number) else ""
     inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     if not _UUID.fullmatch(inner):
@@ -137,8 +137,8 @@ def _to_uuid(kind: SqlType, value: object) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _to_time(parse: Callable[[str], date]) -> Callable[[SqlType, object], date]:
-    def to_time(kind: SqlType, value: object) -> date:
+def _to_time(parse: Callable[[str], date]) -> Callable[[ColumnType, object], date]:
+    def to_time(kind: ColumnType, value: object) -> date:
         if not isinstance(value, str) or isinstance(value, Number):
             raise Unfit(f"is not the text of a {kind.name}")
         try:
@@ -194,7 +194,7 @@ def _elements(value: object) -> list[object]:
     return value
 
 
-def _number_text(kind: SqlType, value: object) -> str:
+def _number_text(kind: ColumnType, value: object) -> str:
     if isinstance(value, bool):
         raise Unfit(f"is a boolean, not {kind.sql}")
     return _json_text(value).strip(_SPACES)
@@ -215,14 +215,14 @@ def _last_place(number: Decimal) -> int:
     return int(parts.exponent) + zeros
 
 
-def _holding(kind: SqlType) -> str:
+def _holding(kind: ColumnType) -> str:
     precision, scale = kind.digits
     return f"more than {kind.sql} holds" + (
         "" if kind.precision else f" here ({precision} digits, {scale} after)"
     )
 
 
-_CONVERTERS: dict[str, Callable[[SqlType, object], object]] = {
+_CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
     "character varying": _to_text,
     "character": _to_text,
     "text": _to_text,

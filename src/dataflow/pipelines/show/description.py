@@ -8,7 +8,7 @@ from dataflow.errors import FetchError
 from dataflow.model.record import names_of
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.url_text import masked_url
-from dataflow.pipelines.declare.sources import Auth, Files, Http, Table
+from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
@@ -97,10 +97,10 @@ def _pair(field: Any) -> tuple[str, ...]:
     return (field,) if isinstance(field, str) else tuple(field)
 
 
-def _source(source: Http | Files | Table) -> dict[str, Any]:
+def _source(source: Http | Files | TableSource) -> dict[str, Any]:
     if isinstance(source, Files):
         return {"kind": "files", "path": source.path, "format": source.format or "by its ending"}
-    if isinstance(source, Table):
+    if isinstance(source, TableSource):
         read = {"query": source.query} if source.query else {"table": f"{source.schema}.{source.table}"}
         split = {"split_column": source.split_column} if source.split_column else {}
         return {"kind": "table", "connection": source.connection} | read | split

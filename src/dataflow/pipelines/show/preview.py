@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
 from dataflow.model.records import PYTHON, VIEW
-from dataflow.pipelines.declare.sources import Files, Http, Table
+from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.file_source import FileSource
 from dataflow.pipelines.fetch.limits import Watch
@@ -115,8 +115,8 @@ def _preview_view(plan: IntervalPlan, why: str, facilities: Facilities, most: in
         columns, found = _ask_there(plan, facilities, most)
         return Preview(dataid, read, columns, tuple(found))
     steps = plan.translate()
-    with explained(facilities.spark_log):
-        rows = run_sql(new_session(facilities.session()), steps.translated, steps.frames)
+    with explained(facilities.spark.log_path):
+        rows = run_sql(new_session(facilities.spark.get()), steps.translated, steps.frames)
         kept = steps.translated.kept or column_types(rows)
         columns = steps.translated.columns or kept
         names = [name for name, _ in columns]
@@ -207,7 +207,7 @@ def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
     return _Body(page.body, "page", found.pagination.results, f"the first page, {page.address}")
 
 
-def _limited(source: Table, most: int) -> Table:
+def _limited(source: TableSource, most: int) -> TableSource:
     """The source cut to a few rows by the database itself."""
     if source.query:
         inner = f"({source.query.strip().rstrip(';')}\n)"

@@ -75,7 +75,7 @@ def _first_step(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:
     if isinstance(source, Files):
         path = source.path.replace("{dataid}", plan.dataid)
         return {"files": os.path.join(facilities.config.project_dir, path)}
-    staging = os.path.join(facilities.staging_of(plan.definition.job, plan.dataid), "{run_id}")
+    staging = os.path.join(facilities.staging.of_work(plan.definition.job, plan.dataid), "{run_id}")
     if isinstance(source, Http):
         assert plan.span is not None
         span = plan.span.start, plan.span.end
