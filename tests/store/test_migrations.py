@@ -127,6 +127,13 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
     theirs.close()
 
 
+def test_a_pipeline_that_a_worker_of_the_version_before_has_registered_is_known_as_one(world: World) -> None:
+    world.chain("raw", "clean")
+    assert not world.plan("to_clean").is_pipeline
+    world.poke("UPDATE job SET script_path = 'pipeline'")  # it knows no kinds
+    assert (world.plan("to_clean").kind, world.plan("to_clean").is_pipeline) == ("view", True)
+
+
 def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url, SCHEMA)
     database.upgrade()

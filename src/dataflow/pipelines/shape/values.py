@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Context, Decimal, InvalidOperation
 
-from dataflow.pipelines.shape.array_text import parse_array
 from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
 from dataflow.pipelines.shape.sql_types import ColumnType
 from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
 
 _SPACES = " \t\n\r\f\v"
+_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^",{}\\]|\\.)+?))\s*(?=,|$)', re.DOTALL)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _UUID = re.compile(r"(?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}")
@@ -184,7 +184,7 @@ def _check_text(text: str) -> None:
 def _elements(value: object) -> list[object]:
     if isinstance(value, str) and not isinstance(value, Number):
         try:
-            return list(parse_array(value))
+            return list(_parse_array(value))
         except ValueError as error:
             raise Unfit(str(error)) from None
     if not isinstance(value, list):
@@ -238,3 +238,29 @@ _CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
     "double precision": _to_float,
     "real": _to_float,
 }
+
+
+def _parse_array(text: str) -> Iterator[str | None]:
+    """The elements of PostgreSQL's `{a,"b c",NULL}`, as a CSV file brings it.
+
+    An unquoted NULL is None. Raises ValueError if it is not such a text.
+    """
+    inner = text.strip(_SPACES)
+    if not (inner.startswith("{") and inner.endswith("}")):
+        raise ValueError("is not an array: neither a list nor a text like {a,b}")
+    inner = inner[1:-1]
+    place = 0
+    while inner.strip(_SPACES):
+        found = _ELEMENT.match(inner, place)
+        if found is None:
+            raise ValueError("is not an array of one dimension like {a,b}")
+        yield _element(found)
+        place = found.end() + 1
+        if found.end() == len(inner):
+            return
+
+
+def _element(found: re.Match[str]) -> str | None:
+    if found[1] is not None:
+        return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
+    return None if found[2].upper() == "NULL" else re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
