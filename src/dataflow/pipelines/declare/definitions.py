@@ -33,7 +33,7 @@ LAKE = "lake"
 
 
 class Declared:
-    """What every definition says about itself; here are the answers that more than one kind gives."""
+    """What every definition says about itself, with the answers that most kinds share."""
 
     __slots__ = ()
     kind = ""

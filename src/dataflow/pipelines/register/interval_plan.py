@@ -1,6 +1,6 @@
 """What a run of one interval does, decided here and nowhere else.
 
-A run executes the plan, `plan` prints it, `preview` samples it, and a view is tried out by it.
+A run executes the plan, `plan` prints it and `preview` samples it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ SPARK = "spark"
 
 @record
 class PlannedInput:
-    """A dataset that an interval reads, at the version that is pinned; at none where nothing covers it."""
+    """A dataset that an interval reads, at the pinned version; without one where nothing covers it yet."""
 
     dataset: Dataset
-    job: str  # that makes it
+    job: str  # its producer
     dataid: str = ""
     version: int = 0
     location: str = ""
@@ -66,8 +66,7 @@ class PlannedInput:
             again = f"{resubmit_command(self.job, self.dataid)} && {shell('dataflow', 'run', self.job)}"
             raise BadInput(
                 f"{reader} reads {self.dataset.name} from a lake, and its last version is at "
-                f"{self.location}, where it was published before target_db was changed. Publish it anew "
-                f"first: {again}"
+                f"{self.location}, published before target_db was changed. Publish it again first: {again}"
             )
         if self.chunks is not None:
             return put_together(map(read_frame, reversed(list(self.chunks.values()))))
@@ -84,7 +83,7 @@ class SparkSteps:
 
 @record
 class IntervalPlan:
-    """One interval: which engine makes it from which inputs, by which SQL, and where the result goes."""
+    """One interval: its engine, inputs, SQL, target and location."""
 
     definition: Definition
     dataid: str
@@ -98,8 +97,8 @@ class IntervalPlan:
 
     @property
     def is_native(self) -> bool:
-        """True where the database that has all of a view's datasets computes it."""
-        return self.engine != SPARK
+        """True where a database computes the view, and not Spark."""
+        return bool(self.tables)
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -124,7 +123,7 @@ def plan_interval(
     target: Connection,
     constants: Mapping[str, object],
 ) -> IntervalPlan:
-    """Decides what a run of one interval does; BadInput where it can do nothing."""
+    """Decide what a run of one interval does; BadInput where no run is possible."""
     location = location_of(target, definition.schema, definition.table_of(dataid))
     location = location.replace("{dataset}", definition.dataset)
     location = location.replace("{encoded_dataid}", percent_encode(dataid))
@@ -136,7 +135,7 @@ def plan_interval(
 
 
 def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalPlan:
-    """Adds what a view computes and who computes it: the database that has all it reads, else Spark."""
+    """Add the engine and SQL of a view: the database that holds all it reads computes it, else Spark."""
     definition = cast("ViewDefinition", plan.definition)
     assert plan.span is not None
     if not goes_native(definition, [one.place for one in plan.inputs]):
@@ -161,7 +160,7 @@ def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalP
 
 
 def goes_native(definition: ViewDefinition, places: Iterable[Location]) -> bool:
-    """True where all that a view reads is in the database that its result goes to, which computes it then."""
+    """True where the database of the result holds all that a view reads, and so computes it."""
     return all(place.connection == definition.target for place in places)
 
 
@@ -185,7 +184,7 @@ def view_select(
     constants: Mapping[str, object],
     tables: Mapping[str, str] | None = None,
 ) -> str:
-    """The view's SQL with its templates rendered for the interval; BadInput for what is no such SELECT.
+    """The view's SQL with its templates rendered for the interval; BadInput if it is not one SELECT.
 
     `tables` are the names that its datasets have in a database.
     """
