@@ -16,7 +16,7 @@ from dataflow.errors import DataFlowError
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.run.facilities import Facilities, Silence
+from dataflow.pipelines.run.facilities import Facilities, ProjectValues, Silence
 from dataflow.pipelines.run.worker import PipelineWorker
 from dataflow.store.opener import open_store
 
@@ -31,7 +31,7 @@ def main() -> None:
     settings = PipelineSettings(folder, environ, lambda: "")
     register_pipelines(store, catalog.definitions.values(), settings)
     with Flow(config, store) as flow:
-        facilities = Facilities(config, store, settings, (environ, catalog.constants), Silence())
+        facilities = Facilities(config, store, settings, ProjectValues(environ, catalog.constants), Silence())
         for name in names:
             began = monotonic()
             worker = PipelineWorker(flow, facilities, catalog.get(name), lambda text: None)
@@ -39,7 +39,7 @@ def main() -> None:
             if outcome.done != 1:
                 raise outcome.error or DataFlowError(f"bench: {name} had nothing to do.")
             print(json.dumps([began, monotonic()]), flush=True)
-        facilities.close()
+        facilities.spark.close()
 
 
 if __name__ == "__main__":

@@ -145,6 +145,28 @@ class OtherDatasetPipeline:
     assert "pipelines/other.py:2: OtherDatasetPipeline: There is no connection" in refused.stderr
 
 
+def test_the_store_knows_what_each_job_is_and_status_marks_one_whose_class_is_gone(example: Project) -> None:
+    job = """
+from dataflow import job
+
+@job(inputs=["orders"], outputs=["copies"])
+def copy(run):
+    pass
+"""
+    (example.path / "pipelines" / "copies.py").write_text(job)
+    example.run("dataflow", "run", VIEW, "--waiting-exit-code", "75", check=False)
+    example.run("dataflow", "job", "add", "load", "--in", "orders")
+    names = {DATASET: "dataset", VIEW: "view", "copy": "job", "load": None}
+    found = {name: example.json("dataflow", "job", "show", name)["kind"] for name in names}
+    assert found == names
+    assert "not defined" not in example.run("dataflow", "status").stdout
+    (example.path / "pipelines" / "copies.py").unlink()
+    told = "not defined in pipelines/ any more, so its work cannot run. Define it again, or remove the job"
+    assert f"copy: {told}: dataflow job remove copy" in example.run("dataflow", "status").stdout
+    jobs = example.json("dataflow", "status")["jobs"]
+    assert [job["job"] for job in jobs if job["gone"]] == ["copy"]
+
+
 def test_a_pipeline_that_waits_ends_with_the_exit_code_asked_for_and_says_nothing(example: Project) -> None:
     done = example.run("dataflow", "run", VIEW, "--quiet", "--waiting-exit-code", "75", check=False)
     assert done.returncode == 75

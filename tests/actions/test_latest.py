@@ -62,6 +62,17 @@ def test_other_inputs_still_share_one_grain(world: World) -> None:
         add_job(world.store, Job("mixed", (JobInput("months"), JobInput("snap"))))
 
 
+def test_a_schedule_of_weekdays_beside_a_daily_input_is_refused_with_what_to_do(world: World) -> None:
+    add_dataset(world.store, Dataset("days", grain="daily"))
+    advice = (
+        "Leave the schedule out, and each chunk of days starts the job; or keep it and read what is newest"
+    )
+    with pytest.raises(BadInput, match=f"{advice} at that time: days:latest"):
+        add_job(world.store, Job("report", (JobInput("days"),), schedule="0 6 * * 1-5"))
+    add_job(world.store, Job("report", (JobInput("days", "latest"),), schedule="0 6 * * 1-5"))
+    add_job(world.store, Job("each", (JobInput("days"),)))
+
+
 def test_hours_of_another_zone_may_be_read_as_the_latest(world: World) -> None:
     add_dataset(world.store, Dataset("here", grain="hourly", timezone="Europe/Vienna"))
     add_dataset(world.store, Dataset("there", grain="hourly", timezone="America/New_York"))

@@ -13,8 +13,8 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from dataflow.pipelines.spark.network import list_network_options
 from dataflow.pipelines.spark.session import DEFAULTS, PINNED
+from dataflow.pipelines.spark.session_setup import list_network_options
 from tests.pipelines.workshop import Workshop
 
 SETTINGS = (

@@ -117,7 +117,7 @@ def test_a_version_that_is_in_the_database_still_is_told_to_be_published_anew(or
     told = str(orders.run(VIEW).error)
     assert "MonthViewPipeline reads orders from a lake, and its last version is at postgresql://" in told
     command = f"dataflow resubmit {DATASET} {DAY} && dataflow run {DATASET}"
-    assert told.endswith(f"before target_db was changed. Publish it anew first: {command}")
+    assert told.endswith(f"before target_db was changed. Publish it again first: {command}")
     orders.resubmit(DATASET, DAY)
     orders.resubmit(VIEW, "2026-09")
     assert orders.run(DATASET).done == 1, orders.said

@@ -14,11 +14,11 @@ import pytest
 
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
-from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.run.facilities import Silence
+from dataflow.pipelines.run.facilities import ProjectValues, Silence
 from dataflow.pipelines.show.description import describe
 from dataflow.pipelines.show.plan import Outlook, Scene, look_ahead
-from dataflow.pipelines.show.preview import Preview, preview_dataset, preview_view
+from dataflow.pipelines.show.preview import Preview
+from dataflow.pipelines.show.preview import preview as preview_interval
 from dataflow.pipelines.show.statements import describe_interval
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.workshop import HAWK, SharedSession, Workshop
@@ -81,8 +81,8 @@ def scene_of(workshop: Workshop) -> Scene:
 
 def facilities_of(workshop: Workshop) -> SharedSession:
     scene = scene_of(workshop)
-    surroundings = (workshop.environ, scene.catalog.constants)
-    made = SharedSession(scene.config, workshop.store, scene.settings, surroundings, Silence())
+    values = ProjectValues(workshop.environ, scene.catalog.constants)
+    made = SharedSession(scene.config, workshop.store, scene.settings, values, Silence())
     return made.lend(workshop.spark)
 
 
@@ -90,11 +90,7 @@ def plan(workshop: Workshop, name: str, dataid: str | None = None) -> tuple[Outl
     scene = scene_of(workshop)
     definition = scene.catalog.get(name)
     outlook = look_ahead(workshop.store, definition, scene, dataid)
-    detail: dict[str, Any] = {}
-    if outlook.dataid:
-        detail = describe_interval(
-            definition, outlook.dataid, outlook.inputs, scene.catalog, facilities_of(workshop)
-        )
+    detail = describe_interval(outlook.plan, facilities_of(workshop)) if outlook.plan else {}
     return outlook, detail
 
 
@@ -102,10 +98,7 @@ def preview(workshop: Workshop, name: str, dataid: str | None = None, rows: int 
     scene = scene_of(workshop)
     definition = scene.catalog.get(name)
     outlook = look_ahead(workshop.store, definition, scene, dataid)
-    if isinstance(definition, DatasetDefinition):
-        return preview_dataset(definition, outlook.dataid, facilities_of(workshop), rows)
-    assert isinstance(definition, ViewDefinition)
-    return preview_view(definition, outlook, scene.catalog, facilities_of(workshop), rows)
+    return preview_interval(outlook, facilities_of(workshop), rows)
 
 
 def facts(workshop: Workshop) -> dict[str, list[Any]]:
@@ -234,6 +227,15 @@ def test_a_plan_of_a_dataset_has_its_first_request_and_no_secret(orders: Worksho
         "staging": str(orders.path / f".dataflow/staging/{DATASET}/2017-12-31/{{run_id}}"),
     }
     assert api.seen == []
+
+
+def test_a_plan_shows_the_interval_that_is_asked_for_and_no_other_value(orders: Workshop) -> None:
+    asked = "/next?from={start}&range={start}/{end}&token={dataid}&kind=open&key-{dataid}=x&mixed=abc{dataid}"
+    orders.write("orders.py", PIPELINES.replace("/next?api_key=hidden&since=5", asked))
+    _, detail = plan(orders, DATASET, "2017-12-31")
+    start, end = "2017-12-31T00%3A00%3A00%2B00%3A00", "2018-01-01T00%3A00%3A00%2B00%3A00"
+    shown = f"/next?from={start}&range={start}/{end}&token=…&kind=…&key-2017-12-31=…&mixed=…"
+    assert detail["source"]["first_url"].endswith(shown)
 
 
 def test_a_plan_for_postgresql_has_the_ddl_of_its_table(orders: Workshop) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dataflow.errors import Conflict, InvalidData, Superseded
-from dataflow.pipelines.run.takeover import take_tables_over
+from dataflow.pipelines.run.targets import take_tables_over
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 from tests.project import Project

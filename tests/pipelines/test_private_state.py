@@ -12,7 +12,7 @@ import pytest
 from dataflow.errors import SparkFailed
 from dataflow.pipelines.lake.manifest import Manifest, write_manifest
 from dataflow.pipelines.spark.session import SparkSettings, start_session
-from dataflow.pipelines.spark.talk import talking_to
+from dataflow.pipelines.spark.session_setup import talking_to
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.workshop import Workshop
 

@@ -18,7 +18,7 @@ import dataflow
 from dataflow.errors import BadInput, InvalidData, UnknownName
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.shape.checks import at_least, minimum_rows, sql
-from dataflow.pipelines.spark.places import open_place
+from dataflow.pipelines.spark.frames import open_place
 from tests.project import Project
 
 LAKE = "lake/{dataset}/dataid={encoded_dataid}/{run_id}/_manifest.json"

@@ -12,7 +12,7 @@ import pytest
 from dataflow.cli.main import main
 from dataflow.errors import Conflict, Superseded
 from dataflow.pipelines.postgres.ledger import take_over
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.transactions import transaction
 from tests.pipelines.postgres.orders import load, make_rows, make_target, query
 
@@ -62,7 +62,7 @@ def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(ur
         make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
     with pytest.raises(Superseded):  # that one is known here: it is only newer
         make_target(url, 41, "d1", mode="partition", newest_run=60).begin()
-    with transaction(Connection("warehouse", url)) as session:
+    with transaction(DatabaseLogin("warehouse", url)) as session:
         assert take_over(session, "public", "orders", "1a2b", 60) == 0
         assert take_over(session, "public", "orders", "1a2b", 41) == 1
     assert query(url, "select fence, run_id from dataflow_ledger") == [(0, 0)]
@@ -84,7 +84,7 @@ def test_a_run_of_the_other_store_that_just_begins_is_waited_for(url: str) -> No
 
 
 def take_over_at_once(url: str) -> int:
-    with transaction(Connection("warehouse", url)) as session:
+    with transaction(DatabaseLogin("warehouse", url)) as session:
         return take_over(session, "public", "orders", "new", 0)
 
 

@@ -20,7 +20,7 @@ from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.run.facilities import Facilities, Silence
+from dataflow.pipelines.run.facilities import Facilities, ProjectValues, Silence
 from dataflow.pipelines.run.worker import Outcome, PipelineWorker
 from dataflow.store.opener import open_store
 from dataflow.store.store import Store
@@ -32,7 +32,7 @@ class SharedSession(Facilities):
     """Facilities on a session that is there already."""
 
     def lend(self, session: SparkSession) -> SharedSession:
-        self._session = session
+        self.spark.lend(session)
         return self
 
 
@@ -81,7 +81,7 @@ class Workshop:
         settings = self.settings()
         with Flow(config, store, settings.secrets) as flow:
             facilities = SharedSession(
-                config, store, settings, (self.environ, catalog.constants), Silence()
+                config, store, settings, ProjectValues(self.environ, catalog.constants), Silence()
             ).lend(self.spark)
             return PipelineWorker(flow, facilities, catalog.get(name), self.said.append).run(drain, dataid)
 

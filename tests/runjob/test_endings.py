@@ -18,7 +18,7 @@ from dataflow.runjob.endings import (
 )
 
 RUN = Run(1, 2, 3, "load", "7", 1, "first", 300.0, 10.0)
-PLAN = Plan(3, Job("load"), 1, "sequence", "UTC", "", (), ())
+PLAN = Plan(3, Job("load"), 1, "sequence", "UTC", "", "script", (), ())
 PREPARED = Prepared(RUN, PLAN, (), (), (), "/project")
 SCRIPT = Step(("load.sh",))
 CHECK_IN = Step(("check",), "orders", before=True)

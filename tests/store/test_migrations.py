@@ -110,6 +110,8 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
         world.poke("DROP INDEX work_waiting")
         world.poke("ALTER TABLE work DROP COLUMN not_before_clock")
         world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
+        world.poke("UPDATE job SET script_path = 'pipeline' WHERE name = 'to_clean'")
+        world.poke("ALTER TABLE job DROP COLUMN kind")
     made._connection.execute("PRAGMA user_version = 1")
     with theirs._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 1")
@@ -121,8 +123,16 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
             (1, world.chunks("clean")[0].location)
         ]
         assert world.drain("to_clean") == ["1"]
+        assert world.plan("to_clean").kind == "view"  # as was guessed before
         world.close()
     theirs.close()
+
+
+def test_a_pipeline_that_a_worker_of_the_version_before_has_registered_is_known_as_one(world: World) -> None:
+    world.chain("raw", "clean")
+    assert not world.plan("to_clean").is_pipeline
+    world.poke("UPDATE job SET script_path = 'pipeline'")  # it knows no kinds
+    assert (world.plan("to_clean").kind, world.plan("to_clean").is_pipeline) == ("view", True)
 
 
 def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres_url: str) -> None:
@@ -131,6 +141,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     world = World(Store(database, "op@desk"), None)
     world.poke("DROP INDEX run_dataid")
     world.poke("ALTER TABLE job DROP COLUMN timeout_seconds")
+    world.poke("ALTER TABLE job DROP COLUMN kind")
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
     text = database.migrations_text()
@@ -150,11 +161,11 @@ def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str)
     database.upgrade()
     with database._connect() as connection:
         connection.execute(f"DELETE FROM {SCHEMA}.migration WHERE number > 4")
-        connection.execute(f"ALTER TABLE {SCHEMA}.job DROP COLUMN timeout_seconds")
+        connection.execute(f"ALTER TABLE {SCHEMA}.job DROP COLUMN timeout_seconds, DROP COLUMN kind")
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
-    assert sorted(answers) == [[], ["0005_history", "0006_timeouts"]]
+    assert sorted(answers) == [[], ["0005_history", "0006_timeouts", "0007_job_kind"]]
     database.close()
 
 

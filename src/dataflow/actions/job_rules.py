@@ -228,6 +228,12 @@ def _fix(first: Dataset, other: Dataset) -> str:
         first, other = other, first
     if is_automatic(other.name):
         return "Leave one of them out."
+    if is_automatic(first.name) and first.grain == Grain.TEXT:
+        return (
+            f"The schedule names each interval by its first moment, which is no dataid of {other.name}. "
+            f"Leave the schedule out, and each chunk of {other.name} starts the job; or keep it and read "
+            f"what is newest at that time: {other.name}:latest."
+        )
     change = f"dataflow dataset add {other.name} --grain {first.grain}"
     return f"If {other.name} has no chunks yet: {change}; if it has, register another one beside it."
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 
+from dataflow.model.location import MANIFEST
 from dataflow.model.url_text import percent_encode
 
 FIELDS = ("dataid", "encoded_dataid", "run_id", "dataset", "job", "environment")
 """What a location template may name in braces; encoded_dataid is percent-encoded, as in Hive's folders."""
-
-MANIFEST = "_manifest.json"
-"""A location of this name stands for the files that it lists, beside it."""
 
 MAX_FILES = 10_000
 """A folder with more files than this is not measured."""

@@ -8,7 +8,7 @@ from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
 from dataflow.actions.registry_draft import Registry, merge_dataset, merge_job
 from dataflow.errors import Conflict
-from dataflow.model.records import Calendar
+from dataflow.model.records import PIPELINE, Calendar
 from dataflow.model.schedule import Schedule, keeps_start
 from dataflow.store import registry
 from dataflow.store.entries import JobEntry
@@ -18,7 +18,7 @@ from dataflow.store.registry import CALENDAR_SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dataflow.actions.differences import Change
     from dataflow.actions.registry_draft import Draft
@@ -91,10 +91,14 @@ def reset_script(store: Store, name: str) -> None:
     store.register(verb)
 
 
-def register(store: Store, draft: Callable[[Registry], Draft], script_path: str = "") -> list[Change]:
+def register(
+    store: Store,
+    draft: Callable[[Registry], Draft],
+    kinds: Mapping[str, str] | None = None,
+) -> list[Change]:
     """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing.
 
-    With `script_path` it is known from now on what does the work of all the drafted jobs.
+    `kinds` are those of drafted jobs that are pipelines, by name.
     """
 
     def verb(tx: Transaction) -> list[Change]:
@@ -103,9 +107,9 @@ def register(store: Store, draft: Callable[[Registry], Draft], script_path: str 
         entries = _entries(tx, registry, drafted)
         before = {entry.job.name: plan for entry in entries if (plan := registry.plans.get(entry.job.name))}
         write_entries(tx, drafted.datasets, entries, before)
-        if script_path:
-            jobs = tx.names([change.name for change in drafted.changes if change.kind == "job"])
-            tx.run("registration.set_script_path", script_path=script_path, **jobs)
+        for kind in dict.fromkeys((kinds or {}).values()):
+            jobs = tx.names([name for name, found in (kinds or {}).items() if found == kind])
+            tx.run("registration.set_kind", kind=kind, script_path=PIPELINE, **jobs)
         changed = [change for change in drafted.changes if change.what != UNCHANGED]
         write_lines(tx, [_line(change, store.actor) for change in changed])
         return drafted.changes

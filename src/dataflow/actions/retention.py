@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 
-from dataflow.actions.locations import MANIFEST, absolute_place, resolve_location
+from dataflow.actions.locations import absolute_place, resolve_location
 from dataflow.actions.purge import cutoff
 from dataflow.actions.selection import MANY
+from dataflow.model.location import MANIFEST
 from dataflow.model.moments import utc_text
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_decode

@@ -40,6 +40,7 @@ class JobStatus:
     """One job's work, counted."""
 
     job: str
+    kind: str
     counts: dict[str, int]
     oldest: Oldest | None
 
@@ -95,14 +96,14 @@ def get_status(store: Store) -> StoreStatus:
     jobs: list[JobStatus] = []
     failures: list[Failure] = []
     open_work = store.rows("status.open_work")
-    for job_id, name, job_hold in store.rows("status.job_ids"):
+    for job_id, name, job_hold, kind in store.rows("status.job_ids"):
         rows = [
             (state, bool(hold or job_hold), number, since)
             for found, state, hold, number, since in open_work
             if found == job_id
         ]
         counts = _counts(rows, totals.get(job_id, 0))
-        jobs.append(JobStatus(name, counts, _oldest(store, job_id, rows, now)))
+        jobs.append(JobStatus(name, kind, counts, _oldest(store, job_id, rows, now)))
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
                 failures += _failures(store, job_id, name, state)

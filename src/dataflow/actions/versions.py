@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
-from dataflow.actions.locations import MANIFEST, absolute_place, is_local
+from dataflow.actions.locations import absolute_place, is_local
 from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
+from dataflow.model.location import MANIFEST, Location
 from dataflow.model.record import record
 from dataflow.model.records import PlanOutput
 from dataflow.store.reader import time_text
@@ -140,7 +141,7 @@ def _refuse_in_place(dataset: Dataset) -> None:
 
 def _refuse_database(store: Store, dataset_id: int, dataset: Dataset) -> None:
     """A table holds one version: an older one can only be made again."""
-    if not dataset.location.startswith("postgresql://"):
+    if not Location(dataset.location).is_in_database:
         return
     producer = find_producer(store, dataset_id)
     again = f"dataflow resubmit {producer} DATAID" if producer else "from its source"

@@ -217,7 +217,7 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
     plan = context.get_plan(args.name)
     row = context.store.find("registration.find_job", name=args.name)
     record = describe(plan, bool(row and row[HOLD_COLUMN]))
-    show_object(record | {"script_path": plan.script_path or None}, args.json)
+    show_object(record | {"kind": plan.kind or None, "script_path": plan.script_path or None}, args.json)
     return 0
 
 

@@ -12,6 +12,7 @@ from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.record import record
+from dataflow.model.records import VIEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
     from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.run.worker import PipelineWorker
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
@@ -167,7 +168,11 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     settings.secrets.add(*context.list_secrets())
     with Flow(context.config, context.store, settings.secrets) as flow, PipelineProgress() as progress:
         facilities = Facilities(
-            context.config, context.store, settings, (context.environ, catalog.constants), progress
+            context.config,
+            context.store,
+            settings,
+            ProjectValues(context.environ, catalog.constants),
+            progress,
         )
 
         def say(text: str) -> None:
@@ -179,7 +184,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
             with settings.secrets.hidden_in_errors():
                 outcome = worker.run(options.drain, options.dataid, options.timeout_seconds)
         finally:
-            facilities.close()
+            facilities.spark.close()
         if outcome.error is not None:
             return outcome.error.exit_code if isinstance(outcome.error, (LeaseLost, TimedOut)) else 1
         if not outcome.done:
@@ -234,19 +239,18 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 
 def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
-    from dataflow.pipelines.declare.definitions import ViewDefinition
     from dataflow.pipelines.register.target_rules import find_misplaced
-    from dataflow.pipelines.show.description import kind_of, over_note
+    from dataflow.pipelines.show.description import over_note
 
     timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)
-    if not flaw and isinstance(definition, ViewDefinition):
+    if not flaw and definition.kind == VIEW:
         from dataflow.pipelines.run.view_trial import find_flaw  # start-up: only views are of SQL
 
         flaw = find_flaw(definition, catalog, settings)
     note = f"can never run: {flaw}" if flaw else over_note(definition)
     return {
         "pipeline": definition.job,
-        "kind": kind_of(definition),
+        "kind": definition.kind,
         "dataset": definition.dataset,
         "target": definition.target,
         "schedule": timing.schedule,

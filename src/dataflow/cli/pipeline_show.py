@@ -91,9 +91,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
 
     scene, facilities = _scene(context, catalog)
     outlook = look_ahead(facilities.store, definition, scene, args.dataid)
-    detail = None
-    if outlook.dataid:
-        detail = describe_interval(definition, outlook.dataid, outlook.inputs, catalog, facilities)
+    detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
     if args.json:
         intervals = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
@@ -113,6 +111,7 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
         raise UsageError(f"--rows {args.rows}: at least one row is needed.")
     catalog, definition = _load(context, args.name)
     from dataflow.pipelines.show.plan import look_ahead
+    from dataflow.pipelines.show.preview import preview
 
     scene, facilities = _scene(context, catalog)
     outlook = look_ahead(facilities.store, definition, scene, args.dataid)
@@ -123,26 +122,11 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
         )
     try:
         with facilities.settings.secrets.hidden_in_errors():
-            found = _preview(definition, outlook, catalog, facilities, args.rows)
+            found = preview(outlook, facilities, args.rows)
     finally:
-        facilities.close()
+        facilities.spark.close()
     _print_preview(context, found, args.json)
     return 0
-
-
-def _preview(
-    definition: Definition, outlook: Outlook, catalog: Catalog, facilities: Facilities, most: int
-) -> Preview:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.show.preview import preview_dataset, preview_view
-
-    if isinstance(definition, DatasetDefinition):
-        return preview_dataset(definition, outlook.dataid, facilities, most)
-    if isinstance(definition, ViewDefinition):
-        return preview_view(definition, outlook, catalog, facilities, most)
-    raise BadInput(
-        f"{definition.job} is a Python job ({definition.place}): what it writes is not known before it runs."
-    )
 
 
 def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
@@ -155,15 +139,15 @@ def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
 def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
     from dataflow.cli.progress import PipelineProgress
     from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.show.plan import Scene
     from dataflow.runjob.lock import is_dead
 
     config = context.config
     settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
     scene = Scene(catalog, settings, config, lambda name: is_dead(config.lock_dir, name))
-    surroundings = (context.environ, catalog.constants)
-    return scene, Facilities(config, _store(context), settings, surroundings, PipelineProgress())
+    values = ProjectValues(context.environ, catalog.constants)
+    return scene, Facilities(config, _store(context), settings, values, PipelineProgress())
 
 
 def _store(context: Context) -> Store:

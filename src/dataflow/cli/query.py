@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
-    from dataflow.pipelines.show.query import Answer
+    from dataflow.pipelines.show.query import QueryResult
 
 MOST_ROWS = 1000
 QUERIES = ".query"  # which no job can be called
@@ -53,7 +53,7 @@ def query(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _ask(context: Context, statement: str, most: int) -> Answer:
+def _ask(context: Context, statement: str, most: int) -> QueryResult:
     try:
         from dataflow.pipelines.declare.settings import PipelineSettings
         from dataflow.pipelines.show.query import ask, fetch_tables, read_question

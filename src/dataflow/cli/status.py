@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import glob
+import os
+import re
 
-from dataflow.actions.next_commands import runner
+from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.output import add_json_option, show_object, show_rows
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
+from dataflow.model.records import SCRIPT
 from dataflow.model.status import WorkState
 from dataflow.model.wording import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
     from dataflow.cli.context import Context
     from dataflow.store.store import Store
 
+PIPELINES = "pipelines"
 FAIL_WORDS = ("failed", "late")
 DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "not_done", "first", "last", "gaps", "missing")
 LONGEST_REASON = 80
@@ -71,11 +76,17 @@ def status(args: argparse.Namespace, context: Context) -> int:
     late = {job.job for job in found.list_late(args.late_after)}
     not_done = count_not_done(found, dict(context.store.rows("reading.producers")))
     due: dict[str, str] = dict(context.store.rows("reading.due_jobs"))
+    gone = _list_gone(found, context.config.project_dir)
     if args.json:
-        show_object(as_record(found, late, not_done, due), True)
+        show_object(as_record(found, late, not_done, due, gone), True)
     else:
         _show_tables(found, late, not_done)
         _show_due(context.store, due)
+        for job in gone:
+            print(
+                f"{job}: not defined in {PIPELINES}/ any more, so its work cannot run. Define it again, or "
+                f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
+            )
     failed = found.count_failed()
     verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(sorted(late))}
     bad = [word for word in args.fail_if if verdicts[word]]
@@ -91,11 +102,18 @@ def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str
 
 
 def as_record(
-    found: StoreStatus, late: set[str], not_done: Mapping[str, int], due: Mapping[str, str]
+    found: StoreStatus,
+    late: set[str],
+    not_done: Mapping[str, int],
+    due: Mapping[str, str],
+    gone: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The status as JSON carries it."""
+    """The status as JSON carries it; `gone` are the pipelines whose class was deleted."""
     return {
-        "jobs": [_job_record(job, job.job in late) | {"due": job.job in due} for job in found.jobs],
+        "jobs": [
+            _job_record(job, job.job in late) | {"due": job.job in due, "gone": job.job in gone}
+            for job in found.jobs
+        ],
         "datasets": [_dataset_record(dataset, not_done) for dataset in found.datasets],
         "failures": [_failure_record(failure) for failure in found.failures],
     }
@@ -114,6 +132,20 @@ def _show_tables(found: StoreStatus, late: set[str], not_done: Mapping[str, int]
         print()
         failures = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
         show_rows(failures, FAILURE_COLUMNS, False)
+
+
+def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
+    """Pipelines that no file of the project names; none where this folder has no pipelines.
+
+    Found by reading, not by loading: status must be quick, and run no code of the project.
+    """
+    texts = []
+    for path in glob.glob(os.path.join(glob.escape(project_dir), PIPELINES, "*.py")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            texts.append(file.read())
+    words = set(re.findall(r"\w+", "\n".join(texts)))
+    pipelines = [job.job for job in found.jobs if job.kind not in ("", SCRIPT)]
+    return [job for job in pipelines if texts and job not in words]
 
 
 def _show_due(store: Store, due: Mapping[str, str]) -> None:

@@ -31,7 +31,7 @@ def take_over(args: argparse.Namespace, context: Context) -> int:
 
     definition = load(context).get(args.name)
     from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.takeover import take_tables_over
+    from dataflow.pipelines.run.targets import take_tables_over
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     question = f"Shall only this store's runs write {definition.dataset} in {definition.target} from now on?"

@@ -108,6 +108,8 @@ ON_DEMAND = "none"
 
 PIPELINE = "pipeline"
 """What stands for the script of a job that is a pipeline."""
+SCRIPT, DATASET, VIEW, PYTHON = "script", "dataset", "view", "job"
+"""The kinds of jobs: a script, a dataset pipeline, a view pipeline, a Python job."""
 
 
 @record
@@ -120,13 +122,14 @@ class Plan:
     grain: str
     timezone: str
     script_path: str
+    kind: str  # "" until something has run it
     inputs: tuple[PlanInput, ...]
     outputs: tuple[PlanOutput, ...]
 
     @property
     def is_pipeline(self) -> bool:
         """True when `dataflow run NAME` does the job's work, and no script."""
-        return self.script_path == PIPELINE
+        return self.kind not in ("", SCRIPT)
 
     @property
     def is_on_demand(self) -> bool:

@@ -6,7 +6,17 @@ import json
 
 from dataflow import errors
 from dataflow.model.mapping import LATEST
-from dataflow.model.records import Dataset, Job, JobInput, Plan, PlanInput, PlanOutput
+from dataflow.model.records import (
+    DATASET,
+    PIPELINE,
+    VIEW,
+    Dataset,
+    Job,
+    JobInput,
+    Plan,
+    PlanInput,
+    PlanOutput,
+)
 from dataflow.store import consumers
 
 TYPE_CHECKING = False
@@ -239,5 +249,9 @@ def _plan_from_row(
         [item.dataset.name for item in outputs],
         environment,
     )
-    grain, grain_timezone, _, script_path, revision = row[15:]
-    return Plan(row[0], job, revision, grain, grain_timezone, script_path, tuple(inputs), tuple(outputs))
+    grain, grain_timezone, _, script_path, revision, kind = row[15:]
+    if not kind and script_path == PIPELINE:  # registered by a worker of a version that stores no kind
+        own = ("today", calendar_name(job.name))
+        kind = VIEW if any(item.dataset.name not in own for item in inputs) else DATASET
+    facts = (grain, grain_timezone, script_path, kind)
+    return Plan(row[0], job, revision, *facts, tuple(inputs), tuple(outputs))

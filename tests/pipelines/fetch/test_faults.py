@@ -18,6 +18,7 @@ from dataflow.pipelines.fetch.http_source import HttpSource
 from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.pagination import Cursor, NextLink, Offset, PageNumber, Pagination
 from dataflow.pipelines.handover.records import Part
+from tests.pipelines.answer_server import AnswerServer, Reply
 from tests.pipelines.api_server import ApiServer, Hawk, make_bomb
 from tests.pipelines.fetch.fetching import (
     HAWK,
@@ -28,6 +29,7 @@ from tests.pipelines.fetch.fetching import (
     ids_in,
     make_rows,
     open_staging,
+    refuse,
     source_of,
 )
 
@@ -333,6 +335,20 @@ def test_a_wrong_hawk_key_is_told_as_such(tmp_path: Path) -> None:
         with pytest.raises(FetchError, match="401 Unauthorized: check the source's credentials"):
             fetch(source_of(server, credentials=HAWK), tmp_path)
         assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("padding", ["", "x" * 280])
+def test_a_refusal_tells_what_the_server_said_and_where_the_credentials_came_from(
+    tmp_path: Path, padding: str
+) -> None:
+    secret = "a-secret-token-of-some-length"
+    credentials = Credentials("bearer", secret=secret, variables=("API_TOKEN",))
+    with AnswerServer(lambda asked: Reply({"detail": f"{padding} {secret} has expired"}, 401)) as server:
+        source = HttpSource(f"{server.origin}/rows", credentials=credentials, limits=QUICK)
+        told = refuse(source, tmp_path, "401 Unauthorized: check the source's credentials")
+    assert "They came from API_TOKEN. The server said: " in told
+    assert "a-secret" not in told
+    assert ("*** has expired" in told) == (not padding)
 
 
 @pytest.mark.parametrize("ahead", [-7200, 7200])

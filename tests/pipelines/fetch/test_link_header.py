@@ -11,8 +11,7 @@ from hypothesis import strategies as some
 
 from dataflow.pipelines.fetch.authentication import Credentials
 from dataflow.pipelines.fetch.http_source import HttpSource
-from dataflow.pipelines.fetch.link_header import BadLink, list_targets
-from dataflow.pipelines.fetch.pagination import LinkHeader
+from dataflow.pipelines.fetch.pagination import BadLink, LinkHeader, list_targets
 from dataflow.pipelines.handover.records import Part
 from tests.pipelines.answer_server import AnswerServer, Asked, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, make_rows, open_staging, refuse

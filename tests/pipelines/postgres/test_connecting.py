@@ -9,7 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from dataflow.errors import ConfigError, DataFlowError, TargetDenied, TargetError, TargetUnreachable
 from dataflow.model.record import replace
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.transactions import transaction
 from tests.pipelines.postgres.orders import ORDERS, make_target
 from tests.postgres import find_free_port
@@ -50,7 +50,10 @@ def test_a_schema_that_is_not_there_is_named(postgres_url: str) -> None:
 
 def test_what_a_server_answers_that_has_no_room_is_told_as_it_says_it(postgres_url: str) -> None:
     raised = "raise exception 'could not extend file' using errcode = '53100', hint = 'Free it.';"
-    with pytest.raises(TargetError) as caught, transaction(Connection("warehouse", postgres_url)) as session:
+    with (
+        pytest.raises(TargetError) as caught,
+        transaction(DatabaseLogin("warehouse", postgres_url)) as session,
+    ):
         session.execute(f"do $$ begin {raised} end $$")
     assert type(caught.value) is TargetError
     assert str(caught.value) == "Connection warehouse answered: could not extend file. Free it."

@@ -10,12 +10,12 @@ import pytest
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.shape.fields import parse_fields
-from dataflow.pipelines.shape.sql_types import SqlType
+from dataflow.pipelines.shape.sql_types import ColumnType
 
 
 def test_three_elements_are_source_column_and_type_two_are_column_and_type() -> None:
     one, two = parse_fields([("a__b", "c", "text NOT NULL"), ("id", "uuid PRIMARY KEY")])
-    assert (one.source, one.column, one.type, one.not_null) == ("a__b", "c", SqlType("text"), True)
+    assert (one.source, one.column, one.type, one.not_null) == ("a__b", "c", ColumnType("text"), True)
     assert (two.source, two.column, two.primary_key, two.not_null) == ("id", "id", True, True)
     assert pickle.loads(pickle.dumps(two)) == two
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.shape.sql_types import Definition, SqlType, parse_definition, parse_sql_type
+from dataflow.pipelines.shape.sql_types import ColumnType, Definition, parse_definition, parse_sql_type
 
 FORMS = [
     ("character varying(100)", "character varying(100)", pa.string(), "string"),
@@ -66,13 +66,13 @@ def test_a_uuid_is_sixteen_bytes_where_copy_wants_it_also_in_arrays() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("text", Definition(SqlType("text"))),
-        ("text NULL", Definition(SqlType("text"))),
-        ("text not null", Definition(SqlType("text"), not_null=True)),
-        ("text NOT NULL UNIQUE", Definition(SqlType("text"), not_null=True, unique=True)),
-        ("text UNIQUE", Definition(SqlType("text"), unique=True)),
-        ("uuid PRIMARY KEY", Definition(SqlType("uuid"), not_null=True, primary_key=True)),
-        ("uuid\nPRIMARY   KEY NOT NULL", Definition(SqlType("uuid"), not_null=True, primary_key=True)),
+        ("text", Definition(ColumnType("text"))),
+        ("text NULL", Definition(ColumnType("text"))),
+        ("text not null", Definition(ColumnType("text"), not_null=True)),
+        ("text NOT NULL UNIQUE", Definition(ColumnType("text"), not_null=True, unique=True)),
+        ("text UNIQUE", Definition(ColumnType("text"), unique=True)),
+        ("uuid PRIMARY KEY", Definition(ColumnType("uuid"), not_null=True, primary_key=True)),
+        ("uuid\nPRIMARY   KEY NOT NULL", Definition(ColumnType("uuid"), not_null=True, primary_key=True)),
     ],
 )
 def test_constraints_are_read_after_the_type(text: str, expected: Definition) -> None:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from dataflow.errors import BadInput, UnknownName
+from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare.definitions import (
-    DatasetDefinition,
     Definition,
-    JobDefinition,
     define_dataset,
     define_job,
     define_view,
@@ -19,9 +18,7 @@ from dataflow.pipelines.declare.definitions import (
 from dataflow.pipelines.declare.loader import FOLDER, Found, load_project
 from dataflow.pipelines.declare.settings import find_secrets
 
-__all__ = ["Catalog", "Definition", "list_outputs", "list_reads"]
-
-KINDS = ("dataset", "view", "job")
+__all__ = ["Catalog", "Definition"]
 
 
 class Catalog:
@@ -37,16 +34,18 @@ class Catalog:
         self._broken = {
             name: self._redact(problem) for problem in project.problems for name in problem.defines
         }
-        of_kind = {kind: [one for one in project.found if one.kind == kind] for kind in KINDS}
-        for found in of_kind["dataset"]:
+        of_kind = {
+            kind: [one for one in project.found if one.kind == kind] for kind in (DATASET, VIEW, PYTHON)
+        }
+        for found in of_kind[DATASET]:
             with self._noting(found):
                 self._add(define_dataset(found))
         by_class = {name: definition.dataset for name, definition in self.definitions.items()}
-        by_class |= {found.name: _view_name(found) for found in of_kind["view"]}
-        for found in of_kind["job"]:
+        by_class |= {found.name: _view_name(found) for found in of_kind[VIEW]}
+        for found in of_kind[PYTHON]:
             with self._noting(found):
                 self._add(define_job(found, by_class))
-        self._add_views(of_kind["view"])
+        self._add_views(of_kind[VIEW])
 
     def get(self, name: str) -> Definition:
         """A pipeline by its class name; BadInput if it cannot be loaded, UnknownName if there is none."""
@@ -65,14 +64,18 @@ class Catalog:
             f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
         )
 
+    def find_maker(self, dataset: str) -> Definition | None:
+        """The pipeline or job that makes a dataset."""
+        return next((one for one in self.definitions.values() if dataset in one.outputs), None)
+
     def list_needed(self, definition: Definition) -> list[Definition]:
         """A pipeline and all those that it reads from, first to last."""
         needed = {definition.job: definition}
         waiting = [definition]
         while waiting:
-            reads = set(list_reads(waiting.pop()))
+            reads = set(waiting.pop().reads)
             for other in self.definitions.values():
-                if other.job not in needed and reads & set(list_outputs(other)):
+                if other.job not in needed and reads & set(other.outputs):
                     needed[other.job] = other
                     waiting.append(other)
         return list(reversed(needed.values()))
@@ -98,8 +101,8 @@ class Catalog:
 
     def _add(self, definition: Definition) -> None:
         for other in self.definitions.values():
-            for dataset in list_outputs(definition):
-                if dataset in list_outputs(other):
+            for dataset in definition.outputs:
+                if dataset in other.outputs:
                     raise BadInput(
                         f"{definition.place}: {definition.job} makes {dataset}, which {other.job} "
                         f"makes already ({other.place}). Give one of them another name."
@@ -110,7 +113,7 @@ class Catalog:
                 f"{definition.place}: {definition.job} is defined already at {other.place}. Rename one."
             )
         self.definitions[definition.job] = definition
-        for name in (definition.job, *list_outputs(definition)):
+        for name in (definition.job, *definition.outputs):
             self._known.setdefault(name, definition)
 
     @contextmanager
@@ -126,17 +129,6 @@ class Catalog:
     def _redact(self, problem: object) -> str:
         """What is wrong, without the secrets that a file of pipelines may have put into its own error."""
         return find_secrets(*self._place).redact_text(str(problem))
-
-
-def list_outputs(definition: Definition) -> tuple[str, ...]:
-    """The datasets that a pipeline or a job makes."""
-    return definition.outputs if isinstance(definition, JobDefinition) else (definition.dataset,)
-
-
-def list_reads(definition: Definition) -> tuple[str, ...]:
-    """The datasets that a pipeline or a job reads, in order."""
-    inputs = () if isinstance(definition, DatasetDefinition) else definition.inputs
-    return tuple(dict.fromkeys(item.dataset for item in inputs))
 
 
 def _view_name(found: Found) -> str:

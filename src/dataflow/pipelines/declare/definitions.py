@@ -12,13 +12,14 @@ from typing import Any
 from dataflow.actions.dataset_rules import check_name
 from dataflow.model.mapping import LATEST, SAME, parse_mapping
 from dataflow.model.record import record, replace
-from dataflow.model.records import JobInput
+from dataflow.model.records import DATASET, PYTHON, VIEW, JobInput
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.declare import bases
 from dataflow.pipelines.declare.attributes import Attributes
 from dataflow.pipelines.declare.loader import Found
-from dataflow.pipelines.declare.sources import Files, Http, Table
+from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.declare.timing import Timing, read_job_timing, read_timing
+from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.findings import complete_checks
@@ -31,13 +32,73 @@ LAKE = "lake"
 """The connection that a pipeline publishes to by default."""
 
 
+class Declared:
+    """What every definition says about itself, with the answers that most kinds share."""
+
+    __slots__ = ()
+    kind = ""
+    inputs: tuple[JobInput, ...] = ()
+    mode = "partition"
+    schema = ""
+    checks: tuple[Check, ...] = ()
+    write = "replace"
+    comment = ""
+    indexes: tuple[tuple[str, ...], ...] = ()
+    partition_column = bases.DatasetPipeline.partition_column
+
+    @property
+    def dataset(self) -> str:
+        """What it makes, as a table shows it."""
+        return ", ".join(self.outputs)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The datasets it makes."""
+        return (self.dataset,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The datasets it reads, the main one first."""
+        return tuple(dict.fromkeys(item.dataset for item in self.inputs))
+
+    @property
+    def mapped(self) -> tuple[Field, ...]:
+        """The fields of its mapping."""
+        return ()
+
+    @property
+    def declared_columns(self) -> Mapping[str, str] | None:
+        """The columns of what it makes, with their types; None where only its rows tell."""
+        return None
+
+    @property
+    def dataid_column(self) -> str:
+        """The column of its table that says which dataid a row is of; "" where it has none."""
+        return ""
+
+    @property
+    def follows_inputs(self) -> bool:
+        """True where inputs or --dataid call for work, and no clock."""
+        return False
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal rows from an equal source; "" where the versions of its inputs tell that."""
+        return ""
+
+    def table_of(self, dataid: str) -> str:
+        """The name of the table that holds a dataid."""
+        return self.dataset
+
+
 @record
-class DatasetDefinition:
+class DatasetDefinition(Declared):
     """A dataset pipeline: from a source, through a mapping, to a target."""
 
+    kind = DATASET
     job: str
     dataset: str
-    source: Http | Files | Table
+    source: Http | Files | TableSource
     fields: tuple[Field, ...]
     has_others: bool  # `...` in the mapping: all other source fields, under their own names
     target: str
@@ -53,6 +114,21 @@ class DatasetDefinition:
     place: str  # file:line, for messages
 
     @property
+    def mapped(self) -> tuple[Field, ...]:
+        """All but those that `...` stands for."""
+        return self.fields
+
+    @property
+    def declared_columns(self) -> Mapping[str, str] | None:
+        """Those of the mapping, unless it takes all other fields, too."""
+        return None if self.has_others else {field.column: field.type.sql for field in self.fields}
+
+    @property
+    def dataid_column(self) -> str:
+        """Merged rows are of no dataid, and a snapshot is of one."""
+        return self.partition_column if self.mode == "partition" and self.write != "merge" else ""
+
+    @property
     def fingerprint(self) -> str:
         """Equal for equal rows from an equal source: what a run has published is another's only then."""
         rows = (self.source, self.fields, self.has_others, self.checks, self.rejects)
@@ -61,9 +137,10 @@ class DatasetDefinition:
 
 
 @record
-class ViewDefinition:
+class ViewDefinition(Declared):
     """A view pipeline: SQL over datasets, one result per interval."""
 
+    kind = VIEW
     job: str
     dataset: str
     inputs: tuple[JobInput, ...]
@@ -80,16 +157,16 @@ class ViewDefinition:
     timing: Timing
     place: str
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The datasets it reads, the main one first."""
-        return tuple(item.dataset for item in self.inputs)
+    def table_of(self, dataid: str) -> str:
+        """Each interval has a table of its own."""
+        return interval_table(self.dataset, dataid)
 
 
 @record
-class JobDefinition:
+class JobDefinition(Declared):
     """A Python job: a function that reads and writes datasets of the lake."""
 
+    kind = PYTHON
     job: str
     function: Callable[..., object]
     inputs: tuple[JobInput, ...]
@@ -100,9 +177,9 @@ class JobDefinition:
     place: str
 
     @property
-    def dataset(self) -> str:
-        """Its outputs, as a table shows them."""
-        return ", ".join(self.outputs)
+    def follows_inputs(self) -> bool:
+        """Unless it has a schedule of its own."""
+        return not self.timing.gives_intervals
 
 
 Definition = DatasetDefinition | ViewDefinition | JobDefinition
@@ -186,7 +263,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
         dialect=get.one_of("dialect", ("postgres", "spark")),
         materialized=get.switch("materialized"),
         target=get.text("target_db") or first.target,
-        schema=get.text("target_schema") or getattr(first, "schema", bases.DatasetPipeline.target_schema),
+        schema=get.text("target_schema") or first.schema or bases.DatasetPipeline.target_schema,
         checks=get.checks(),
         timing=timing,
         place=get.place,
@@ -226,11 +303,11 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     )
 
 
-def _source(get: Attributes) -> Http | Files | Table:
+def _source(get: Attributes) -> Http | Files | TableSource:
     source, url = get("source"), get.text("source_url")
     if (source is None) == (not url):
         raise get.wrong("source_url", "must be there, or else source; one of the two")
-    if not isinstance(source, Http | Files | Table | None):
+    if not isinstance(source, Http | Files | TableSource | None):
         raise get.wrong(
             "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.declare.sources"
         )
@@ -275,9 +352,9 @@ def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], tim
         hint = did_you_mean(str(name), list(known))
         raise get.wrong("dataset_pipeline", f"is {quoted(str(name))}, and there is no such pipeline.{hint}")
     producer = known[name]
-    if isinstance(producer, DatasetDefinition):
+    if producer.kind == DATASET:
         return JobInput(producer.dataset, LATEST)
-    outputs = producer.outputs if isinstance(producer, JobDefinition) else (producer.dataset,)
+    outputs = producer.outputs
     if name not in outputs and len(outputs) != 1:
         raise get.wrong(
             "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of these"

@@ -42,6 +42,7 @@ LEAST = {"request_seconds": 0.001, "total_seconds": 0.001, "connect_seconds": 0.
     ("attempts", "body_bytes", "page_memory_bytes", "parallel", "limit"), 1
 )
 """The smallest number that makes sense, where that is not 0."""
+_OF_INTERVAL = re.compile(r"[\w.-]+=(?:\{(?:dataid|start|end)\}|[^\w{}])+")
 _PAGES = "next_link(…), link_header(…), page_number(…), offset(…) or cursor(…)"
 _AUTHS = "hawk(…), oauth2(…), bearer(…), basic(…), api_key(…) or anonymous()"
 _NO_BRACES = str.maketrans("", "", "{}")
@@ -66,7 +67,9 @@ class Auth:
         name = _get(environ, self.name_variable, self.kind) if self.name_variable else self.name
         secret = _get(environ, self.secret_variable, self.kind)
         algorithm = environ.get(self.algorithm_variable) or "sha256"
-        return Credentials(self.kind, name, secret, algorithm, self.grant)
+        named = (self.name_variable, self.secret_variable, self.algorithm_variable)
+        variables = tuple(variable for variable in named if environ.get(variable))
+        return Credentials(self.kind, name, secret, algorithm, self.grant, variables)
 
 
 def hawk(
@@ -123,10 +126,12 @@ class Http:
 
     def url_of(self, dataid: str, span: tuple[datetime, datetime]) -> str:
         """The URL of one interval; not for messages, as its query may hold secrets."""
-        url = self.url
-        for name, value in zip(IN_URL, (dataid, span[0].isoformat(), span[1].isoformat()), strict=True):
-            url = url.replace(name, percent_encode(value))
-        return url
+        return _filled(self.url, dataid, span)
+
+    def list_harmless(self, dataid: str, span: tuple[datetime, datetime]) -> tuple[str, ...]:
+        """The parameters of an interval's URL that hold nothing but the interval's own, as they are sent."""
+        parameters = self.url.partition("?")[2].partition("#")[0].split("&")
+        return tuple(_filled(one, dataid, span) for one in parameters if _OF_INTERVAL.fullmatch(one))
 
     def check(self) -> None:
         """BadInput for a part of the wrong kind, or a brace in the URL that stands for nothing.
@@ -174,6 +179,12 @@ class Http:
         return HttpSource(url, self.pages, credentials, self.limits, *ways)
 
 
+def _filled(url: str, dataid: str, span: tuple[datetime, datetime]) -> str:
+    for name, value in zip(IN_URL, (dataid, span[0].isoformat(), span[1].isoformat()), strict=True):
+        url = url.replace(name, percent_encode(value))
+    return url
+
+
 @record
 class Files:
     """Files that are there already: a path or glob, with {dataid} for the interval's own."""
@@ -194,7 +205,7 @@ class Files:
 
 
 @record
-class Table:
+class TableSource:
     """A table or a query of a PostgreSQL database."""
 
     connection: str
@@ -208,7 +219,7 @@ class Table:
         _check_text("the connection", self.connection)
         if bool(self.table) == bool(self.query):
             raise BadInput("table(…) reads a table by its name, or query=; give one of the two.")
-        _check_kinds("table", self, Table("", "", "", "", ""))
+        _check_kinds("table", self, TableSource("", "", "", "", ""))
 
 
 def http(url: str, **options: Any) -> Http:
@@ -227,9 +238,9 @@ def files(path: str, format: str = "") -> Files:
     return Files(path, format)
 
 
-def table(connection: str, name: str = "", query: str = "", **options: str) -> Table:
+def table(connection: str, name: str = "", query: str = "", **options: str) -> TableSource:
     """A table or one SELECT of a PostgreSQL connection: schema=, split_column=."""
-    return Table(connection, name, query, **options)
+    return TableSource(connection, name, query, **options)
 
 
 def _check_text(what: str, value: object) -> None:

@@ -42,8 +42,12 @@ class Address:
         return self.origin + self.target
 
     def __str__(self) -> str:
+        return self.shown()
+
+    def shown(self, harmless: tuple[str, ...] = ()) -> str:
+        """The URL for a message: of its query with short numbers and parameters known to be harmless."""
         path, mark, query = self.target.partition("?")
-        return self.origin + path + mark + "&".join(_shown(part) for part in query.split("&"))
+        return self.origin + path + mark + "&".join(_shown(part, harmless) for part in query.split("&"))
 
 
 def parse_address(url: str) -> Address:
@@ -87,13 +91,14 @@ def _name_of(parameter: str) -> str:
     return pairs[0][0] if pairs else ""
 
 
-def _shown(parameter: str) -> str:
+def _shown(parameter: str, harmless: tuple[str, ...]) -> str:
     """A query parameter for a message: only short numbers under harmless names are surely no secret."""
     name, equals, value = parameter.partition("=")
     if not equals:
         return parameter and "…"
     is_secret = is_secret_name(name) or _DOUBTFUL_NAME.search(name)
-    return parameter if re.fullmatch(r"[0-9]{1,12}", value) and not is_secret else f"{name}=…"
+    is_plain = re.fullmatch(r"[0-9]{1,12}", value) or parameter in harmless
+    return parameter if is_plain and not is_secret else f"{name}=…"
 
 
 def _harmless(url: str) -> str:

@@ -34,6 +34,7 @@ class Credentials:
     secret: str = ""
     algorithm: str = "sha256"
     grant: Grant = Grant()
+    variables: tuple[str, ...] = ()  # the names of those that the values came from
     _hidden = ("secret",)
 
     @property

@@ -8,6 +8,7 @@ import httpcore
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record
+from dataflow.model.wording import shortened
 from dataflow.pipelines.fetch.address import Address, join_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers, check_headers
 from dataflow.pipelines.fetch.body import Body, TooLarge, read_body, start_payloads
@@ -16,11 +17,15 @@ from dataflow.pipelines.fetch.oauth import Hide, show_no_secret
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
 from dataflow.pipelines.fetch.signer import Signed, Signer
 from dataflow.pipelines.fetch.transport import Passing, Transport, refuse_passing, text_headers
-from dataflow.pipelines.fetch.unpacking import explain_encoding, find_unpacker, list_encodings
+from dataflow.pipelines.fetch.unpacking import Damaged, explain_encoding, find_unpacker, list_encodings
+from dataflow.secrets.known import KnownSecrets
 
 _HEADERS: Headers = (("Accept", "application/json"), ("User-Agent", "dataflow"))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _MOST_REDIRECTS = 5
+_CREDENTIALS = frozenset((401, 403))
+_REFUSAL_BYTES = 64 << 10
+_SHOWN_REFUSAL = 300
 _ADVICE = {
     401: "check the source's credentials",
     403: "check that the source's credentials may read this",
@@ -46,7 +51,7 @@ class Origins:
 
 
 @record
-class Answer:
+class HttpAnswer:
     """A whole, trusted answer, and the address it came from."""
 
     address: Address
@@ -64,7 +69,8 @@ class Access:
     limits: Limits = Limits()
     headers: Headers = ()
     proxies: Proxies = DIRECT
-    _hidden = ("headers",)
+    secrets: tuple[str, ...] = ()  # that a server may send back, and no message may show
+    _hidden = ("headers", "secrets")
 
 
 @record
@@ -81,7 +87,13 @@ class Client:
         self._access = access
         self._watch = watch
         self._transport = Transport(access.limits, watch, access.proxies)
-        self._signer = Signer(access.credentials, access.origins.own, self._transport, hide)
+        self._secrets = KnownSecrets(*access.secrets)
+
+        def learn(secret: str) -> None:
+            self._secrets.add(secret)
+            hide(secret)
+
+        self._signer = Signer(access.credentials, access.origins.own, self._transport, learn)
 
     @property
     def origins(self) -> Origins:
@@ -96,7 +108,7 @@ class Client:
     ) -> None:
         self._transport.close()
 
-    def get(self, address: Address) -> Answer:
+    def get(self, address: Address) -> HttpAnswer:
         """The answer at this address, after as many attempts as allowed; FetchError says why not."""
         attempt = 1
         while True:
@@ -118,13 +130,13 @@ class Client:
         except FetchError as refusal:
             raise FetchError(f"{address} answered {trouble}: {refusal}.", status=trouble.status) from trouble
 
-    def _get_once(self, address: Address) -> Answer:
+    def _get_once(self, address: Address) -> HttpAnswer:
         whence = "A request"
         sets_cookie = False
         for _ in range(_MOST_REDIRECTS + 1):
             self._access.origins.check(address, whence)
             outcome = self._send(address, may_sign_again=True)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, HttpAnswer):
                 return outcome
             whence = f"The redirect of {address}"
             address, sets_cookie = outcome.address, sets_cookie or outcome.sets_cookie
@@ -136,7 +148,7 @@ class Client:
             )
         raise FetchError(f"{told}; check the source's URL.")
 
-    def _send(self, address: Address, may_sign_again: bool) -> Answer | _Redirect:
+    def _send(self, address: Address, may_sign_again: bool) -> HttpAnswer | _Redirect:
         """One request: its answer, or where it redirects to."""
         self._watch.wait_for_turn()
         self._watch.begin_request()
@@ -148,14 +160,28 @@ class Client:
             if response.status == 200:
                 return self._read(response, found, address, signed)
             status = response.status
+            said = self._read_refusal(response, found) if status in _CREDENTIALS else ""
         challenge = found.get("www-authenticate", "")
         if status == 401 and may_sign_again and self._signer.learn(signed, challenge):
             return self._send(address, may_sign_again=False)
-        return _redirect_or_error(status, found, address)
+        return _redirect_or_error(status, found, address, said)
+
+    def _read_refusal(self, response: httpcore.Response, headers: dict[str, str]) -> str:
+        """Where the credentials came from and what the server says about them, with no secret in it."""
+        variables = self._access.credentials.variables
+        told = f" They came from {', '.join(variables)}." if variables else ""
+        unpack = find_unpacker(headers.get("content-encoding", "").strip().lower().removeprefix("identity"))
+        try:
+            body = read_body(response.iter_stream(), unpack, _REFUSAL_BYTES, ()).data
+        except (TooLarge, Damaged):
+            return told
+        # Shortened after its secrets are out: half of one would not be recognised.
+        words = " ".join(self._secrets.redact_text(body.decode(errors="replace")).split())
+        return f"{told} The server said: {shortened(words, _SHOWN_REFUSAL).rstrip('.')}." if words else told
 
     def _read(
         self, response: httpcore.Response, headers: dict[str, str], address: Address, signed: Signed
-    ) -> Answer:
+    ) -> HttpAnswer:
         encoding = headers.get("content-encoding", "").strip().lower().removeprefix("identity")
         unpack = find_unpacker(encoding)
         if encoding and not unpack:
@@ -176,13 +202,13 @@ class Client:
             ) from None
         if signed.hawk:
             self._signer.verify(signed.hawk, headers.get("server-authorization", ""), body.digests)
-        return Answer(address, body, kind, headers.get("link", ""))
+        return HttpAnswer(address, body, kind, headers.get("link", ""))
 
 
-def _redirect_or_error(status: int, headers: dict[str, str], address: Address) -> _Redirect:
+def _redirect_or_error(status: int, headers: dict[str, str], address: Address, said: str) -> _Redirect:
     """Where a redirect leads; raises for every other status."""
     if status in _REDIRECTS and "location" in headers:
         return _Redirect(join_address(address, headers["location"]), "set-cookie" in headers)
     told = refuse_passing(status, headers)
     advice = _ADVICE.get(status, "check the source's URL and parameters")
-    raise FetchError(f"{address} answered {told}: {advice}.", status=status)
+    raise FetchError(f"{address} answered {told}: {advice}.{said}", status=status)

@@ -80,7 +80,8 @@ class HttpSource:
         """What sends its requests; `hide` is told each secret that it learns."""
         own = parse_address(self.url).origin
         origins = Origins(own, frozenset(parse_address(url).origin for url in self.allowed_origins))
-        return Client(Access(origins, self.credentials, self.limits, self.headers, self.proxies), watch, hide)
+        asks = (self.credentials, self.limits, self.headers, self.proxies, tuple(self.list_secrets()))
+        return Client(Access(origins, *asks), watch, hide)
 
     def fetch(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
-from dataflow.pipelines.fetch.client import Answer
+from dataflow.pipelines.fetch.client import HttpAnswer
 from dataflow.pipelines.fetch.page_document import Reading, get_value, kind_of, parse_document
 from dataflow.pipelines.fetch.pagination import Offset, PageNumber, Pagination, Position
 from dataflow.pipelines.shape.json_text import parse_exactly, parse_quickly
@@ -37,7 +37,7 @@ class Page:
     following: Position | None = None
 
 
-def read_page(pagination: Pagination, answer: Answer, reading: Reading) -> Page:
+def read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
     """Reads an answer as a page; FetchError when it is no JSON or lacks a key it must have."""
     if len(answer.body.data) < LARGE_BYTES:
         return _read_quietly(pagination, answer, reading)
@@ -66,7 +66,7 @@ def _list_rows(document: Any, results: str) -> list[Any]:
     return list(document)
 
 
-def _read_quietly(pagination: Pagination, answer: Answer, reading: Reading) -> Page:
+def _read_quietly(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
     # A page's rows live only for this call and hold no cycles; looking for some takes a third of the time.
     collecting = gc.isenabled()
     gc.disable()
@@ -77,7 +77,7 @@ def _read_quietly(pagination: Pagination, answer: Answer, reading: Reading) -> P
             gc.enable()
 
 
-def _read_page(pagination: Pagination, answer: Answer, reading: Reading) -> Page:
+def _read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
     address = answer.address
     document, body = parse_document(answer, reading)
     rows = get_value(document, pagination.results, address)

@@ -8,7 +8,7 @@ from typing import Any
 from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
-from dataflow.pipelines.fetch.client import Answer
+from dataflow.pipelines.fetch.client import HttpAnswer
 from dataflow.pipelines.shape.json_text import NotJson, parse_exactly, parse_quickly
 
 _LONGEST_SHOWN_KEY = 50
@@ -37,7 +37,7 @@ class Reading:
     nan: str = ""  # "null": NULL; else it is refused
 
 
-def parse_document(answer: Answer, reading: Reading) -> tuple[Any, bytes]:
+def parse_document(answer: HttpAnswer, reading: Reading) -> tuple[Any, bytes]:
     """The document, and the bytes it stands for; FetchError when it is no JSON, or too much of it."""
     body = answer.body.data
     _check_memory(body, answer.address, reading.memory_bytes)
@@ -90,7 +90,7 @@ def _count_wide_bytes(body: bytes) -> int:
     return sum(max(0, 4 * len(text.translate(None, _CONTINUATION)) - len(text)) for text in texts)
 
 
-def _parse_slowly(answer: Answer, reading: Reading, reason: str) -> tuple[Any, bytes]:
+def _parse_slowly(answer: HttpAnswer, reading: Reading, reason: str) -> tuple[Any, bytes]:
     """Reads what the quick parser refuses, such as very large numbers; FetchError says why not."""
     address, body = answer.address, answer.body.data
     if body.lstrip()[:1] == b"<":
@@ -122,7 +122,7 @@ def _parse_slowly(answer: Answer, reading: Reading, reason: str) -> tuple[Any, b
     return document, body
 
 
-def _check_encoding(answer: Answer) -> None:
+def _check_encoding(answer: HttpAnswer) -> None:
     """FetchError for a page in another encoding than UTF-8, naming it where that can be told."""
     body = answer.body.data
     advice = (

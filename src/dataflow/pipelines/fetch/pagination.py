@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address, join_address, parse_address, with_query
-from dataflow.pipelines.fetch.client import Answer
-from dataflow.pipelines.fetch.link_header import BadLink, list_targets
+from dataflow.pipelines.fetch.client import HttpAnswer
 from dataflow.pipelines.fetch.page_document import get_value, kind_of
 
 Position = str | int
@@ -27,7 +27,7 @@ class NextLink:
         """The address of the page at this position; the empty position is the first page."""
         return parse_address(str(position)) if position else base
 
-    def following(self, document: Any, answer: Answer) -> Position | None:
+    def following(self, document: Any, answer: HttpAnswer) -> Position | None:
         """The position after this page; None after the last."""
         address = answer.address
         link = _find_following(document, self.next, self.last_page_omits, address)
@@ -47,7 +47,7 @@ class LinkHeader:
         """The address of the page at this position; the empty position is the first page."""
         return parse_address(str(position)) if position else base
 
-    def following(self, document: Any, answer: Answer) -> Position | None:
+    def following(self, document: Any, answer: HttpAnswer) -> Position | None:
         """The position after this page; None after the last."""
         address = answer.address
         try:
@@ -78,7 +78,7 @@ class Cursor:
         """The address of the page at this position; the empty position is the first page."""
         return with_query(base, **{self.parameter: str(position)}) if position != "" else base
 
-    def following(self, document: Any, answer: Answer) -> Position | None:
+    def following(self, document: Any, answer: HttpAnswer) -> Position | None:
         """The position after this page; None after the last."""
         address = answer.address
         value = _find_following(document, self.next, self.last_page_omits, address)
@@ -147,3 +147,37 @@ def _find_following(document: Any, dotted: str, may_be_missing: bool, address: A
         if may_be_missing:
             return None
         raise
+
+
+# A target in angle brackets, then parameters: a name, and after `=` a token or a quoted text.
+_LINK = re.compile(r"[\s,]*<([^<>]*)>\s*")
+_PARAMETER = re.compile(r';\s*(?:([^\s=;,"<>]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,"]*))?)?\s*')
+
+
+class BadLink(ValueError):
+    """A Link header that is not of the standard's form."""
+
+
+def list_targets(header: str, relation: str) -> list[tuple[str, str]]:
+    """The targets of the links of this relation, each with its anchor ("" without one); BadLink."""
+    found = []
+    place = 0
+    while header[place:].strip(" \t,"):
+        link = _LINK.match(header, place)
+        if link is None:
+            raise BadLink
+        parameters: dict[str, str] = {}
+        place = link.end()
+        while (parameter := _PARAMETER.match(header, place)) and header[place : place + 1] == ";":
+            # Of a repeated parameter the first counts.
+            parameters.setdefault((parameter[1] or "").lower(), _plain(parameter[2] or ""))
+            place = parameter.end()
+        if place < len(header) and header[place] != ",":
+            raise BadLink
+        if relation in parameters.get("rel", "").lower().split():
+            found.append((link[1], parameters.get("anchor", "")))
+    return found
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value

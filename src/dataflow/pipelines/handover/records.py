@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.model.record import record
@@ -83,7 +84,7 @@ class Staged:
 
 
 @record
-class Report:
+class TaskReport:
     """What one accepted attempt did; reports of all of them add up to the whole."""
 
     staged: Staged
@@ -134,3 +135,17 @@ class Target(Protocol):
 
     def discard(self) -> None:
         """Removes this run's staging, and staging that dead runs left."""
+
+
+REJECTS = "_rejects.jsonl"
+COLUMNS = ("part", "row", "field", "value", "reason", "source_row")
+
+
+def write_rejects(
+    path: str, rejects: Sequence[Reject], opener: Callable[[str, int], int] | None = None
+) -> None:
+    """Writes the rejected values, in order."""
+    with open(path, "w", encoding="utf-8", opener=opener) as file:
+        for reject in rejects:
+            facts = {name: getattr(reject, name) for name in COLUMNS}
+            file.write(json.dumps(facts, ensure_ascii=False) + "\n")

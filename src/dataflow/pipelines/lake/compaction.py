@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataflow.actions.locations import MANIFEST
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, DataFlowError
+from dataflow.model.location import MANIFEST
 from dataflow.model.record import record
 from dataflow.pipelines.lake.manifest import Manifest, write_manifest
 from dataflow.pipelines.lake.parquet_target import FILE_SIZE, LakeWriter

@@ -11,9 +11,15 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dataflow.actions.locations import MANIFEST
-from dataflow.pipelines.handover.records import Destination, Published, Staged, StagedFile
-from dataflow.pipelines.handover.rejects_file import REJECTS, write_rejects
+from dataflow.model.location import MANIFEST
+from dataflow.pipelines.handover.records import (
+    REJECTS,
+    Destination,
+    Published,
+    Staged,
+    StagedFile,
+    write_rejects,
+)
 from dataflow.pipelines.lake.manifest import Frame, Manifest, write_manifest
 from dataflow.private_files import open_unlinked
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dataflow.actions.dataset_rules import is_automatic
-from dataflow.actions.locations import MANIFEST, absolute_place
+from dataflow.actions.locations import absolute_place
 from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
+from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record
+from dataflow.model.records import VIEW
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Manifest, read_manifest
 
@@ -50,7 +51,7 @@ class Located:
 
 def is_in_lake(dataset: Dataset) -> bool:
     """True for a dataset whose versions are given out by manifests."""
-    return dataset.location.endswith(f"/{MANIFEST}")
+    return Location(dataset.location).is_manifest
 
 
 def is_read_whole(source: PlanInput) -> bool:
@@ -91,11 +92,11 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
     if is_in_lake(dataset):
         return
     place = tell_place(dataset.location)
-    if is_view(store, dataset_id) and dataset.location.startswith("postgresql://"):
+    if is_view(store, dataset_id) and Location(dataset.location).is_in_database:
         newest = store.find("versions.newest", dataset_id=dataset_id)
         dataid = dataid or (newest[1] if newest else "")
         table = f"{dataset.schemaname}.{interval_table(dataset.tablename, dataid)}" if dataid else "none yet"
-        connection = dataset.location.removeprefix("postgresql://").partition("/")[0]
+        connection = Location(dataset.location).connection
         place = (
             f"is in PostgreSQL (connection {connection}), where each interval is a table or view of its own: "
             f"{table}{f' is that of {dataid}' if dataid else ''}"
@@ -104,17 +105,14 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
 
 
 def is_view(store: Store, dataset_id: int) -> bool:
-    """True for what a view pipeline makes; dataset pipelines read nothing but the clock."""
+    """True for what a view pipeline makes."""
     producer = find_producer(store, dataset_id)
     plan = store.find_plan(producer) if producer else None
-    if plan is None or not plan.is_pipeline:
-        return False
-    return any(not is_automatic(item.dataset.name) for item in plan.inputs)
+    return plan is not None and plan.kind == VIEW
 
 
 def tell_place(location: str) -> str:
     """Where a dataset is, in words that go on after its name."""
-    if location.startswith("postgresql://"):
-        connection, _, table = location.removeprefix("postgresql://").partition("?")[0].partition("/")
-        return f"is the table {table} in PostgreSQL (connection {connection})"
+    if (found := Location(location)).is_in_database:
+        return f"is the table {found.table} in PostgreSQL (connection {found.connection})"
     return f"is at {location}" if location else "declares no location"

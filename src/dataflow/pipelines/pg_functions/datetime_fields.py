@@ -22,7 +22,7 @@ class OutOfRange(ValueError):
     """A field holds a number outside its range."""
 
 
-class Field(NamedTuple):
+class DatetimeField(NamedTuple):
     """One field of the text, in lower case."""
 
     kind: str
@@ -112,11 +112,11 @@ _ZONE_NAME = re.compile(r"[A-Za-z]+[-+/.0-9][-+/_.:A-Za-z0-9]*")
 _SIGNED = re.compile(r"[+-][ \t\n\v\f\r]*(?:([0-9][0-9:.-]*)|([A-Za-z]+))")
 
 
-def split_fields(text: str) -> list[Field]:
+def split_fields(text: str) -> list[DatetimeField]:
     """The fields of a date, time or interval."""
     if not text.isascii():
         raise Malformed(text)
-    fields: list[Field] = []
+    fields: list[DatetimeField] = []
     place = length = 0
     while place < len(text):
         if text[place] in SPACES:
@@ -134,7 +134,7 @@ def split_fields(text: str) -> list[Field]:
     return fields
 
 
-def _read_field(text: str, place: int) -> tuple[Field | None, int]:
+def _read_field(text: str, place: int) -> tuple[DatetimeField | None, int]:
     first = text[place]
     if first.isdigit() or first == ".":
         return _read_digits(text, place)
@@ -144,27 +144,27 @@ def _read_field(text: str, place: int) -> tuple[Field | None, int]:
         if not (match := _SIGNED.match(text, place)):
             raise Malformed(text)
         kind = ZONE if match[1] else SPECIAL
-        return Field(kind, first + (match[1] or match[2]).lower()), match.end()
+        return DatetimeField(kind, first + (match[1] or match[2]).lower()), match.end()
     if first in PUNCTUATION:
         return None, place + 1
     raise Malformed(text)
 
 
-def _read_digits(text: str, place: int) -> tuple[Field, int]:
+def _read_digits(text: str, place: int) -> tuple[DatetimeField, int]:
     if match := _TIME.match(text, place):
-        return Field(TIME, match[0]), match.end()
+        return DatetimeField(TIME, match[0]), match.end()
     if match := _NUMERIC_DATE.match(text, place):
         # 1.5 is a number, 1.5.1999 and 1-5 are dates.
         is_number = match[1] == "." and match[0].count(".") == 1
-        return Field(NUMBER if is_number else DATE, match[0]), match.end()
+        return DatetimeField(NUMBER if is_number else DATE, match[0]), match.end()
     if match := _NAMED_DATE.match(text, place):
-        return Field(DATE, match[0].lower()), match.end()
+        return DatetimeField(DATE, match[0].lower()), match.end()
     match = _DIGITS.match(text, place)
     assert match
-    return Field(NUMBER, match[0]), match.end()
+    return DatetimeField(NUMBER, match[0]), match.end()
 
 
-def _read_letters(text: str, place: int) -> tuple[Field, int]:
+def _read_letters(text: str, place: int) -> tuple[DatetimeField, int]:
     letters = _LETTERS.match(text, place)
     assert letters
     following = text[letters.end() : letters.end() + 1]
@@ -172,5 +172,5 @@ def _read_letters(text: str, place: int) -> tuple[Field, int]:
     if following in ("-", "/", ".") or ((following == "+" or following.isdigit()) and not is_known):
         name = _ZONE_NAME.match(text, place)
         assert name
-        return Field(DATE, name[0].lower()), name.end()
-    return Field(TEXT, letters[0].lower()), letters.end()
+        return DatetimeField(DATE, name[0].lower()), name.end()
+    return DatetimeField(TEXT, letters[0].lower()), letters.end()

@@ -22,7 +22,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import (
     NUMBER,
     TIME,
     ZONE,
-    Field,
+    DatetimeField,
     Malformed,
     OutOfRange,
     find_word,
@@ -93,7 +93,7 @@ class _Reading:
         self.zone: AnyZone | None = None
         self.summer_offset = 0
 
-    def read(self, fields: list[Field]) -> _Reading:
+    def read(self, fields: list[DatetimeField]) -> _Reading:
         readers: dict[str, Callable[[str], set[str] | frozenset[str] | None]] = {
             DATE: self._read_date_field,
             TIME: self._read_time,

@@ -9,7 +9,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import (
     TEXT,
     TIME,
     ZONE,
-    Field,
+    DatetimeField,
     Malformed,
     OutOfRange,
     find_unit,
@@ -112,7 +112,7 @@ class _Reading(_Sums):
         self.has_waiting_unit = False
         self.seen: set[str] = set()
 
-    def read(self, fields: list[Field]) -> Interval:
+    def read(self, fields: list[DatetimeField]) -> Interval:
         sign = 1
         for place, field in reversed(list(enumerate(fields))):
             if field.kind in (TEXT, SPECIAL):

@@ -39,7 +39,7 @@ ARROW_TYPES = {
 
 
 @record
-class Field:
+class CopiedColumn:
     """A column of what is read, by the number and modifier PostgreSQL gives its type."""
 
     name: str
@@ -61,7 +61,7 @@ class Field:
         return ARROW_TYPES.get(self.type_id, pa.string())
 
 
-def describe(session: Session, query: str) -> tuple[Field, ...]:
+def describe(session: Session, query: str) -> tuple[CopiedColumn, ...]:
     """The columns of a query; BadInput unless it is one statement, and one that gives rows."""
     # Parsed alone, by the protocol that takes one statement: nothing in it can end the brackets we put it in.
     prepared = session.pgconn.prepare(b"", query.encode())
@@ -76,10 +76,14 @@ def describe(session: Session, query: str) -> tuple[Field, ...]:
             f"The query must be a SELECT whose columns each have a name of their own, not {names}."
         )
     arrays = _list_arrays(session, [kind for kind, _ in kinds])
-    return tuple(Field(name, *kind, kind[0] in arrays) for name, kind in zip(names, kinds, strict=True))
+    return tuple(
+        CopiedColumn(name, *kind, kind[0] in arrays) for name, kind in zip(names, kinds, strict=True)
+    )
 
 
-def copy_part(session: Session, statement: sql.Composed, fields: tuple[Field, ...], part: Part) -> Part:
+def copy_part(
+    session: Session, statement: sql.Composed, fields: tuple[CopiedColumn, ...], part: Part
+) -> Part:
     """Writes the statement's rows to the part's file, whole or not at all, and tells how many."""
     schema = pa.schema([(field.name, field.arrow_type) for field in fields])
     unfinished = f"{part.path}.tmp"
@@ -97,7 +101,7 @@ def copy_part(session: Session, statement: sql.Composed, fields: tuple[Field, ..
     return Part(part.number, part.path, rows, size)
 
 
-def select_text(fields: tuple[Field, ...]) -> sql.Composed:
+def select_text(fields: tuple[CopiedColumn, ...]) -> sql.Composed:
     """The columns as they are to be copied: arrays as JSON, because CSV has no lists."""
     values = []
     for field in fields:
@@ -121,7 +125,7 @@ def _blocks(session: Session, statement: sql.Composed) -> Iterator[bytes]:
         yield b"".join(rows)
 
 
-def _parse(data: bytes, fields: tuple[Field, ...], schema: pa.Schema) -> pa.Table:
+def _parse(data: bytes, fields: tuple[CopiedColumn, ...], schema: pa.Schema) -> pa.Table:
     texts = {field.name: pa.string() if field.is_array else field.arrow_type for field in fields}
     try:
         table = pa.csv.read_csv(

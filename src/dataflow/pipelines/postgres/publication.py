@@ -18,7 +18,7 @@ from dataflow.pipelines.postgres.safeguards import (
     check_taken,
     count_rows,
 )
-from dataflow.pipelines.postgres.staging_table import Staging, attempt_numbers
+from dataflow.pipelines.postgres.staging_table import StagingTable, attempt_numbers
 from dataflow.pipelines.postgres.swap import check_can_swap, make_twin, take_place
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
 from dataflow.pipelines.postgres.transactions import Session, exists
@@ -31,7 +31,7 @@ class Load:
     """What is to be published: which staged rows, where to, and in what way."""
 
     table: Table
-    staging: Staging
+    staging: StagingTable
     accepted: tuple[Staged, ...]
     strategy: str
     dataid: str

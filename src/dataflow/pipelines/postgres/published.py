@@ -16,10 +16,10 @@ from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.handover.published_table import PublishedTable
 from dataflow.pipelines.handover.records import Part
 from dataflow.pipelines.lake.manifest import DATAID, Frame
-from dataflow.pipelines.postgres.copy_out import Field, select_text
+from dataflow.pipelines.postgres.copy_out import CopiedColumn, select_text
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.sessions import Sessions
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.table_source import EVERYTHING, copy_parts, list_parts, page_ranges
 from dataflow.pipelines.postgres.transactions import Session, exists
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
@@ -45,7 +45,7 @@ class _Plan:
     """How one table is read: its columns, with their types as the lake has them, and which of its rows."""
 
     table: PublishedTable
-    fields: tuple[Field, ...]
+    fields: tuple[CopiedColumn, ...]
     kinds: dict[str, str]
     condition: sql.Composable
 
@@ -55,7 +55,7 @@ class _Plan:
 
 
 def read_published(
-    connection: Connection,
+    connection: DatabaseLogin,
     tables: Sequence[PublishedTable],
     folder: str,
     stop: threading.Event,
@@ -120,7 +120,7 @@ def _plan(session: Session, table: PublishedTable) -> _Plan:
     if not rows:
         raise _gone(table)
     rows = [row for row in rows if row[0] != table.partition_column]
-    fields = tuple(Field(*row[:4]) for row in rows)
+    fields = tuple(CopiedColumn(*row[:4]) for row in rows)
     kinds = {name: _kind_of(kind, is_array) for name, _, _, is_array, kind in rows}
     condition: sql.Composable = EVERYTHING
     if table.partition_column:
@@ -184,7 +184,7 @@ def _numeric_of(scale: int, whole: int, odd: int) -> str:
 
 def _list_work(
     session: Session, plan: _Plan, folder: str
-) -> tuple[list[tuple[sql.Composed, tuple[Field, ...], Part]], tuple[tuple[str, str], ...]]:
+) -> tuple[list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]], tuple[tuple[str, str], ...]]:
     """The statement of each part file, and the columns that the files have."""
     make_private_folder(folder)
     table, kinds = plan.table, dict(plan.kinds)
@@ -192,7 +192,7 @@ def _list_work(
     values: sql.Composable = select_text(fields)
     if table.shows_dataid and table.partition_column and DATAID not in [name.lower() for name in kinds]:
         kinds[DATAID] = "text"
-        fields = (*fields, Field(DATAID, 0, -1, False))
+        fields = (*fields, CopiedColumn(DATAID, 0, -1, False))
         values = sql.SQL(", ").join([values, sql.Identifier(table.partition_column)])
     ranges = page_ranges(session, table.schema, table.name)
     statement = sql.SQL("select {} from {} as source where {} and {}")

@@ -11,7 +11,7 @@ import secrets
 
 from dataflow.errors import TargetError
 from dataflow.model.record import record
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.private_files import make_private_folder, open_private
 
 
@@ -26,11 +26,11 @@ class SealedConnection:
 
     _hidden = ("key",)
 
-    def opened(self) -> Connection:
+    def opened(self) -> DatabaseLogin:
         """The connection itself, where its file can be read; TargetError if not, with what to do."""
         try:
             with open(self.path, "rb", opener=open_private) as file:
-                return Connection(self.name, _mixed(file.read(), self.key).decode())
+                return DatabaseLogin(self.name, _mixed(file.read(), self.key).decode())
         except FileNotFoundError as error:
             raise TargetError(
                 f"Connection {self.name}: {self.path} is missing. The run has ended, or this machine does "
@@ -51,7 +51,7 @@ class SealedConnection:
             pass  # another file is in the folder, or somebody has cleared up
 
 
-def seal(connection: Connection, folder: str) -> SealedConnection:
+def seal(connection: DatabaseLogin, folder: str) -> SealedConnection:
     """Puts the URL, mixed with a new key, into a new file in the folder; the key is in what is returned."""
     make_private_folder(folder)
     url = connection.url.encode()

@@ -10,7 +10,7 @@ import psycopg
 
 from dataflow.errors import FetchStopped
 from dataflow.pipelines.postgres.failures import translate
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.transactions import Session, connect
 
 LOOK_SECONDS = 0.5
@@ -19,7 +19,7 @@ LOOK_SECONDS = 0.5
 class Sessions:
     """The sessions of one source or view; once `stop` is set, what its sessions do is cancelled."""
 
-    def __init__(self, connection: Connection, stop: threading.Event) -> None:
+    def __init__(self, connection: DatabaseLogin, stop: threading.Event) -> None:
         self._connection = connection
         self._stop = stop
         self._is_ending = threading.Event()

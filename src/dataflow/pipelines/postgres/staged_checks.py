@@ -7,7 +7,7 @@ from psycopg import sql
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.handover.records import Staged
-from dataflow.pipelines.postgres.staging_table import Staging, attempt_numbers
+from dataflow.pipelines.postgres.staging_table import StagingTable, attempt_numbers
 from dataflow.pipelines.postgres.table import ATTEMPT
 from dataflow.pipelines.postgres.transactions import Session
 from dataflow.pipelines.shape.checks import Check
@@ -28,7 +28,7 @@ FALSE = sql.SQL(
 
 
 def count_bad_rows(
-    session: Session, check: Check, staging: Staging, accepted: list[Staged]
+    session: Session, check: Check, staging: StagingTable, accepted: list[Staged]
 ) -> tuple[int, list[str]]:
     """How many of the accepted rows a check of uniqueness or by SQL refuses, with a few of them to show."""
     rows = ACCEPTED.format(staging=staging.identifier, attempt=sql.Identifier(ATTEMPT))

@@ -21,7 +21,7 @@ HAS_DEFAULT_GRANTS = """
 """
 
 
-class Staging:
+class StagingTable:
     """The staging table of one run, and those that earlier runs of the same work left."""
 
     def __init__(self, table: Table, destination: Destination) -> None:

@@ -22,14 +22,14 @@ _TYPE = re.compile(
 
 
 @record
-class Connection:
+class DatabaseLogin:
     """A database under the name by which it may be shown; the URL holds the password."""
 
     name: str
     url: str
     _hidden = ("url",)
 
-    def opened(self) -> Connection:
+    def opened(self) -> DatabaseLogin:
         """Itself; a sealed one is opened where it is used."""
         return self
 

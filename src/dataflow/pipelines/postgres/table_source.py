@@ -15,9 +15,9 @@ from psycopg import sql
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
-from dataflow.pipelines.postgres.copy_out import Field, copy_part, describe, select_text
+from dataflow.pipelines.postgres.copy_out import CopiedColumn, copy_part, describe, select_text
 from dataflow.pipelines.postgres.sessions import Sessions
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.transactions import Session
 from dataflow.private_files import make_private_folder
 
@@ -33,7 +33,7 @@ SIZE = """
 class PostgresSource:
     """What to read: a table, or a query; cut by ranges of `split_column`, or a table by its pages."""
 
-    connection: Connection
+    connection: DatabaseLogin
     schema: str = ""
     table: str = ""
     query: str = ""
@@ -75,13 +75,13 @@ class PostgresSource:
         return sql.SQL("({}\n)").format(sql.SQL(self.query.strip().rstrip(";")))
 
     def _statement(
-        self, fields: tuple[Field, ...], relation: sql.Composable, where: sql.Composable
+        self, fields: tuple[CopiedColumn, ...], relation: sql.Composable, where: sql.Composable
     ) -> sql.Composed:
         statement = sql.SQL("select {} from {} as source where {}")
         return statement.format(select_text(fields), relation, where)
 
     def _ranges(
-        self, session: Session, relation: sql.Composable, fields: tuple[Field, ...]
+        self, session: Session, relation: sql.Composable, fields: tuple[CopiedColumn, ...]
     ) -> list[sql.Composable]:
         if self.split_column:
             if self.split_column not in [field.name for field in fields]:
@@ -117,7 +117,7 @@ def copy_parts(
     sessions: Sessions,
     pool: ThreadPoolExecutor,
     snapshot: str,
-    work: list[tuple[sql.Composed, tuple[Field, ...], Part]],
+    work: list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]],
 ) -> Iterator[Part]:
     """Writes the part file of each statement, as that snapshot shows its rows; gives them in order."""
     jobs = [pool.submit(_read_part, sessions, snapshot, *each) for each in work]
@@ -137,7 +137,7 @@ def list_parts(folder: str, count: int) -> list[Part]:
 
 
 def _read_part(
-    sessions: Sessions, snapshot: str, statement: sql.Composed, fields: tuple[Field, ...], part: Part
+    sessions: Sessions, snapshot: str, statement: sql.Composed, fields: tuple[CopiedColumn, ...], part: Part
 ) -> Part:
     with sessions.snapshot() as session:
         session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))

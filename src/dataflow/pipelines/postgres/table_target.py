@@ -17,8 +17,8 @@ from dataflow.pipelines.postgres.publication import Load, publish_rows
 from dataflow.pipelines.postgres.rejects_table import replace_rejects
 from dataflow.pipelines.postgres.sealed import SealedConnection, seal
 from dataflow.pipelines.postgres.staged_checks import count_bad_rows
-from dataflow.pipelines.postgres.staging_table import Staging
-from dataflow.pipelines.postgres.table import Connection, Options, Table, check_table
+from dataflow.pipelines.postgres.staging_table import StagingTable
+from dataflow.pipelines.postgres.table import DatabaseLogin, Options, Table, check_table
 from dataflow.pipelines.postgres.transactions import Session, transaction
 from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.shape.checks import Check
@@ -42,7 +42,11 @@ class PostgresTarget:
     wants_uuid_bytes = True
 
     def __init__(
-        self, connection: Connection, table: Table, destination: Destination, options: Options | None = None
+        self,
+        connection: DatabaseLogin,
+        table: Table,
+        destination: Destination,
+        options: Options | None = None,
     ) -> None:
         options = options or Options()
         partitioned = destination.mode == "partition" and not options.whole_table
@@ -53,7 +57,7 @@ class PostgresTarget:
         self.options = options
         # Merged rows belong to the table, whichever dataid brought them.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
-        self.staging = Staging(table, destination)
+        self.staging = StagingTable(table, destination)
         whole, in_order = self.partition is None, options.strategy != "append"
         self._ledger = Ledger(table, destination, whole, in_order)
         # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
@@ -81,7 +85,7 @@ class PostgresTarget:
 
     def writer(self) -> CopyWriter:
         """What the tasks stage with."""
-        connection: Connection | SealedConnection = self.connection
+        connection: DatabaseLogin | SealedConnection = self.connection
         if self.task_folder:
             connection = seal(self.connection, self.task_folder)
             self._sealed.append(connection)

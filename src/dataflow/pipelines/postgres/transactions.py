@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from dataflow.errors import ConfigError
 from dataflow.model.exposure import warn_if_exposed
 from dataflow.pipelines.postgres.failures import translate
-from dataflow.pipelines.postgres.table import Connection
+from dataflow.pipelines.postgres.table import DatabaseLogin
 
 Session = psycopg.Connection[Any]
 
@@ -26,7 +26,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 @contextmanager
-def transaction(connection: Connection, lock_seconds: float = 30) -> Iterator[Session]:
+def transaction(connection: DatabaseLogin, lock_seconds: float = 30) -> Iterator[Session]:
     """A connection of its own in one transaction: committed at the end, undone by any error."""
     try:
         with connect(connection) as session:
@@ -36,7 +36,7 @@ def transaction(connection: Connection, lock_seconds: float = 30) -> Iterator[Se
         raise translate(error, connection.name) from error
 
 
-def connect(connection: Connection) -> Session:
+def connect(connection: DatabaseLogin) -> Session:
     """A plain connection; READ COMMITTED, because we lock first and read in a later statement."""
     try:
         given: dict[str, Any] = dict(conninfo_to_dict(connection.url))

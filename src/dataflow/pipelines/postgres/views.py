@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,14 +12,15 @@ from psycopg import IsolationLevel, sql
 from psycopg.pq import DiagnosticField
 
 from dataflow.errors import BadInput, InputMoved, TargetError
+from dataflow.model.location import Location
 from dataflow.model.record import record
-from dataflow.pipelines.handover.records import Report, Staged
+from dataflow.pipelines.handover.records import Staged, TaskReport
 from dataflow.pipelines.postgres.copy_out import describe
 from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.staging_table import attempt_number
-from dataflow.pipelines.postgres.table import ATTEMPT, Column, Connection
+from dataflow.pipelines.postgres.table import ATTEMPT, Column, DatabaseLogin
 from dataflow.pipelines.postgres.transactions import Session, connect, transaction
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 
@@ -47,7 +47,7 @@ class Pinned:
     column: str = ""
 
 
-def list_columns(connection: Connection, schema: str, select: str) -> tuple[Column, ...]:
+def list_columns(connection: DatabaseLogin, schema: str, select: str) -> tuple[Column, ...]:
     """The columns a SELECT gives, with their types; BadInput if it is no such statement."""
     with transaction(connection) as session:
         _prepare(session, schema)
@@ -57,7 +57,7 @@ def list_columns(connection: Connection, schema: str, select: str) -> tuple[Colu
         )
 
 
-def refuse_unknown_columns(connection: Connection, schema: str, select: str, place: str) -> None:
+def refuse_unknown_columns(connection: DatabaseLogin, schema: str, select: str, place: str) -> None:
     """BadInput, with the database's guess, where a SELECT names a column that no table of it has.
 
     What else is wrong, such as a table that is not there yet, is for the run to tell.
@@ -77,7 +77,7 @@ def stage_select(
     reads: dict[str, Pinned],
     wanted: Wanted,
     stop: threading.Event | None = None,
-) -> list[Report]:
+) -> list[TaskReport]:
     """Stages the rows of a SELECT over tables as the pinned runs published them; InputMoved if not.
 
     `reads` names for each table what the run has pinned of it. What the database does is cancelled once
@@ -107,7 +107,7 @@ def stage_select(
             session.execute(sql.SQL("delete from {}").format(target.staging.identifier))
             rows = session.execute(statement, ()).rowcount
             statistics = _count(session, target, wanted)
-            return [Report(Staged(ATTEMPT_NAME, rows, 0), statistics, rows, 0)]
+            return [TaskReport(Staged(ATTEMPT_NAME, rows, 0), statistics, rows, 0)]
     except psycopg.Error as error:
         raise translate(error, target.connection.name) from error
 
@@ -160,19 +160,19 @@ def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> s
 
 
 def _refuse_moved(what: str, table: str, found: int | None, location: str) -> None:
-    pinned = re.search(r"\?run=(\d+)$", location)
+    pinned = Location(location).run_id
     if pinned is None:
         raise BadInput(f"{table} was published at {location}, which is not in this database.")
-    if found == int(pinned[1]):
+    if found == pinned:
         return
     if not found:
         raise InputMoved(
-            f"Table {what} holds nothing that a run of this status store published, not what run {pinned[1]} "
+            f"Table {what} holds nothing that a run of this status store published, not what run {pinned} "
             f"did, which this run has pinned. If it was taken over from another store, or restored, have it "
             f"written again: dataflow resubmit, for what dataflow chunks {table} shows"
         )
     raise InputMoved(
-        f"Table {what} holds what run {found} published, not what run {pinned[1]} did, which this run has "
+        f"Table {what} holds what run {found} published, not what run {pinned} did, which this run has "
         f"pinned. The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
     )
 

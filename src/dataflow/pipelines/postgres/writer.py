@@ -15,7 +15,7 @@ from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres.encoding import fit, make_encoder
 from dataflow.pipelines.postgres.sealed import SealedConnection
 from dataflow.pipelines.postgres.staging_table import attempt_number
-from dataflow.pipelines.postgres.table import Column, Connection
+from dataflow.pipelines.postgres.table import Column, DatabaseLogin
 from dataflow.pipelines.postgres.transactions import Session, transaction
 
 ROWS_AT_ONCE = 20_000  # so much is held as bytes beside the batch it came from
@@ -26,7 +26,7 @@ COPY_SLOTS = 0x64666C6F  # the first key of our advisory locks in the target; no
 class CopyWriter:
     """Copies batches into the run's staging table; it counts only if Spark accepts the attempt."""
 
-    connection: Connection | SealedConnection
+    connection: DatabaseLogin | SealedConnection
     schema: str
     table: str
     columns: tuple[Column, ...]

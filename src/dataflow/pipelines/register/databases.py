@@ -6,57 +6,45 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dataflow.model.records import VIEW
 from dataflow.model.url_text import percent_encode, split_server
-from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.handover.records import Destination, Part
-from dataflow.pipelines.postgres.table import Column, Connection, Index, Options, Table
+from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Index, Options, Table
 from dataflow.pipelines.postgres.table_source import PostgresSource
 from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.postgres.views import list_columns
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-    from dataflow.pipelines.declare.settings import Connection as Setting
-    from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.declare.sources import Table as TableSource
+    from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
+    from dataflow.pipelines.declare.sources import TableSource
     from dataflow.pipelines.shape.fields import Field
 
 
-def make_table_target(
-    setting: Setting,
-    definition: DatasetDefinition,
+def make_target(
+    setting: Connection,
+    definition: Definition,
     fields: tuple[Field, ...],
     destination: Destination,
     streams: int,
 ) -> PostgresTarget:
-    """The table of a dataset pipeline."""
+    """The table of a dataset pipeline, or that of one interval of a view pipeline."""
     indexes = tuple(Index(columns) for columns in definition.indexes)
-    table = Table(definition.schema, definition.dataset, _columns(fields), indexes, definition.comment)
-    options = Options(definition.write, partition_column=definition.partition_column, copy_tasks=streams)
+    name = definition.table_of(destination.dataid)
+    table = Table(definition.schema, name, _columns(fields), indexes, definition.comment)
+    options = Options(
+        definition.write, definition.kind == VIEW, definition.partition_column, copy_tasks=streams
+    )
     return PostgresTarget(connect_to(setting), table, destination, options)
 
 
-def make_view_target(
-    setting: Setting,
-    definition: ViewDefinition,
-    fields: tuple[Field, ...],
-    destination: Destination,
-    streams: int,
-) -> PostgresTarget:
-    """The table of one interval of a view pipeline."""
-    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), _columns(fields))
-    return PostgresTarget(
-        connect_to(setting), table, destination, Options(whole_table=True, copy_tasks=streams)
-    )
-
-
 def make_native_view(
-    setting: Setting, definition: ViewDefinition, select: str, destination: Destination
+    setting: Connection, definition: Definition, select: str, destination: Destination
 ) -> PostgresTarget:
     """The table or plain view of one interval that the database itself computes."""
     connection = connect_to(setting)
     columns = list_columns(connection, definition.schema, select)
-    table = Table(definition.schema, interval_table(definition.dataset, destination.dataid), columns)
+    table = Table(definition.schema, definition.table_of(destination.dataid), columns)
     return PostgresTarget(connection, table, destination, Options(whole_table=True))
 
 
@@ -70,17 +58,17 @@ def read_table(
     )
 
 
-def connect_to(setting: Setting) -> Connection:
+def connect_to(setting: Connection) -> DatabaseLogin:
     """The connection with its password in the URL, as the driver wants it; it is never shown."""
     if setting.password is None:
-        return Connection(setting.name, setting.url)
+        return DatabaseLogin(setting.name, setting.url)
     scheme, _, rest = setting.url.partition("://")
     authority, path, query = split_server(rest)
     user, _, hosts = authority.rpartition("@")
     # The @ also without a user: else the password would be taken for host and port, and shown in errors.
     given = f"{user}:{percent_encode(setting.password)}@"
     url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
-    return Connection(setting.name, url)
+    return DatabaseLogin(setting.name, url)
 
 
 def _columns(fields: tuple[Field, ...]) -> tuple[Column, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput
+from dataflow.model.location import Location
 from dataflow.pipelines.handover.published_table import PARTITION_COLUMN, PublishedTable, interval_table
 from dataflow.pipelines.lake.published_files import is_view
 
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from dataflow.pipelines.lake.manifest import Frame
     from dataflow.store.store import Store
 
-_PLACE = re.compile(r"postgresql://([^/]+)/(.+)\?run=(\d+)")
-
 
 def is_in_table(dataset: Dataset) -> bool:
     """True for a dataset that a pipeline publishes in PostgreSQL."""
-    return dataset.location.startswith("postgresql://") and dataset.location.endswith("?run={run_id}")
+    return Location(dataset.location).is_published_table
 
 
 def get_partition_column(dataset: Dataset) -> str:
@@ -84,14 +82,13 @@ def get_store_id(store: Store) -> str:
 
 
 def _read_place(dataset: Dataset, dataid: str, location: str) -> tuple[str, str, str, int]:
-    found = _PLACE.fullmatch(location)
-    if found is None:
+    found = Location(location)
+    if found.run_id is None:
         raise BadInput(
             f"{dataset.name}/{dataid} is published at {location}, not in the table that {dataset.name} has "
             f"now. Have it published anew; see: dataflow chunks {dataset.name}"
         )
-    connection, table, run_id = found.groups()
     schema, name = dataset.schemaname, dataset.tablename
-    if table != f"{schema}.{name}":  # it was another then
-        schema, _, name = table.partition(".")
-    return connection, schema, name, int(run_id)
+    if found.table != f"{schema}.{name}":  # it was another then
+        schema, _, name = found.table.partition(".")
+    return found.connection, schema, name, found.run_id

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import BadInput, ConfigError
+from dataflow.model.records import DATASET, VIEW
 from dataflow.pipelines.declare import bases
-from dataflow.pipelines.declare.catalog import list_outputs
-from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
     from dataflow.pipelines.declare.settings import Connection, PipelineSettings
 
 TABLES_ONLY = ("write", "indexes", "partition_column")
@@ -32,12 +32,10 @@ def refuse_misplaced(definitions: Iterable[Definition], settings: PipelineSettin
     What views read must be among the definitions.
     """
     known = list(definitions)
-    makers = {name: definition for definition in known for name in list_outputs(definition)}
+    makers = {name: definition for definition in known for name in definition.outputs}
     for definition in known:
-        if isinstance(definition, ViewDefinition):
-            _refuse_scattered(definition, makers, settings)
-        elif isinstance(definition, DatasetDefinition):
-            _refuse_unsuited(definition, get_place_of(definition, settings))
+        if rule := _RULES.get(definition.kind):
+            rule(definition, makers, settings)
 
 
 def find_misplaced(needed: Iterable[Definition], settings: PipelineSettings) -> str:
@@ -51,9 +49,11 @@ def find_misplaced(needed: Iterable[Definition], settings: PipelineSettings) -> 
     return ""
 
 
-def _refuse_unsuited(definition: DatasetDefinition, place: Connection) -> None:
+def _refuse_unsuited(
+    definition: DatasetDefinition, _makers: Mapping[str, Definition], settings: PipelineSettings
+) -> None:
     """A lake has no tables to add to, and a table no second column of one name."""
-    where = f"{definition.place}: {definition.job}"
+    place, where = get_place_of(definition, settings), f"{definition.place}: {definition.job}"
     for name in TABLES_ONLY if place.is_lake else ():
         if getattr(definition, name) != getattr(bases.DatasetPipeline, name):
             raise BadInput(
@@ -88,3 +88,6 @@ def _refuse_scattered(
             f"{definition.target}. The database that has a table computes its views: all that such a view "
             "reads, and its result, must be there. Change target_db of the view, or of what it reads."
         )
+
+
+_RULES: dict[str, Any] = {VIEW: _refuse_scattered, DATASET: _refuse_unsuited}

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import InvalidData
-from dataflow.pipelines.handover.records import Report
-from dataflow.pipelines.handover.rejects_file import REJECTS, write_rejects
-from dataflow.pipelines.register.intervals import Span, interval_of
+from dataflow.pipelines.declare.sources import Http
+from dataflow.pipelines.handover.records import REJECTS, TaskReport, write_rejects
+from dataflow.pipelines.register.interval_plan import plan_interval
+from dataflow.pipelines.register.intervals import Span
 from dataflow.pipelines.run.feed import Feeder
 from dataflow.pipelines.run.kept_rejects import KeptRejects
 from dataflow.pipelines.run.leases import make_patience, refuse_lost
 from dataflow.pipelines.run.source_reader import Reading
 from dataflow.pipelines.run.stage_tasks import StageParts
-from dataflow.pipelines.run.targets import dataset_target, discarding, find_last_rows
+from dataflow.pipelines.run.targets import discarding, find_last_rows, list_earlier, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
@@ -41,10 +42,20 @@ class DatasetRun:
         self._definition = definition
         self._claimed = claimed
         self._facilities = facilities
-        self._span: Span = interval_of(definition.timing, claimed.dataid)
+        target = facilities.settings.get_place(definition.target)
+        self._plan = plan_interval(definition, claimed.dataid, (), target, facilities.constants)
+        assert self._plan.span is not None
+        self._span: Span = self._plan.span
         self._begin_try()
         self._counting = threading.Lock()
         self.warning = ""
+
+    @staticmethod
+    def refuse_impossible(definition: DatasetDefinition, facilities: Facilities) -> None:
+        """ConfigError for what any run would lack, before one is claimed."""
+        facilities.settings.spark.refuse_unshared()
+        if isinstance(definition.source, Http):
+            definition.source.check_environment(facilities.environ)
 
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
@@ -53,13 +64,13 @@ class DatasetRun:
         fields = definition.fields
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
-        target = dataset_target(definition, fields, claimed, self._facilities)
-        earlier = self._facilities.list_earlier(claimed.run)
+        target = pipeline_target(self._plan, fields, claimed, self._facilities)
+        earlier = list_earlier(self._facilities.store, claimed.run)
         published = target.begin({each.run_id: each.claim for each in earlier if each.same_call})
         with discarding(target):
             if published is None:
                 sources = chain([source], iter(self._open_again, None))
-                patience = make_patience(claimed, self._facilities)
+                patience = make_patience(claimed, self._facilities.log, self._facilities.progress)
                 published = patience.repeat(lambda: self._make(next(sources), fields, target))
             else:
                 self.log(f"an earlier run had published {published.rows} rows before it died")
@@ -69,16 +80,16 @@ class DatasetRun:
     def cancel(self) -> None:
         """Ends fetching and the run's Spark jobs."""
         self._stop.set()
-        self._facilities.interrupt()
+        self._facilities.spark.interrupt()
 
     def clean_up(self) -> None:
         """Removes what was fetched, once it is published."""
-        for folder in self._facilities.list_staging(self._claimed.run):
+        for folder in self._facilities.staging.list_until(self._claimed.run):
             shutil.rmtree(folder, ignore_errors=True)
 
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""
-        self._facilities.log(self._claimed.run, text)
+        self._facilities.log.write(self._claimed.run, text)
 
     def _begin_try(self) -> None:
         self._stop = threading.Event()
@@ -122,23 +133,23 @@ class DatasetRun:
 
     def _stage(
         self, source: Reading, fields: tuple[Field, ...], target: Target, wanted: Wanted
-    ) -> list[Report]:
+    ) -> list[TaskReport]:
         source.wait_for_first()  # one that does not answer is told before Spark is started
-        session = self._facilities.session()
+        session = self._facilities.spark.get()
         shaper = source.shaper(fields, target.wants_uuid_bytes)
         writer = target.writer()
 
-        def work(parts: tuple[Part, ...]) -> Report:
+        def work(parts: tuple[Part, ...]) -> TaskReport:
             task = StageParts(parts, shaper, writer, wanted, self._kept.left)
             (report,) = run_tasks(session, [task], tag_of(self._claimed.run_id))
-            assert isinstance(report, Report)
+            assert isinstance(report, TaskReport)
             _refuse_miscounted(parts, report)
             with self._counting:
                 self._rows += report.rows_read
                 self._facilities.progress.show("shaping", self._pages, self._rows, source.total)
             return self._kept.take(report)
 
-        feeder = Feeder(work, self._facilities.streams, self._stop)
+        feeder = Feeder(work, self._facilities.spark.streams, self._stop)
         return feeder.run(self._counted(source))
 
     def _counted(self, source: Reading) -> Iterator[Part]:
@@ -155,7 +166,7 @@ class DatasetRun:
         for line in judgement.list_drift():
             self.log(line)
         judgement.decide_rejects(self._definition.rejects)
-        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities)
+        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities.store)
         judgement.decide_checks(target, last_rows, self._span.end)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
@@ -163,7 +174,7 @@ class DatasetRun:
     def _rejects_place(self) -> str:
         """Where the rows that were left out of what is published have gone."""
         definition = self._definition
-        if self._facilities.settings.get_connection(definition.target).is_lake:
+        if self._plan.target.is_lake:
             folder = os.path.dirname(self._claimed.location(definition.dataset))
             return os.path.join(folder, REJECTS)
         from dataflow.pipelines.postgres.rejects_table import rejects_name  # only databases need its driver
@@ -179,13 +190,13 @@ class DatasetRun:
         rejects = judgement.list_rejects()
         if not rejects:
             return
-        folder = self._facilities.staging_folder(self._claimed.run, self._claimed.run_id)
+        folder = self._facilities.staging.of_run(self._claimed.run)
         path = os.path.join(folder, REJECTS)
         write_rejects(path, rejects, open_with_folder)
         self.log(f"rejected rows: {self._count_kept(judgement)} in {path}")
 
 
-def _refuse_miscounted(parts: tuple[Part, ...], report: Report) -> None:
+def _refuse_miscounted(parts: tuple[Part, ...], report: TaskReport) -> None:
     """Whoever fetched the parts counted their rows: as many must have been read from them."""
     rows = [part.rows for part in parts]
     if -1 not in rows and sum(rows) != report.rows_read:

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dataflow.actions.locations import MANIFEST
 from dataflow.errors import BadInput, UnknownName
+from dataflow.model.location import Location
 from dataflow.model.mapping import PREVIOUS, SAME
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
@@ -112,14 +112,14 @@ class JobRun:
 
     def find(self, name: str) -> DataFrame | None:
         """As `read`, but None where a `previous` input has no chunk yet: at the job's first dataid."""
-        from dataflow.pipelines.spark.places import open_place  # with it comes all that reads rows
+        from dataflow.pipelines.spark.frames import open_place  # with it comes all that reads rows
 
         source = self._find_source(name)
         if source is None:
             return None
-        if source.location.startswith("postgresql://"):
+        if Location(source.location).is_in_database:
             return self._surroundings.read_table(source)
-        if not source.location.endswith(f"/{MANIFEST}") and source.format not in READABLE:
+        if not Location(source.location).is_manifest and source.format not in READABLE:
             raise BadInput(
                 f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
                 f"lake, PostgreSQL and Parquet. Read it with run.spark and run.location({name!r})."
@@ -135,7 +135,7 @@ class JobRun:
 
     def write(self, name: str, frame: DataFrame, checks: Sequence[Check] = ()) -> None:
         """Stages an output and checks it; it is published, with all others, when the run has ended well."""
-        from dataflow.pipelines.spark.places import is_frame
+        from dataflow.pipelines.spark.frames import is_frame
 
         outputs = [dataset for dataset, _ in self._facts.outputs]
         if name not in outputs:

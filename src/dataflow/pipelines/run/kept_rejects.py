@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dataflow.model.record import replace
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.handover.records import Report
+    from dataflow.pipelines.handover.records import TaskReport
     from dataflow.pipelines.shape.policy import RejectPolicy
 
 KEPT_REJECTS = 1000
@@ -31,7 +31,7 @@ class KeptRejects:
         """How many rows a task that begins now may keep."""
         return self._most - self.rows
 
-    def take(self, report: Report) -> Report:
+    def take(self, report: TaskReport) -> TaskReport:
         """The report with no more rejects than there is room for: other tasks may have filled it by now."""
         places = list(dict.fromkeys((one.part, one.row) for one in report.rejects))
         with self._lock:

@@ -14,7 +14,8 @@ from dataflow.pipelines.handover.patience import Patience
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
-    from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.facilities import Progress
+    from dataflow.pipelines.run.run_files import PipelineLog
     from dataflow.store.store import Store
 
 WATCH_SECONDS = 1.0
@@ -68,7 +69,7 @@ def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
         watcher.join()
 
 
-def make_patience(claimed: ClaimedRun, facilities: Facilities) -> Patience:
+def make_patience(claimed: ClaimedRun, log: PipelineLog, progress: Progress) -> Patience:
     """The patience of a run, which tells its log and its progress, and ends with its lease."""
     logged: list[str] = []
 
@@ -76,8 +77,8 @@ def make_patience(claimed: ClaimedRun, facilities: Facilities) -> Patience:
         refuse_lost(claimed)
         if trouble not in logged:
             logged.append(trouble)
-            facilities.log(claimed.run, f"{trouble} The run waits for it and goes on by itself.")
-        shown = facilities.redact(trouble)[:SHOWN_CHARACTERS]
-        facilities.progress.show(f"{shown}, again in {math.ceil(left)} s")
+            log.write(claimed.run, f"{trouble} The run waits for it and goes on by itself.")
+        shown = log.redact(trouble)[:SHOWN_CHARACTERS]
+        progress.show(f"{shown}, again in {math.ceil(left)} s")
 
     return Patience(WAITS, tell)

@@ -50,6 +50,10 @@ class PythonRun:
         self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
         self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
+    @staticmethod
+    def refuse_impossible(definition: JobDefinition, facilities: Facilities) -> None:
+        """What a function needs only its run tells."""
+
     def execute(self) -> None:
         """Does the work; what it gives out is published by the claim when this returns."""
         run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
@@ -67,14 +71,14 @@ class PythonRun:
     def cancel(self) -> None:
         """Ends all that the function does on Spark, and what a database does for it."""
         self._stop.set()
-        self._facilities.interrupt()
+        self._facilities.spark.interrupt()
 
     def clean_up(self) -> None:
         """Nothing is left beside what is published."""
 
     def session(self) -> SparkSession:
         """The session of this run alone."""
-        return self._facilities.session()
+        return self._facilities.spark.get()
 
     def read_table(self, source: Source) -> DataFrame:
         """The rows of an input in PostgreSQL, as its pinned run published them; read once, as files."""
@@ -87,12 +91,12 @@ class PythonRun:
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output in the lake."""
         self._facilities.progress.show(f"writing {dataset}")
-        last_rows = find_last_rows(self._claimed, dataset, self._facilities)
+        last_rows = find_last_rows(self._claimed, dataset, self._facilities.store)
         self._outputs.stage(dataset, frame, checks, last_rows, self._span.end if self._span else None)
 
     def log(self, text: str) -> None:
         """Adds a line to the run's log."""
-        self._facilities.log(self._claimed.run, text)
+        self._facilities.log.write(self._claimed.run, text)
 
     @contextmanager
     def _made_room(self) -> Iterator[None]:
@@ -100,7 +104,7 @@ class PythonRun:
         try:
             yield
         finally:
-            for folder in self._facilities.list_staging(self._claimed.run):
+            for folder in self._facilities.staging.list_until(self._claimed.run):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _copy_table(self, source: Source) -> Frame:
@@ -116,9 +120,7 @@ class PythonRun:
                 f'{dataset.name} is made: mode = "partition" without merging, or target_db = "lake".'
             )
         run = self._claimed.run
-        folder = os.path.join(
-            self._facilities.staging_folder(run, run.run_id), "tables", str(len(self._tables))
-        )
+        folder = os.path.join(self._facilities.staging.of_run(run), "tables", str(len(self._tables)))
         try:
             [frame] = read_tables(tables, self._facilities.settings, folder, self._stop)
         except InputMoved as error:
@@ -161,7 +163,7 @@ class PythonRun:
 
     def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:
         destination = destination_of(self._claimed, dataset, self._facilities.store)
-        return lake_target(self._claimed, destination, columns, self._facilities)
+        return lake_target(self._claimed, destination, columns, self._facilities.spark)
 
 
 def _span_of(definition: JobDefinition, claimed: ClaimedRun) -> Span | None:

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.actions.locations import MANIFEST, is_local
+from dataflow.actions.locations import is_local
 from dataflow.actions.shell_names import shell_name
 from dataflow.config.project import get_working_dir
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.grain import Grain
+from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination
@@ -28,8 +29,7 @@ from dataflow.pipelines.register.intervals import Span, span_of
 from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.shape.checks import Check
-from dataflow.pipelines.spark.frames import count_bad_rows
-from dataflow.pipelines.spark.places import write_away
+from dataflow.pipelines.spark.frames import count_bad_rows, write_away
 from dataflow.pipelines.spark.session import find_session, start_session
 from dataflow.pipelines.spark.tasks import tag_of
 
@@ -110,7 +110,7 @@ class ScriptRun:
         if is_local(place):
             span = self._facts.span
             self.outputs.stage(dataset, frame, checks, None, span.end if span else None)
-        elif checks or place.endswith(f"/{MANIFEST}"):
+        elif checks or Location(place).is_manifest:
             raise BadInput(
                 f"{dataset} goes to {place}, which is not on this machine. There a plain Parquet folder can "
                 "be written, without checks."
@@ -137,13 +137,13 @@ class ScriptRun:
         if not place:
             raise BadInput(
                 f"{dataset} declares no location. Give it one: dataflow dataset add {dataset} "
-                f"--location 'lake/{{dataset}}/dataid={{encoded_dataid}}/{{run_id}}/{MANIFEST}'"
+                f"--location '{lake_location('lake')}'"
             )
 
         def count(check: Check, frame: Frame) -> tuple[int, list[str]]:
             return count_bad_rows(self.session(), check, frame)
 
-        if not place.endswith(f"/{MANIFEST}"):
+        if not Location(place).is_manifest:
             return FolderTarget(place, facts.run_id, columns, count)
         destination = Destination(dataset, facts.dataid, "", facts.run_id, "")
         return LakeTarget(place, destination, columns, count)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.file_source import FileSource
 from dataflow.pipelines.fetch.staging_folder import Staging
+from dataflow.pipelines.run.targets import list_earlier
 from dataflow.pipelines.shape.inference import read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 
@@ -39,7 +40,7 @@ class Reading:
     ) -> None:
         source = definition.source
         self._stop = stop
-        self._folder = facilities.staging_folder(claimed.run, claimed.run_id)
+        self._folder = facilities.staging.of_run(claimed.run)
         self._staging: Staging | None = None
         self.kind, self.results_key = "page", ""
         if isinstance(source, Http):
@@ -99,14 +100,14 @@ class Reading:
         staging = self._staging = Staging(self._folder, source.fingerprint)
 
         def tell(trouble: str, following: str) -> None:
-            shown = facilities.redact(trouble)[:SHOWN_CHARACTERS]
+            shown = facilities.log.redact(trouble)[:SHOWN_CHARACTERS]
             facilities.progress.show(f"page {len(staging.entries) + 1}: {shown}, {following}")
 
         earlier = {
-            facilities.staging_folder(claimed.run, each.run_id): each.same_call
-            for each in facilities.list_earlier(claimed.run)
+            facilities.staging.of_run(claimed.run, each.run_id): each.same_call
+            for each in list_earlier(facilities.store, claimed.run)
         }
         taken = staging.continue_from(earlier)
         if taken:
-            facilities.log(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
+            facilities.log.write(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
         yield from source.fetch(staging, self._stop, tell, facilities.settings.secrets.add)

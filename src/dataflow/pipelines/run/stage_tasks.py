@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dataflow.model.record import record
-from dataflow.pipelines.handover.records import Part, Report, Staged, TaskWriter
+from dataflow.pipelines.handover.records import Part, Staged, TaskReport, TaskWriter
 from dataflow.pipelines.shape.shaped import Reject, Shaped
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
@@ -25,7 +25,7 @@ class StageParts:
     wanted: Wanted
     most_rejects: int
 
-    def __call__(self, attempt: str) -> Report:
+    def __call__(self, attempt: str) -> TaskReport:
         """Runs in a task, under the attempt's name."""
         counted = _Counted(self.wanted, self.most_rejects)
         staged = self.writer.write(counted.shaped(self.parts, self.shaper), attempt)
@@ -40,7 +40,7 @@ class StageFrame:
     wanted: Wanted
     names: tuple[str, ...]
 
-    def __call__(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Report:
+    def __call__(self, batches: Iterator[pa.RecordBatch], attempt: str) -> TaskReport:
         """Runs in a task, under the attempt's name."""
         counted = _Counted(self.wanted, 0)
         named = (batch.rename_columns(list(self.names)) for batch in batches)
@@ -88,8 +88,8 @@ class _Counted:
             self._rows_read += batch.num_rows
             yield from self._count(batch)
 
-    def report(self, staged: Staged) -> Report:
-        return Report(
+    def report(self, staged: Staged) -> TaskReport:
+        return TaskReport(
             staged,
             self._statistics,
             self._rows_read,

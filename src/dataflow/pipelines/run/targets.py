@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dataflow.errors import DataFlowError, InvalidData
+from dataflow.errors import BadInput, DataFlowError, InvalidData
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import replace
-from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
-from dataflow.pipelines.handover.records import Destination, Target, claim_of
+from dataflow.model.records import PYTHON
+from dataflow.pipelines.handover.records import Destination, Earlier, Target, claim_of
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import get_store_id
 from dataflow.pipelines.run.leases import make_patience, refuse_revoked
@@ -21,9 +21,13 @@ from dataflow.pipelines.spark.frames import count_bad_rows
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
-    from dataflow.model.records import PlanOutput
+    from dataflow.model.records import PlanOutput, Run
+    from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.table_target import PostgresTarget
+    from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.run.facilities import Facilities
+    from dataflow.pipelines.run.spark_sessions import SparkSessions
     from dataflow.store.store import Store
 
 
@@ -59,10 +63,16 @@ def find_newest_run(store: Store) -> int:
     return int(row[0])
 
 
-def find_last_rows(claimed: ClaimedRun, dataset: str, facilities: Facilities) -> int | None:
+def list_earlier(store: Store, run: Run) -> tuple[Earlier, ...]:
+    """Earlier runs of the same work since it was last done, newest first."""
+    rows = store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
+    return tuple(Earlier(run_id, claim_of(claimant), not anew) for run_id, claimant, anew in rows)
+
+
+def find_last_rows(claimed: ClaimedRun, dataset: str, store: Store) -> int | None:
     """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
     output = _output_of(claimed, dataset)
-    row = facilities.store.find(
+    row = store.find(
         "reading.last_rows",
         dataset_id=output.dataset_id,
         dataid=claimed.dataid,
@@ -76,57 +86,40 @@ def lake_target(
     claimed: ClaimedRun,
     destination: Destination,
     columns: tuple[tuple[str, str], ...],
-    facilities: Facilities,
+    spark: SparkSessions,
 ) -> LakeTarget:
     """A run's part of the lake; passes over its staged files are made by the worker's session."""
     return LakeTarget(
         claimed.location(destination.dataset),
         destination,
         columns,
-        lambda check, frame: count_bad_rows(facilities.session(), check, frame),
+        lambda check, frame: count_bad_rows(spark.get(), check, frame),
     )
 
 
-def view_target(
-    definition: ViewDefinition, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
+def pipeline_target(
+    plan: IntervalPlan, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
 ) -> Target:
-    """The target of a view pipeline's run that Spark computes."""
+    """Where the rows of a pipeline's run go that Spark computes."""
+    definition = plan.definition
     destination = destination_of(claimed, definition.dataset, facilities.store)
-    connection = facilities.settings.get_connection(definition.target)
-    if connection.is_lake:
+    if definition.fingerprint:
+        destination = replace(destination, inputs=definition.fingerprint)
+    if plan.target.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)
-        return lake_target(claimed, destination, columns, facilities)
-    from dataflow.pipelines.register.databases import (
-        make_view_target,  # only those who write to it need its driver
-    )
+        return lake_target(claimed, destination, columns, facilities.spark)
+    from dataflow.pipelines.register.databases import make_target  # only those who write need its driver
 
-    target = make_view_target(connection, definition, fields, destination, facilities.streams)
-    return _reached(target, claimed, facilities)
-
-
-def dataset_target(
-    definition: DatasetDefinition, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
-) -> Target:
-    """The target of a dataset pipeline's run."""
-    destination = destination_of(claimed, definition.dataset, facilities.store)
-    destination = replace(destination, inputs=definition.fingerprint)
     connection = facilities.settings.get_connection(definition.target)
-    if connection.is_lake:
-        columns = tuple((field.column, field.type.sql) for field in fields)
-        return lake_target(claimed, destination, columns, facilities)
-    from dataflow.pipelines.register.databases import (
-        make_table_target,  # only those who write to it need its driver
-    )
-
-    target = make_table_target(connection, definition, fields, destination, facilities.streams)
+    target = make_target(connection, definition, fields, destination, facilities.spark.streams)
     return _reached(target, claimed, facilities)
 
 
 def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities) -> Target:
     """The target as Spark's tasks can reach it: themselves, or by way of files that this process copies."""
     target.last_look = lambda: refuse_revoked(claimed, facilities.store)
-    target.patience = make_patience(claimed, facilities)
-    folder = facilities.staging_folder(claimed.run, claimed.run_id)
+    target.patience = make_patience(claimed, facilities.log, facilities.progress)
+    folder = facilities.staging.of_run(claimed.run)
     if not facilities.settings.spark.copy_on_driver:
         target.task_folder = folder
         return target
@@ -156,3 +149,20 @@ def _discard(target: Target) -> None:
         target.discard()
     except DataFlowError:
         pass
+
+
+def take_tables_over(store: Store, definition: Definition, settings: PipelineSettings) -> int:
+    """Makes a pipeline's tables this store's; how many dataids were another's. BadInput in the lake."""
+    setting = settings.get_connection(definition.target)
+    if definition.kind == PYTHON or setting.is_lake:
+        raise BadInput(
+            f"{definition.job} writes to the lake ({definition.target}), where each store has its own files: "
+            f"there is nothing to take over. Run it: dataflow run {definition.job}"
+        )
+    from dataflow.pipelines.postgres.ledger import take_over
+    from dataflow.pipelines.postgres.transactions import transaction  # only databases need its driver
+    from dataflow.pipelines.register.databases import connect_to
+
+    with transaction(connect_to(setting)) as session:
+        ids = get_store_id(store), find_newest_run(store)
+        return take_over(session, definition.schema, definition.dataset, *ids)

@@ -20,11 +20,11 @@ from dataflow.pipelines.shape.findings import (
     wanted_by,
 )
 from dataflow.pipelines.shape.policy import RejectPolicy, decide
-from dataflow.pipelines.shape.sql_types import SqlType, parse_sql_type
+from dataflow.pipelines.shape.sql_types import ColumnType, parse_sql_type
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.handover.records import Report, Staged, Target
+    from dataflow.pipelines.handover.records import Staged, Target, TaskReport
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.shape.shaped import Reject
 
@@ -36,7 +36,7 @@ class Judgement:
 
     def __init__(self, checks: Iterable[Check], fields: Sequence[Field]) -> None:
         self._checks = complete_checks(checks, fields)
-        self._reports: list[Report] = []
+        self._reports: list[TaskReport] = []
         self.findings: list[Finding] = []
 
     @property
@@ -44,7 +44,7 @@ class Judgement:
         """What the tasks must count for these checks."""
         return wanted_by(self._checks)
 
-    def add(self, reports: list[Report]) -> None:
+    def add(self, reports: list[TaskReport]) -> None:
         """The reports of all accepted attempts."""
         self._reports = reports
 
@@ -150,8 +150,8 @@ def checked_fields(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
     return tuple(Field(name, name, _type_of(kind)) for name, kind in columns)
 
 
-def _type_of(kind: str) -> SqlType:
+def _type_of(kind: str) -> ColumnType:
     try:
         return parse_sql_type(kind)
     except BadInput:
-        return SqlType(kind)  # no check of its values goes with it
+        return ColumnType(kind)  # no check of its values goes with it

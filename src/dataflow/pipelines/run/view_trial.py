@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, ConfigError
+from dataflow.model.location import Location
 from dataflow.model.mapping import LATEST
-from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
 from dataflow.pipelines.lake.manifest import Frame, put_together
 from dataflow.pipelines.lake.published_files import is_in_lake, locate
+from dataflow.pipelines.register.interval_plan import goes_native, place_of, view_select
 from dataflow.pipelines.register.intervals import list_samples
-from dataflow.pipelines.register.view_sql import view_select
 from dataflow.pipelines.sql.translation import translate
 from dataflow.pipelines.sql.types import read_type
 
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset
-    from dataflow.pipelines.declare.catalog import Catalog
+    from dataflow.pipelines.declare.catalog import Catalog, Definition
+    from dataflow.pipelines.declare.definitions import ViewDefinition
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.store.store import Store
@@ -35,8 +36,9 @@ def refuse_impossible(definition: ViewDefinition, facilities: Facilities) -> Non
     _try_out(definition, facilities.constants, _looking(definition, facilities))
 
 
-def find_flaw(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> str:
+def find_flaw(view: Definition, catalog: Catalog, settings: PipelineSettings) -> str:
     """Why a view can never run, as far as the project's files tell; "" if nothing is known against it."""
+    definition = cast("ViewDefinition", view)
     look = _translating(definition, _find_declared(definition, catalog, settings))
     try:
         _try_out(definition, catalog.constants, look)
@@ -62,15 +64,14 @@ def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
     if any(item.mapping != LATEST for item in definition.inputs):
         return _translating(definition, None)  # of these each interval has its own
     datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
-    connection = facilities.settings.get_connection(definition.target)
-    there = f"postgresql://{connection.name}/"
-    if definition.dialect == "postgres" and all(one.location.startswith(there) for one in datasets):
+    is_native = goes_native(definition, [Location(one.location) for one in datasets])
+    if definition.dialect == "postgres" and is_native:
         from dataflow.pipelines.postgres.views import refuse_unknown_columns
         from dataflow.pipelines.register.databases import connect_to  # only databases need its driver
 
-        return lambda select: refuse_unknown_columns(
-            connect_to(connection), definition.schema, select, _place(definition)
-        )
+        connection = connect_to(facilities.settings.get_connection(definition.target))
+        where = place_of(definition)
+        return lambda select: refuse_unknown_columns(connection, definition.schema, select, where)
     found = _find_published(datasets, facilities.store, facilities.config.project_dir)
     return _translating(definition, found)
 
@@ -80,7 +81,7 @@ def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
 
     def look(select: str) -> None:
         if schema:
-            translate(select, definition.dialect, _without_unread(schema, select), _place(definition))
+            translate(select, definition.dialect, _without_unread(schema, select), place_of(definition))
 
     return look
 
@@ -126,24 +127,19 @@ def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> 
 
 def _find_declared(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> Schema | None:
     """The columns by the mappings of the datasets it reads; None where they do not say all."""
-    makers = {one.dataset: one for one in catalog.definitions.values() if isinstance(one, DatasetDefinition)}
     found = {}
     for name in definition.reads:
-        maker = makers.get(name)
-        if maker is None or maker.has_others or not _is_lake(maker, settings):
+        maker = catalog.find_maker(name)
+        if maker is None or maker.declared_columns is None or not _is_lake(maker, settings):
             return None
-        frame = Frame((), tuple((field.column, field.type.sql) for field in maker.fields))
+        frame = Frame((), tuple(maker.declared_columns.items()))
         found[name] = dict((put_together([frame]) if maker.mode == "partition" else frame).columns)
     return found
 
 
-def _is_lake(maker: DatasetDefinition, settings: PipelineSettings) -> bool:
+def _is_lake(maker: Definition, settings: PipelineSettings) -> bool:
     """Whether a dataset has the columns of its mapping and no others; a table may have more."""
     try:
         return settings.get_place(maker.target).is_lake
     except ConfigError:
         return False  # the connection may be set where the pipeline runs
-
-
-def _place(definition: ViewDefinition) -> str:
-    return f"{definition.place}: {definition.job}"

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
@@ -20,15 +20,13 @@ from dataflow.errors import (
     SparkFailed,
     SparkGone,
 )
+from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.status import WorkState
-from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
-from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
 from dataflow.pipelines.run.leases import watched
 from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.view_run import ViewRun
-from dataflow.pipelines.run.view_trial import refuse_impossible
 from dataflow.pipelines.spark.session import explained
 from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 
@@ -56,6 +54,8 @@ class PipelineRun(Protocol):
         """Removes what is not needed once the run is published."""
 
 
+KINDS: dict[str, Any] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
+"""What runs each kind of pipeline."""
 TRACED = (SparkFailed, JobFailed, FilesFailed)
 """Errors that come from code that ran: where in it they arose is what one looks for in the log."""
 
@@ -91,12 +91,7 @@ class PipelineWorker:
 
     def run(self, drain: bool, dataid: str | None, timeout_seconds: float | None = None) -> Outcome:
         """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
-        if isinstance(self._definition, DatasetDefinition):
-            self._facilities.settings.spark.refuse_unshared()  # before anything is claimed
-            if isinstance(self._definition.source, Http):
-                self._definition.source.check_environment(self._facilities.environ)
-        if isinstance(self._definition, ViewDefinition):
-            refuse_impossible(self._definition, self._facilities)
+        KINDS[self._definition.kind].refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
         self._timeout_seconds = timeout_seconds
@@ -130,7 +125,7 @@ class PipelineWorker:
                     return False
                 failpoints.reach("after_claim")
                 run = self._make_run(claimed)
-                self._facilities.begin(claimed.run)
+                self._facilities.spark.begin(claimed.run)
                 with (
                     watched(claimed, run.cancel),
                     self._files_explained(),
@@ -160,7 +155,7 @@ class PipelineWorker:
             return not self._is_broken
         except Exception as error:
             if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
-                self._facilities.log(claimed.run, "".join(traceback.format_exception(error)))
+                self._facilities.log.write(claimed.run, "".join(traceback.format_exception(error)))
             raise
         return True
 
@@ -182,9 +177,9 @@ class PipelineWorker:
         self.outcome.error = error
         job, dataid = claimed.run.job, claimed.dataid
         self._expect_retry(claimed, error)
-        self._facilities.log(claimed.run, self._logged(error))
+        self._facilities.log.write(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
-            self._facilities.keep_spark_log(claimed.run)
+            self._facilities.spark.keep_log(claimed.run)
         self._say(f"{job} {dataid}: {error}")
         self._say_log_problem()
         self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
@@ -194,8 +189,8 @@ class PipelineWorker:
         self._say(f"next, when that is mended: {following}")
 
     def _say_log_problem(self) -> None:
-        if self._facilities.log_problem:
-            self._say(f"warning: {self._facilities.log_problem}")
+        if self._facilities.log.problem:
+            self._say(f"warning: {self._facilities.log.problem}")
 
     def _logged(self, error: DataFlowError) -> str:
         """The error as the run's log has it: one sentence, then what led to it where code ran."""
@@ -214,14 +209,11 @@ class PipelineWorker:
         return "\n".join([sentence, *own, "", *map(str.rstrip, traceback.format_exception(cause))])
 
     def _say(self, text: str) -> None:
-        self._tell(self._facilities.redact(text))
+        self._tell(self._facilities.log.redact(text))
 
     def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
-        if isinstance(self._definition, DatasetDefinition):
-            return DatasetRun(self._definition, claimed, self._facilities)
-        if isinstance(self._definition, JobDefinition):
-            return PythonRun(self._definition, claimed, self._facilities)
-        return ViewRun(self._definition, claimed, self._facilities)
+        run: PipelineRun = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
+        return run
 
 
 def _told_rows(rows: Mapping[str, int]) -> str:

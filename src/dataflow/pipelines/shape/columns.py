@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from dataflow.model.record import record
 from dataflow.pipelines.shape.json_text import Number, list_json
-from dataflow.pipelines.shape.sql_types import MOST_DIGITS, SqlType
+from dataflow.pipelines.shape.sql_types import MOST_DIGITS, ColumnType
 from dataflow.pipelines.shape.values import Unfit, convert
 
 _TEXTS = {str, type(None)}
@@ -46,7 +46,7 @@ _NOT_PLAIN = (
 class ColumnForm:
     """How a column is wanted: its type, uuids as text or as 16 bytes, and what is known of its source."""
 
-    type: SqlType
+    type: ColumnType
     uuid_as_bytes: bool = False
     source_is_text: bool = False
 
@@ -274,7 +274,7 @@ def _bytes_of(texts: pa.StringArray) -> bytes:
     return data.to_pybytes() if data is not None else b""
 
 
-def _with_uuid_bytes(kind: SqlType, value: Any) -> Any:
+def _with_uuid_bytes(kind: ColumnType, value: Any) -> Any:
     if value is None or (kind.element is None and kind.name != "uuid"):
         return value
     if kind.element is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
-from dataflow.pipelines.shape.sql_types import SqlType, parse_definition
+from dataflow.pipelines.shape.sql_types import ColumnType, parse_definition
 
 LONGEST_NAME = 63  # in bytes: PostgreSQL cuts longer names without a word, and two may become one
 _FORBIDDEN = ('"', "'", "`", ";", "\\", "--", "/*", "*/")
@@ -23,7 +23,7 @@ class Field:
 
     source: str
     column: str
-    type: SqlType
+    type: ColumnType
     not_null: bool = False
     primary_key: bool = False
     unique: bool = False

@@ -16,7 +16,7 @@ from dataflow.pipelines.shape.columns import Column, ColumnForm
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.json_rows import JsonChunk, read_lines, read_page
 from dataflow.pipelines.shape.shaped import Reject, Shaped, shown, shown_row
-from dataflow.pipelines.shape.sql_types import SqlType
+from dataflow.pipelines.shape.sql_types import ColumnType
 from dataflow.pipelines.shape.tables import TableChunk, read_csv, read_parquet
 
 KINDS = ("page", "jsonl", "csv", "parquet")
@@ -42,7 +42,7 @@ class Shaper:
         types = {field.column: self._type_of(field).arrow_type(self.uuid_as_bytes) for field in self.fields}
         return pa.schema(types)
 
-    def _type_of(self, field: Field) -> SqlType:
+    def _type_of(self, field: Field) -> ColumnType:
         return field.type.exact if self.uuid_as_bytes else field.type
 
     def shape(self, body: bytes | BinaryIO, part: int) -> Iterator[Shaped]:

@@ -79,14 +79,14 @@ _LONGEST_TEXT = 10_485_760  # PostgreSQL's own limit for character varying(n)
 
 
 @record
-class SqlType:
+class ColumnType:
     """A PostgreSQL type under its full name; `element` is set for an array, whose name is then `array`."""
 
     name: str
     length: int | None = None
     precision: int | None = None
     scale: int | None = None
-    element: SqlType | None = None
+    element: ColumnType | None = None
     unlimited: bool = False
 
     @property
@@ -106,12 +106,12 @@ class SqlType:
         return self.sql.replace(UNLIMITED, "numeric")
 
     @property
-    def exact(self) -> SqlType:
+    def exact(self) -> ColumnType:
         """The same type with every digit that a bare numeric is given, for a database that keeps them."""
         if self.element is not None:
-            return SqlType(self.name, element=self.element.exact)
+            return ColumnType(self.name, element=self.element.exact)
         is_bare = self.name == "numeric" and self.precision is None
-        return SqlType("numeric", unlimited=True) if is_bare else self
+        return ColumnType("numeric", unlimited=True) if is_bare else self
 
     @property
     def digits(self) -> tuple[int, int]:
@@ -145,7 +145,7 @@ class SqlType:
 class Definition:
     """A column's type with the constraints written after it."""
 
-    type: SqlType
+    type: ColumnType
     not_null: bool = False
     primary_key: bool = False
     unique: bool = False
@@ -163,7 +163,7 @@ def parse_definition(text: str) -> Definition:
     return made
 
 
-def parse_sql_type(text: str) -> SqlType:
+def parse_sql_type(text: str) -> ColumnType:
     """Reads a type alone, without constraints."""
     if text.startswith(UNLIMITED):
         return parse_sql_type(text.replace(UNLIMITED, "numeric")).exact
@@ -183,7 +183,7 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-def _parse_type(tokens: list[str], text: str) -> SqlType:
+def _parse_type(tokens: list[str], text: str) -> ColumnType:
     tokens, is_array = _without_array(tokens, text)
     words = [token for token in tokens if token[0].isalpha() or token[0] == "_"]
     numbers = _modifiers(tokens, text)
@@ -197,7 +197,7 @@ def _parse_type(tokens: list[str], text: str) -> SqlType:
         return made
     if name in ("json", "jsonb"):
         raise BadInput(f"SQL type {quoted(text)}: arrays of {name} are not supported; use {name}")
-    return SqlType("array", element=made)
+    return ColumnType("array", element=made)
 
 
 def _without_array(tokens: list[str], text: str) -> tuple[list[str], bool]:
@@ -221,29 +221,29 @@ def _modifiers(tokens: list[str], text: str) -> list[int]:
     return [int(number) for number in found.groups() if number is not None]
 
 
-def _with_modifiers(name: str, words: list[str], numbers: list[int], text: str) -> SqlType:
+def _with_modifiers(name: str, words: list[str], numbers: list[int], text: str) -> ColumnType:
     if name in ("character varying", "character"):
         # Without a length `character` is one character, `bpchar` and `character varying` any number.
         lengths = numbers or ([1] if words[0] in ("char", "character") and name == "character" else [])
         if len(lengths) > 1 or not all(0 < number <= _LONGEST_TEXT for number in lengths):
             raise BadInput(f"SQL type {quoted(text)}: the length is one number from 1 to {_LONGEST_TEXT}")
-        return SqlType(name, length=lengths[0] if lengths else None)
+        return ColumnType(name, length=lengths[0] if lengths else None)
     if name == "numeric":
         return _numeric(numbers, text)
     if words == ["float"] and len(numbers) == 1 and 1 <= numbers[0] <= 53:
-        return SqlType("real" if numbers[0] <= 24 else "double precision")
+        return ColumnType("real" if numbers[0] <= 24 else "double precision")
     if numbers:
         raise BadInput(f"SQL type {quoted(text)}: {name} is supported without a number in parentheses only")
-    return SqlType(name)
+    return ColumnType(name)
 
 
-def _numeric(numbers: list[int], text: str) -> SqlType:
+def _numeric(numbers: list[int], text: str) -> ColumnType:
     if not numbers:
-        return SqlType("numeric")
+        return ColumnType("numeric")
     precision, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if not 1 <= precision <= MOST_DIGITS or scale > precision:
         raise BadInput(f"SQL type {quoted(text)}: numeric(p,s) needs 1 <= p <= {MOST_DIGITS} and s <= p")
-    return SqlType("numeric", precision=precision, scale=scale)
+    return ColumnType("numeric", precision=precision, scale=scale)
 
 
 def _parse_constraints(words: list[str], text: str) -> dict[str, bool]:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Context, Decimal, InvalidOperation
 
-from dataflow.pipelines.shape.array_text import parse_array
 from dataflow.pipelines.shape.json_text import NotJson, Number, parse_exactly, to_json
-from dataflow.pipelines.shape.sql_types import SqlType
+from dataflow.pipelines.shape.sql_types import ColumnType
 from dataflow.pipelines.shape.times import parse_date, parse_local_timestamp, parse_timestamp
 
 _SPACES = " \t\n\r\f\v"
+_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^",{}\\]|\\.)+?))\s*(?=,|$)', re.DOTALL)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _UUID = re.compile(r"(?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}")
@@ -34,7 +34,7 @@ class Unfit(Exception):
     """A value that does not fit its column; the text is the reason of the reject."""
 
 
-def convert(kind: SqlType, value: object, *, source_is_text: bool = False) -> object:
+def convert(kind: ColumnType, value: object, *, source_is_text: bool = False) -> object:
     """The value as Python has it for the column's Arrow type, a uuid as canonical text; None stays None.
 
     `source_is_text` is for CSV, where a json value comes as its text.
@@ -54,7 +54,7 @@ def convert(kind: SqlType, value: object, *, source_is_text: bool = False) -> ob
     return _CONVERTERS[kind.name](kind, value)
 
 
-def _to_text(kind: SqlType, value: object) -> str:
+def _to_text(kind: ColumnType, value: object) -> str:
     text = _json_text(value)
     _check_text(text)
     if kind.length is None or len(text) <= kind.length:
@@ -64,7 +64,7 @@ def _to_text(kind: SqlType, value: object) -> str:
     return text[: kind.length]  # PostgreSQL too lets surplus spaces go
 
 
-def _to_integer(kind: SqlType, value: object) -> int:
+def _to_integer(kind: ColumnType, value: object) -> int:
     text = _number_text(kind, value)
     if not _INTEGER.fullmatch(text):
         raise Unfit(f"is not an {kind.name}" if kind.name == "integer" else f"is not a {kind.name}")
@@ -76,7 +76,7 @@ def _to_integer(kind: SqlType, value: object) -> int:
     return number
 
 
-def _to_numeric(kind: SqlType, value: object) -> Decimal | str:
+def _to_numeric(kind: ColumnType, value: object) -> Decimal | str:
     text = _number_text(kind, value)
     if not _DECIMAL.fullmatch(text):
         raise Unfit(f"is not a {kind.name}")
@@ -106,7 +106,7 @@ def _to_number_text(number: Decimal) -> str:
     return f"{number if number else abs(number):f}"
 
 
-def _to_float(kind: SqlType, value: object) -> float:
+def _to_float(kind: ColumnType, value: object) -> float:
     text = _number_text(kind, value)
     if not _DECIMAL.fullmatch(text):
         raise Unfit(f"is not a finite {kind.name} number")
@@ -118,7 +118,7 @@ def _to_float(kind: SqlType, value: object) -> float:
     return number
 
 
-def _to_boolean(kind: SqlType, value: object) -> bool:
+def _to_boolean(kind: ColumnType, value: object) -> bool:
     if isinstance(value, bool):
         return value
     text = _json_text(value).strip(_SPACES).lower()
@@ -128,7 +128,7 @@ def _to_boolean(kind: SqlType, value: object) -> bool:
     raise Unfit("is not a boolean")
 
 
-def _to_uuid(kind: SqlType, value: object) -> str:
+def _to_uuid(kind: ColumnType, value: object) -> str:
     text = value if isinstance(value, str) and not isinstance(value, Number) else ""
     inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     if not _UUID.fullmatch(inner):
@@ -137,8 +137,8 @@ def _to_uuid(kind: SqlType, value: object) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _to_time(parse: Callable[[str], date]) -> Callable[[SqlType, object], date]:
-    def to_time(kind: SqlType, value: object) -> date:
+def _to_time(parse: Callable[[str], date]) -> Callable[[ColumnType, object], date]:
+    def to_time(kind: ColumnType, value: object) -> date:
         if not isinstance(value, str) or isinstance(value, Number):
             raise Unfit(f"is not the text of a {kind.name}")
         try:
@@ -184,7 +184,7 @@ def _check_text(text: str) -> None:
 def _elements(value: object) -> list[object]:
     if isinstance(value, str) and not isinstance(value, Number):
         try:
-            return list(parse_array(value))
+            return list(_parse_array(value))
         except ValueError as error:
             raise Unfit(str(error)) from None
     if not isinstance(value, list):
@@ -194,7 +194,7 @@ def _elements(value: object) -> list[object]:
     return value
 
 
-def _number_text(kind: SqlType, value: object) -> str:
+def _number_text(kind: ColumnType, value: object) -> str:
     if isinstance(value, bool):
         raise Unfit(f"is a boolean, not {kind.sql}")
     return _json_text(value).strip(_SPACES)
@@ -215,14 +215,14 @@ def _last_place(number: Decimal) -> int:
     return int(parts.exponent) + zeros
 
 
-def _holding(kind: SqlType) -> str:
+def _holding(kind: ColumnType) -> str:
     precision, scale = kind.digits
     return f"more than {kind.sql} holds" + (
         "" if kind.precision else f" here ({precision} digits, {scale} after)"
     )
 
 
-_CONVERTERS: dict[str, Callable[[SqlType, object], object]] = {
+_CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
     "character varying": _to_text,
     "character": _to_text,
     "text": _to_text,
@@ -238,3 +238,29 @@ _CONVERTERS: dict[str, Callable[[SqlType, object], object]] = {
     "double precision": _to_float,
     "real": _to_float,
 }
+
+
+def _parse_array(text: str) -> Iterator[str | None]:
+    """The elements of PostgreSQL's `{a,"b c",NULL}`, as a CSV file brings it.
+
+    An unquoted NULL is None. Raises ValueError if it is not such a text.
+    """
+    inner = text.strip(_SPACES)
+    if not (inner.startswith("{") and inner.endswith("}")):
+        raise ValueError("is not an array: neither a list nor a text like {a,b}")
+    inner = inner[1:-1]
+    place = 0
+    while inner.strip(_SPACES):
+        found = _ELEMENT.match(inner, place)
+        if found is None:
+            raise ValueError("is not an array of one dimension like {a,b}")
+        yield _element(found)
+        place = found.end() + 1
+        if found.end() == len(inner):
+            return
+
+
+def _element(found: re.Match[str]) -> str | None:
+    if found[1] is not None:
+        return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
+    return None if found[2].upper() == "NULL" else re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import FetchError
 from dataflow.model.record import names_of
+from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.url_text import masked_url
-from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
-from dataflow.pipelines.declare.sources import Auth, Files, Http, Table
+from dataflow.pipelines.declare.sources import Auth, Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
@@ -17,6 +17,7 @@ from dataflow.pipelines.show.statements import describe_pages
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.shape.policy import RejectPolicy
 
@@ -29,17 +30,14 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
     timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
     url = place.url if place.is_lake else masked_url(place.url)
     target = {"connection": place.name, "url": url}
-    if not place.is_lake and not isinstance(definition, JobDefinition):
-        each = "_YYYY_MM_DD" if isinstance(definition, ViewDefinition) else ""
+    if not place.is_lake and definition.schema:
+        each = "_YYYY_MM_DD" if definition.kind == VIEW else ""
         target["table"] = f"{definition.schema}.{definition.dataset}{each}"
-    head = {"pipeline": definition.job, "kind": kind_of(definition), "dataset": definition.dataset}
+    head = {"pipeline": definition.job, "kind": definition.kind, "dataset": definition.dataset}
     checks = [f"{check}{' (warning)' * (check.severity == 'warning')}" for check in _checks(definition)]
     schedule = timing | {"is_over": definition.timing.is_over}
-    return (
-        head
-        | _own(definition)
-        | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
-    )
+    own: dict[str, Any] = _OWN[definition.kind](definition)
+    return head | own | {"target": target, "schedule": schedule, "checks": checks, "place": definition.place}
 
 
 def over_note(definition: Definition) -> str:
@@ -49,27 +47,17 @@ def over_note(definition: Definition) -> str:
     return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
 
 
-def kind_of(definition: Definition) -> str:
-    """`dataset`, `view` or `job`."""
-    return type(definition).__name__.removesuffix("Definition").lower()
-
-
-def _own(definition: Definition) -> dict[str, Any]:
-    if isinstance(definition, DatasetDefinition):
-        return _dataset(definition)
-    if isinstance(definition, ViewDefinition):
-        return _view(definition)
-    return {"inputs": [str(item) for item in definition.inputs], "mode": definition.mode}
-
-
 def _checks(definition: Definition) -> list[Any]:
-    if isinstance(definition, JobDefinition):
-        return []  # they are given to run.write
-    if isinstance(definition, DatasetDefinition) and not definition.has_others:
-        return list(complete_checks(definition.checks, definition.fields))
+    """Those declared, after those that follow from the mapping."""
+    if definition.declared_columns is not None:
+        return list(complete_checks(definition.checks, definition.mapped))
     # Columns that a mapping does not have are known once there is something to read.
-    implied = complete_checks((), definition.fields) if isinstance(definition, DatasetDefinition) else ()
+    implied = complete_checks((), definition.mapped)
     return [*implied, *(check for check in definition.checks if check not in implied)]
+
+
+def _job(definition: JobDefinition) -> dict[str, Any]:
+    return {"inputs": [str(item) for item in definition.inputs], "mode": definition.mode}
 
 
 def _dataset(definition: DatasetDefinition) -> dict[str, Any]:
@@ -102,14 +90,17 @@ def _view(definition: ViewDefinition) -> dict[str, Any]:
     return found | {"params": dict(definition.params), "materialized": definition.materialized}
 
 
+_OWN: dict[str, Any] = {DATASET: _dataset, VIEW: _view, PYTHON: _job}
+
+
 def _pair(field: Any) -> tuple[str, ...]:
     return (field,) if isinstance(field, str) else tuple(field)
 
 
-def _source(source: Http | Files | Table) -> dict[str, Any]:
+def _source(source: Http | Files | TableSource) -> dict[str, Any]:
     if isinstance(source, Files):
         return {"kind": "files", "path": source.path, "format": source.format or "by its ending"}
-    if isinstance(source, Table):
+    if isinstance(source, TableSource):
         read = {"query": source.query} if source.query else {"table": f"{source.schema}.{source.table}"}
         split = {"split_column": source.split_column} if source.split_column else {}
         return {"kind": "table", "connection": source.connection} | read | split

@@ -15,8 +15,8 @@ from dataflow.actions.why import why
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
-from dataflow.pipelines.declare.catalog import list_reads
-from dataflow.pipelines.lake.published_files import is_in_lake, is_read_whole
+from dataflow.pipelines.lake.published_files import is_read_whole
+from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput, plan_input, plan_interval
 from dataflow.pipelines.register.pipeline_jobs import call_for, register_pipelines
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.prepare import InputChunk
     from dataflow.config.settings import Config
-    from dataflow.model.records import Plan
+    from dataflow.model.records import Plan, PlanInput
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.store.store import Store
@@ -46,23 +46,13 @@ class PlannedInterval:
 
 
 @record
-class PlannedInput:
-    """A dataset the interval would read: which version, and where; no location when nothing covers it yet."""
-
-    dataset: str
-    version: str = ""
-    location: str = ""
-    all_locations: tuple[str, ...] = ()  # where all ready chunks are read, in order
-
-
-@record
 class Outlook:
     """How a pipeline's intervals stand. `dataid` is the one to look at closer, "" when there is none."""
 
     counts: dict[str, int]
     intervals: tuple[PlannedInterval, ...]
     dataid: str
-    inputs: tuple[PlannedInput, ...]
+    plan: IntervalPlan | None  # of that dataid
 
     def why(self) -> str:
         """Why the interval looked at is where it is."""
@@ -102,8 +92,8 @@ def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, cal
     else:
         intervals = _list_intervals(store, plan, scene)
     dataid = called or _choose(intervals)
-    inputs = _list_inputs(store, definition, plan, scene, dataid) if dataid else ()
-    return Outlook(counts, tuple(intervals), dataid, inputs)
+    planned = _plan(store, definition, plan, scene, dataid) if dataid else None
+    return Outlook(counts, tuple(intervals), dataid, planned)
 
 
 def _list_intervals(store: Store, plan: Plan, scene: Scene) -> list[PlannedInterval]:
@@ -135,30 +125,21 @@ def _choose(intervals: list[PlannedInterval]) -> str:
     return intervals[-1].dataid if intervals else ""
 
 
-def _list_inputs(
-    store: Store, definition: Definition, plan: Plan, scene: Scene, dataid: str
-) -> tuple[PlannedInput, ...]:
-    """What a claim made now would pin."""
-    reads = list_reads(definition)
-    if not reads:
-        return ()
-    chunks = list_input_chunks(WorkCase(store, scene.config, plan, dataid, scene.is_dead))
-    pinned = {
-        item.source.dataset.name: _planned_input(store, item, scene.config.project_dir)
-        for item in chunks
-        if item.pin is not None
-    }
-    return tuple(pinned.get(name, PlannedInput(name)) for name in reads)
+def _plan(store: Store, definition: Definition, plan: Plan, scene: Scene, dataid: str) -> IntervalPlan:
+    """What a run claimed now would do."""
+    target = scene.settings.get_place(definition.target)
+    case = WorkCase(store, scene.config, plan, dataid, scene.is_dead)
+    pinned = {item.source.dataset.name: item for item in list_input_chunks(case) if item.pin is not None}
+    sources = {source.dataset.name: source for source in plan.inputs}
+    inputs = tuple(_plan_input(store, sources[name], pinned.get(name), scene) for name in definition.reads)
+    return plan_interval(definition, dataid, inputs, target, scene.catalog.constants)
 
 
-def _planned_input(store: Store, item: InputChunk, project_dir: str) -> PlannedInput:
-    assert item.pin is not None
-    name, version = item.source.dataset.name, f"{item.dataid} version {item.pin.version}"
-    if not is_read_whole(item.source):
-        return PlannedInput(name, version, item.location)
-    rows = store.rows("versions.published", dataset_id=item.source.dataset_id, dataid="")
-    places = tuple(absolute_place(row[3], project_dir) for row in rows if not row[4])
-    count = f"{len(places)} chunks, the newest " if len(places) > 1 else ""
-    return PlannedInput(
-        name, count + version, item.location, places if is_in_lake(item.source.dataset) else ()
-    )
+def _plan_input(store: Store, source: PlanInput, item: InputChunk | None, scene: Scene) -> PlannedInput:
+    maker = scene.catalog.find_maker(source.dataset.name)
+    declared = maker.declared_columns if maker else None
+    if not is_read_whole(source):
+        return plan_input(store, source, item, None, declared)
+    rows = store.rows("versions.published", dataset_id=source.dataset_id, dataid="")
+    places = {row[1]: absolute_place(row[3], scene.config.project_dir) for row in rows if not row[4]}
+    return plan_input(store, source, item, places, declared)

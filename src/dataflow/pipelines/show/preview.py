@@ -5,29 +5,27 @@ from __future__ import annotations
 import io
 import tempfile
 import threading
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
-from dataflow.pipelines.declare.definitions import DatasetDefinition
-from dataflow.pipelines.declare.sources import Files, Http, Table
+from dataflow.model.records import PYTHON, VIEW
+from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.file_source import FileSource
 from dataflow.pipelines.fetch.limits import Watch
 from dataflow.pipelines.fetch.page import read_page
-from dataflow.pipelines.register.intervals import interval_of
-from dataflow.pipelines.register.view_sql import native_select
 from dataflow.pipelines.shape.inference import infer_fields, read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
-from dataflow.pipelines.show.statements import first_position, is_native, quoted_name, view_steps
+from dataflow.pipelines.show.statements import first_position, quoted_name
 from dataflow.pipelines.spark.frames import as_columns, column_types, list_rows, run_sql
 from dataflow.pipelines.spark.session import explained, new_session
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.declare.catalog import Catalog
-    from dataflow.pipelines.declare.definitions import ViewDefinition
+    from dataflow.pipelines.declare.definitions import DatasetDefinition
     from dataflow.pipelines.fetch.http_source import HttpSource
     from dataflow.pipelines.fetch.oauth import Hide
+    from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.shape.shaped import Shaped
     from dataflow.pipelines.show.plan import Outlook
@@ -62,10 +60,25 @@ class _Body:
         return io.BytesIO(self.content) if isinstance(self.content, bytes) else open(self.content, "rb")
 
 
-def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Facilities, most: int) -> Preview:
+def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
+    """The first rows of the interval that was looked at; BadInput for a Python job."""
+    plan = outlook.plan
+    assert plan is not None
+    if plan.definition.kind == PYTHON:
+        raise BadInput(
+            f"{plan.definition.job} is a Python job ({plan.definition.place}): what it writes is not known "
+            "before it runs."
+        )
+    if plan.definition.kind == VIEW:
+        return _preview_view(plan, outlook.why(), facilities, most)
+    return _preview_dataset(plan, facilities, most)
+
+
+def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
     """The first rows of a source's first page, file or query, with what in it did not fit."""
+    definition, dataid = cast("DatasetDefinition", plan.definition), plan.dataid
     with tempfile.TemporaryDirectory(prefix="dataflow-preview-") as folder:
-        body = _first_body(definition, dataid, facilities, folder, most)
+        body = _first_body(plan, facilities, folder, most)
     fields = definition.fields
     if definition.has_others:
         with body.open() as file:
@@ -89,50 +102,46 @@ def preview_dataset(definition: DatasetDefinition, dataid: str, facilities: Faci
     )
 
 
-def preview_view(
-    definition: ViewDefinition, outlook: Outlook, catalog: Catalog, facilities: Facilities, most: int
-) -> Preview:
+def _preview_view(plan: IntervalPlan, why: str, facilities: Facilities, most: int) -> Preview:
     """The first rows that the view's SQL gives over the versions a run made now would read."""
-    missing = [item.dataset for item in outlook.inputs if not item.location]
+    job, dataid = plan.definition.job, plan.dataid
+    missing = [one.dataset.name for one in plan.inputs if not one.location]
     if missing:
         raise BadInput(
-            f"{definition.job} {outlook.dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
-            f"See: dataflow why {definition.job} {outlook.dataid}"
+            f"{job} {dataid} cannot read {', '.join(missing)} yet: {why}. See: dataflow why {job} {dataid}"
         )
-    span = interval_of(definition.timing, outlook.dataid)
-    read = ", ".join(f"{item.dataset} {item.version}" for item in outlook.inputs)
-    if is_native(definition, catalog, facilities):
-        select = native_select(definition, span, catalog.constants, outlook.dataid)
-        columns, found = _ask_there(definition, select, facilities, most)
-        return Preview(outlook.dataid, read, columns, tuple(found))
-    steps = view_steps(definition, span, outlook.inputs, catalog)
-    with explained(facilities.spark_log):
-        rows = run_sql(new_session(facilities.session()), steps.translated, steps.frames)
+    read = ", ".join(f"{one.dataset.name} {one}" for one in plan.inputs)
+    if plan.is_native:
+        columns, found = _ask_there(plan, facilities, most)
+        return Preview(dataid, read, columns, tuple(found))
+    steps = plan.translate()
+    with explained(facilities.spark.log_path):
+        rows = run_sql(new_session(facilities.spark.get()), steps.translated, steps.frames)
         kept = steps.translated.kept or column_types(rows)
         columns = steps.translated.columns or kept
         names = [name for name, _ in columns]
         found = [dict(zip(names, row, strict=True)) for row in list_rows(as_columns(rows, kept).limit(most))]
-    return Preview(outlook.dataid, read, columns, tuple(found))
+    return Preview(dataid, read, columns, tuple(found))
 
 
 def _ask_there(
-    definition: ViewDefinition, select: str, facilities: Facilities, most: int
+    plan: IntervalPlan, facilities: Facilities, most: int
 ) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
     """The first rows of a SELECT by the database that has its tables, in a transaction that only reads."""
     from dataflow.pipelines.postgres.transactions import transaction
     from dataflow.pipelines.postgres.views import list_columns
     from dataflow.pipelines.register.databases import connect_to
 
-    connection = connect_to(facilities.settings.get_connection(definition.target))
+    connection, schema = connect_to(facilities.settings.get_connection(plan.engine)), plan.definition.schema
     columns = tuple(
-        (column.name, column.sql_type) for column in list_columns(connection, definition.schema, select)
+        (column.name, column.sql_type) for column in list_columns(connection, schema, plan.select)
     )
-    schema = quoted_name(definition.schema)
     with transaction(connection) as session:
         session.execute("set transaction read only")
-        session.execute("select set_config('search_path', %s, true)", (f"{schema}, public",))
+        session.execute("select set_config('search_path', %s, true)", (f"{quoted_name(schema)}, public",))
         session.execute("set local timezone to 'UTC'")
-        rows = session.execute(f"select * from ({select}\n) as source limit {most:d}".encode()).fetchall()
+        asked = f"select * from ({plan.select}\n) as source limit {most:d}"
+        rows = session.execute(asked.encode()).fetchall()
     return columns, [dict(zip([name for name, _ in columns], row, strict=True)) for row in rows]
 
 
@@ -173,18 +182,16 @@ class _Collected:
         ]
 
 
-def _first_body(
-    definition: DatasetDefinition, dataid: str, facilities: Facilities, folder: str, most: int
-) -> _Body:
-    source = definition.source
+def _first_body(plan: IntervalPlan, facilities: Facilities, folder: str, most: int) -> _Body:
+    source = cast("DatasetDefinition", plan.definition).source
     if isinstance(source, Http):
-        span = interval_of(definition.timing, dataid)
-        found = source.resolve(facilities.environ, dataid, (span.start, span.end))
+        assert plan.span is not None
+        found = source.resolve(facilities.environ, plan.dataid, (plan.span.start, plan.span.end))
         facilities.settings.secrets.add(*found.list_secrets())
         return _first_page(source, found, facilities.settings.secrets.add)
     if isinstance(source, Files):
         files = FileSource(source.path, facilities.config.project_dir, source.format)
-        part = next(files.fetch(dataid))
+        part = next(files.fetch(plan.dataid))
         return _Body(part.path, files.kind, "", part.path)
     from dataflow.pipelines.register.databases import read_table  # only those who read one need its driver
 
@@ -200,7 +207,7 @@ def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
     return _Body(page.body, "page", found.pagination.results, f"the first page, {page.address}")
 
 
-def _limited(source: Table, most: int) -> Table:
+def _limited(source: TableSource, most: int) -> TableSource:
     """The source cut to a few rows by the database itself."""
     if source.query:
         inner = f"({source.query.strip().rstrip(';')}\n)"

@@ -37,7 +37,7 @@ class Question:
 
 
 @record
-class Answer:
+class QueryResult:
     """Columns and rows; `is_whole` is False when there are more."""
 
     columns: tuple[str, ...]
@@ -112,7 +112,7 @@ def ask(
     question: Question,
     most: int,
     fetched: Mapping[str, list[Frame]] | None = None,
-) -> Answer:
+) -> QueryResult:
     """The first so many rows of the answer, in a session of their own; `fetched` are those of tables."""
     child = new_session(session)
     try:
@@ -130,7 +130,9 @@ def _put_together(frames: list[Frame], is_partitioned: bool) -> Frame | Whole:
     return put_together(frames) if is_partitioned or not frames else frames[0]
 
 
-def _ask(child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]) -> Answer:
+def _ask(
+    child: SparkSession, question: Question, most: int, fetched: Mapping[str, list[Frame]]
+) -> QueryResult:
     frames = {
         name: [Frame(chunk.files, chunk.manifest.columns) for chunk in reversed(chunks)]
         for name, chunks in question.chunks.items()
@@ -143,4 +145,4 @@ def _ask(child: SparkSession, question: Question, most: int, fetched: Mapping[st
     table = child.sql(question.sql).limit(most + 1).toArrow()
     columns = [column.to_pylist() for column in table.slice(0, most).columns]
     rows_shown = list(zip(*columns, strict=True)) if columns else []
-    return Answer(tuple(table.column_names), rows_shown, table.num_rows <= most)
+    return QueryResult(tuple(table.column_names), rows_shown, table.num_rows <= most)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import BadInput
-from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole
+from dataflow.model.location import Location
+from dataflow.pipelines.lake.manifest import DATAID, Frame, Whole, read_frame
 from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.sql.translation import Translated, translate
 
@@ -161,3 +162,22 @@ def list_rows(rows: DataFrame) -> list[tuple[Any, ...]]:
 def quoted(name: str) -> str:
     """A name as Spark SQL takes any of them."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def is_frame(value: Any) -> bool:
+    """True for a Spark DataFrame, classic or of Spark Connect."""
+    from pyspark.sql import DataFrame
+
+    return isinstance(value, DataFrame)
+
+
+def open_place(session: SparkSession, location: str) -> DataFrame:
+    """The rows of the files that a manifest lists, or of a Parquet file or folder, here or anywhere."""
+    if Location(location).is_manifest:
+        return open_frame(session, read_frame(location))
+    return session.read.parquet(location)
+
+
+def write_away(frame: DataFrame, location: str) -> None:
+    """Writes a Parquet folder that is not on this machine, with Spark's own writer."""
+    frame.write.mode("overwrite").parquet(location)

@@ -1,12 +1,18 @@
-"""The Java that Spark runs on: whether it is there, and new enough."""
+"""The Java that Spark runs on: whether it is there and new enough, and how it is started.
+
+Every user of a machine may read the arguments of a process, so the options do not stand there.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from dataflow.errors import ConfigError
 
@@ -33,3 +39,42 @@ def check_java(environ: Mapping[str, str]) -> str:
     if int(found[2]) < OLDEST_JAVA:
         raise ConfigError(f"{java} is Java {found[2]}. {HOW}")
     return found[1]
+
+
+ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+
+
+def start_java(options: Mapping[str, str]) -> None:
+    """Starts the Java of this process with these options, unless there is one already.
+
+    Among them must be the master, for which spark-submit may prepare it. PySpark by itself would give all
+    options of the first session as arguments.
+    """
+    from pyspark import SparkContext
+
+    with tempfile.NamedTemporaryFile("w", encoding="ascii", prefix="dataflow-spark-") as file:  # of mode 0600
+        file.writelines(f"{_escaped(name)}={_escaped(value)}\n" for name, value in options.items())
+        file.flush()
+        # Without the first of them the file would stand for the spark-defaults.conf of the machine.
+        with _leading_arguments("--load-spark-defaults", "--properties-file", file.name):
+            SparkContext._ensure_initialized()
+
+
+@contextmanager
+def _leading_arguments(*arguments: str) -> Iterator[None]:
+    """Has spark-submit, started meanwhile, take these arguments before those of the environment."""
+    given = os.environ.get(ARGUMENTS)
+    os.environ[ARGUMENTS] = f"{shlex.join(arguments)} {given or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[ARGUMENTS]
+        else:
+            os.environ[ARGUMENTS] = given
+
+
+def _escaped(text: str) -> str:
+    """The text as Java's properties files have it: whatever could mean something there as its code."""
+    units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
+    return "".join(chr(unit) if chr(unit).isalnum() and unit < 128 else f"\\u{unit:04x}" for unit in units)

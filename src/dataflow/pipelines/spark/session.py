@@ -15,12 +15,15 @@ from dataflow.errors import ConfigError, SparkFailed, SparkGone
 from dataflow.model.record import record
 from dataflow.model.wording import shortened
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
-from dataflow.pipelines.spark.events import list_event_options
-from dataflow.pipelines.spark.java import check_java
-from dataflow.pipelines.spark.java_launch import start_java
-from dataflow.pipelines.spark.network import list_network_options, listening_on_loopback
+from dataflow.pipelines.spark.java import check_java, start_java
 from dataflow.pipelines.spark.scratch import list_scratch_options
-from dataflow.pipelines.spark.talk import quieten, talking_to
+from dataflow.pipelines.spark.session_setup import (
+    list_event_options,
+    list_network_options,
+    listening_on_loopback,
+    quieten,
+    talking_to,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -274,7 +274,7 @@ WHERE run_id IN (SELECT ids.id FROM $ids) AND claimant = :claimant AND ended_at 
 
 -- name: set_script_path
 -- Remembers where the job's script was first run from.
-UPDATE job SET script_path = :script_path WHERE job_id = :job_id AND script_path = ''
+UPDATE job SET script_path = :script_path, kind = 'script' WHERE job_id = :job_id AND script_path = ''
 
 -- name: held_by
 -- Whether a claimant still holds anything.

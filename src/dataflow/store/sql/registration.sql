@@ -78,10 +78,10 @@ SET schedule = excluded.schedule, start_at = excluded.start_at, end_at = exclude
     modified_at = excluded.modified_at
 RETURNING name, job_id
 
--- name: set_script_path
+-- name: set_kind
 -- Says what does the work of jobs, whatever did it before.
-UPDATE job SET script_path = :script_path
-WHERE name IN (SELECT ids.id FROM $names) AND script_path <> :script_path
+UPDATE job SET kind = :kind, script_path = :script_path
+WHERE name IN (SELECT ids.id FROM $names) AND (kind <> :kind OR script_path <> :script_path)
 
 -- name: delete_environments
 DELETE FROM job_environment WHERE job_id IN (SELECT ids.id FROM $ids)
@@ -114,19 +114,19 @@ FROM $records
 -- name: list_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision
+       revision, kind
 FROM job ORDER BY name
 
 -- name: find_job
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision
+       revision, kind
 FROM job WHERE name = :name
 
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision
+       revision, kind
 FROM job WHERE name IN (SELECT ids.id FROM $names)
 
 -- name: job_names

@@ -1,5 +1,5 @@
 -- name: job_ids
-SELECT job_id, name, hold FROM job ORDER BY name
+SELECT job_id, name, hold, kind FROM job ORDER BY name
 
 -- name: all_work
 -- How much work each job has, done or not; from the narrowest index.

@@ -1,0 +1,222 @@
+"""What a run of one interval does, decided here and nowhere else.
+
+A run executes the plan, `plan` prints it and `preview` samples it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, cast
+
+from dataflow.actions.missing import find_producer
+from dataflow.actions.next_commands import resubmit_command, shell
+from dataflow.errors import BadInput, UnknownColumns
+from dataflow.model.cron import ONCE
+from dataflow.model.location import Location
+from dataflow.model.mapping import SAME
+from dataflow.model.record import record, replace
+from dataflow.model.records import PYTHON, VIEW, Dataset
+from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.handover.published_table import interval_table
+from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
+from dataflow.pipelines.register.intervals import Span, find_start_before, interval_of
+from dataflow.pipelines.register.job_datasets import location_of
+from dataflow.pipelines.sql.macros import Interval
+from dataflow.pipelines.sql.translation import Translated, translate
+from dataflow.pipelines.sql.views import View, build_select
+
+if TYPE_CHECKING:
+    from dataflow.actions.prepare import InputChunk
+    from dataflow.model.records import PlanInput
+    from dataflow.pipelines.declare.catalog import Definition
+    from dataflow.pipelines.declare.definitions import ViewDefinition
+    from dataflow.pipelines.declare.settings import Connection
+    from dataflow.pipelines.shape.checks import Check
+    from dataflow.store.store import Store
+
+SPARK = "spark"
+
+
+@record
+class PlannedInput:
+    """A dataset that an interval reads, at the pinned version; without one where nothing covers it yet."""
+
+    dataset: Dataset
+    job: str  # its producer
+    dataid: str = ""
+    version: int = 0
+    location: str = ""
+    chunks: Mapping[str, str] | None = None  # location by dataid, oldest first, of a dataset read whole
+    declared: Mapping[str, str] | None = None  # its columns, as far as the project's files tell
+
+    @property
+    def place(self) -> Location:
+        """Where it is, or will be once it is published."""
+        return Location(self.location or self.dataset.location)
+
+    def __str__(self) -> str:
+        if not self.location:
+            return "nothing that covers it is published"
+        count = f"{len(self.chunks)} chunks, the newest " if self.chunks and len(self.chunks) > 1 else ""
+        return f"{count}{self.dataid} version {self.version}"
+
+    def open(self, reader: str) -> Frame | Whole:
+        """Its files, which Spark reads; BadInput where it is in a database."""
+        if not self.place.is_manifest:
+            again = f"{resubmit_command(self.job, self.dataid)} && {shell('dataflow', 'run', self.job)}"
+            raise BadInput(
+                f"{reader} reads {self.dataset.name} from a lake, and its last version is at "
+                f"{self.location}, published before target_db was changed. Publish it again first: {again}"
+            )
+        if self.chunks is not None:
+            return put_together(map(read_frame, reversed(list(self.chunks.values()))))
+        return read_frame(self.location)
+
+
+@record
+class SparkSteps:
+    """A view's SELECT as Spark runs it, and the published frames that it reads."""
+
+    translated: Translated
+    frames: dict[str, Frame | Whole]
+
+
+@record
+class IntervalPlan:
+    """One interval: its engine, inputs, SQL, target and location."""
+
+    definition: Definition
+    dataid: str
+    span: Span | None  # None for a Python job, which may have a dataid that is no interval
+    target: Connection
+    location: str  # of the result; {run_id} stands for the run
+    engine: str  # spark, or the connection of the database that computes a view itself
+    inputs: tuple[PlannedInput, ...]
+    select: str = ""  # of a view, in its own dialect, its templates rendered
+    tables: Mapping[str, str] = {}  # of what a database reads, by dataset
+
+    @property
+    def is_native(self) -> bool:
+        """True where a database computes the view, and not Spark."""
+        return bool(self.tables)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks that the result must pass."""
+        return self.definition.checks
+
+    def translate(self) -> SparkSteps:
+        """The SELECT as Spark SQL; UnknownColumns where the columns of an input are not known yet."""
+        definition = cast("ViewDefinition", self.definition)
+        frames = {one.dataset.name: one.open(definition.job) for one in self.inputs if one.location}
+        schema = {
+            one.dataset.name: dict(frames[one.dataset.name].columns) if one.location else _declared(one)
+            for one in self.inputs
+        }
+        return SparkSteps(translate(self.select, definition.dialect, schema, place_of(definition)), frames)
+
+
+def plan_interval(
+    definition: Definition,
+    dataid: str,
+    inputs: tuple[PlannedInput, ...],
+    target: Connection,
+    constants: Mapping[str, object],
+) -> IntervalPlan:
+    """Decide what a run of one interval does; BadInput where no run is possible."""
+    location = location_of(target, definition.schema, definition.table_of(dataid))
+    location = location.replace("{dataset}", definition.dataset)
+    location = location.replace("{encoded_dataid}", percent_encode(dataid))
+    if definition.kind == PYTHON:
+        return IntervalPlan(definition, dataid, None, target, location, SPARK, inputs)
+    span = interval_of(definition.timing, dataid)
+    plan = IntervalPlan(definition, dataid, span, target, location, SPARK, inputs)
+    return _plan_view(plan, constants) if definition.kind == VIEW else plan
+
+
+def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalPlan:
+    """Add the engine and SQL of a view: the database that holds all it reads computes it, else Spark."""
+    definition = cast("ViewDefinition", plan.definition)
+    assert plan.span is not None
+    if not goes_native(definition, [one.place for one in plan.inputs]):
+        if not definition.materialized:
+            raise BadInput(
+                f"{definition.place}: materialized = False makes a view in the database of its datasets, and "
+                f"they are at {', '.join(str(one.place) for one in plan.inputs)}."
+            )
+        return replace(plan, select=view_select(definition, plan.span, constants))
+    if definition.dialect != "postgres":
+        raise BadInput(
+            f'{definition.place}: {definition.job}.dialect is "{definition.dialect}", and all its datasets '
+            f"are in {definition.target}, which computes it in PostgreSQL's. Write it so, and take dialect "
+            'out; or have Spark compute it from datasets in the lake: target_db = "lake" for them.'
+        )
+    tables = {
+        item.dataset: interval_table(item.dataset, plan.dataid) if item.mapping == SAME else item.dataset
+        for item in definition.inputs
+    }
+    select = view_select(definition, plan.span, constants, tables)
+    return replace(plan, engine=definition.target, select=select, tables=tables)
+
+
+def goes_native(definition: ViewDefinition, places: Iterable[Location]) -> bool:
+    """True where the database of the result holds all that a view reads, and so computes it."""
+    return all(place.connection == definition.target for place in places)
+
+
+def plan_input(
+    store: Store,
+    source: PlanInput,
+    item: InputChunk | None,
+    chunks: Mapping[str, str] | None = None,
+    declared: Mapping[str, str] | None = None,
+) -> PlannedInput:
+    """An input as a claim pins it; `chunks` are all locations of a dataset that is read whole."""
+    job = find_producer(store, source.dataset_id) or "JOB"
+    if item is None or item.pin is None:
+        return PlannedInput(source.dataset, job, declared=declared)
+    return PlannedInput(source.dataset, job, item.dataid, item.pin.version, item.location, chunks)
+
+
+def view_select(
+    definition: ViewDefinition,
+    span: Span,
+    constants: Mapping[str, object],
+    tables: Mapping[str, str] | None = None,
+) -> str:
+    """The view's SQL with its templates rendered for the interval; BadInput if it is not one SELECT.
+
+    `tables` are the names that its datasets have in a database.
+    """
+    view = View(
+        place_of(definition),
+        definition.reads,
+        definition.fields,
+        definition.join,
+        definition.where,
+        definition.query,
+        definition.dialect,
+        definition.params,
+        {name: table for name, table in (tables or {}).items() if name != table},
+    )
+    timing = definition.timing
+    has_dates = timing.schedule != ONCE or bool(timing.start)
+    interval = Interval(span.start, span.end, timing.timezone, find_start_before(timing, span), has_dates)
+    own = {"table_name": definition.reads[0], "view_name": definition.dataset}
+    named = {name: value for name, value in own.items() if name not in definition.params}
+    return build_select(view, interval, named | dict(constants))
+
+
+def _declared(item: PlannedInput) -> dict[str, str]:
+    """The columns of a dataset that is not published yet, from its mapping."""
+    if item.declared is None:
+        raise UnknownColumns(
+            f"Nothing of {item.dataset.name} that covers this interval is published, so its columns are not "
+            f"known. Run it first: dataflow run {item.job}"
+        )
+    return dict(item.declared)
+
+
+def place_of(definition: ViewDefinition) -> str:
+    """Where a view is defined, and its name, for messages."""
+    return f"{definition.place}: {definition.job}"
