@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 
 from dataflow import errors
-from dataflow.actions.claim import finish_and_claim, with_dead
+from dataflow.actions.claim import finish_and_claim, finish_run, with_dead
 from dataflow.actions.names import get_plan
 from dataflow.actions.passwords import open_store_password
 from dataflow.actions.prepare import make_folders, prepare
@@ -44,7 +44,7 @@ from dataflow.runjob.session import open_passwords
 from dataflow.secrets.known import KnownSecrets
 from dataflow.secrets.passphrase import get_passphrase
 from dataflow.secrets.redaction import Redactor
-from dataflow.store.boot import boot_id
+from dataflow.store.leases import boot_id
 from dataflow.store.opener import open_store, refuse_missing
 
 TYPE_CHECKING = False
@@ -337,7 +337,7 @@ class Flow:
 
     def _finish(self, plan: Plan, ending: Ending) -> WorkState | None:
         try:
-            return self._store.finish(plan, ending)
+            return finish_run(self._store, plan, ending)
         except errors.StoreError:
             # The store still takes the run for ours; others are to see at once that we are gone.
             if self._lock is not None:

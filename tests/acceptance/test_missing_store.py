@@ -164,3 +164,21 @@ def test_what_was_removed_can_still_be_looked_up_in_the_history(sqlite_flow: Flo
     assert [run["dataid"] for run in sqlite_flow.json("runs", "--job", "loadbob")] == ["1.0"]
     assert sqlite_flow.json("journal", "--job", "loadbob")
     assert sqlite_flow.json("journal", "--dataset", "bobin")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[dataset.bobin]\ngrain = "daily"\n', errors.UsageError.exit_code),  # nobody confirms
+        ('[job.loadbob]\nin = ["nothing"]\n', errors.UnknownName.exit_code),
+        ("", 0),
+    ],
+    ids=["unconfirmed", "invalid", "empty"],
+)
+def test_an_apply_that_changes_nothing_creates_no_store(commands: Commands, text: str, code: int) -> None:
+    (commands.path / "flow.toml").write_text(text)
+    commands("apply", "flow.toml", code=code)
+    assert [path.name for path in commands.path.iterdir()] == ["flow.toml"]
+    if code == errors.UsageError.exit_code:
+        commands("apply", "--yes", "flow.toml")
+        assert (commands.path / ".dataflow" / "dataflow.db").exists()

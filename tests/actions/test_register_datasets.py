@@ -79,7 +79,7 @@ def test_a_dataset_that_cannot_be_is_refused_with_the_reason(
     with pytest.raises(BadInput, match=reason) as error:
         add_dataset(sqlite_world.store, Dataset(**{"name": "bobin"} | fields))
     assert "hunter2" not in str(error.value)
-    assert sqlite_world.store.list_datasets() == []
+    assert sqlite_world.store.read.list_datasets() == []
     assert sqlite_world.journal() == []
 
 

@@ -80,8 +80,8 @@ def test_a_job_that_cannot_be_is_refused_with_the_reason(
     given = {"name": "loadbob", "inputs": (JobInput("bobin"),), "outputs": ("bobout",)} | fields
     with pytest.raises(BadInput, match=reason):
         add_job(sqlite_world.store, Job(**given))
-    assert sqlite_world.store.list_plans() == []
-    assert sqlite_world.store.list_names("dataset") == ["bobin", "bobout"]
+    assert sqlite_world.store.read.list_plans() == []
+    assert sqlite_world.store.read.list_names("dataset") == ["bobin", "bobout"]
 
 
 def test_an_unknown_dataset_is_named_with_the_nearest_one(world: World) -> None:
@@ -99,7 +99,7 @@ def test_a_dataset_has_one_producer(world: World) -> None:
     add_job(world.store, job("first", "a", "c"))
     with pytest.raises(Conflict, match=r"c is already produced by job first.*Give second another output"):
         add_job(world.store, job("second", "b", "c"))
-    assert world.store.list_names("job") == ["first"]
+    assert world.store.read.list_names("job") == ["first"]
 
 
 def test_a_cycle_is_shown_and_a_lag_is_none(world: World) -> None:
@@ -164,7 +164,7 @@ def test_a_schedule_gives_the_job_a_calendar_and_takes_it_away_again(world: Worl
 def test_removing_a_job_removes_its_calendar_and_keeps_its_history(world: World) -> None:
     add_job(world.store, job("load", schedule="@daily"))
     remove_job(world.store, "load")
-    assert world.store.list_names("dataset") == []
+    assert world.store.read.list_names("dataset") == []
     assert world.journal("job remove")[0]["job"] == "load"
     with pytest.raises(UnknownName, match="dataflow job list"):
         remove_job(world.store, "load")
@@ -249,7 +249,7 @@ def test_a_job_may_read_the_calendar_of_another_but_not_name_its_own(world: Worl
         add_job(world.store, job("load", "load.calendar", schedule="@daily"))
     with pytest.raises(Conflict, match="used by follow"):
         remove_job(world.store, "load")
-    assert world.store.list_names("job") == ["follow", "load"]
+    assert world.store.read.list_names("job") == ["follow", "load"]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_of_two_producers_registered_at_once_one_is_refused(world: World) -> Non
     add_datasets(world, "a", "b", "c")
     [error] = register_at_once(world, job("one", "a", "c"), job("two", "b", "c"))
     assert "is already produced by job" in str(error)
-    assert len(world.store.list_names("job")) == 1
+    assert len(world.store.read.list_names("job")) == 1
 
 
 def test_of_two_jobs_that_close_a_circle_at_once_one_is_refused(world: World) -> None:

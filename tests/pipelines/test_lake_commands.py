@@ -24,7 +24,7 @@ from dataflow.pipelines.lake.compaction import compact, is_same
 from dataflow.pipelines.lake.published_files import locate_chunk
 from dataflow.pipelines.show.query import ask, read_question
 from dataflow.store.store import Store
-from dataflow.store.versions import Place
+from dataflow.store.version_moves import Place
 from tests.pipelines.lake_shop import LakeShop, make_table
 
 ODD = "Zürich 50%|a+b"
@@ -248,7 +248,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     shop.finish("report", reader)
     plan = shop.store.find_plan("load_report")
     assert plan is not None
-    work = shop.store.find_work(plan.job_id, "1")
+    work = shop.store.read.find_work(plan.job_id, "1")
     assert work is not None and work.state == "DONE"
     assert old.exists()
     assert "1 files, which are large enough; nothing was changed" in call(capsys, "compact", "orders", "1")[1]

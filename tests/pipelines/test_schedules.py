@@ -92,5 +92,4 @@ def test_a_pipeline_on_demand_says_how_to_ask_for_it(orders: Workshop) -> None:
 
 
 def _dataids(orders: Workshop, job: str) -> list[str]:
-    rows = orders.store.rows("reading.done_work", job_id=get_plan(orders.store, job).job_id, most=10)
-    return sorted(row[0] for row in rows)
+    return sorted(orders.store.read.list_done_dataids(get_plan(orders.store, job).job_id, 10))

@@ -419,7 +419,7 @@ def test_a_lease_that_lapsed_for_others_while_its_renewal_was_under_way_is_not_f
     world.poke("UPDATE run SET lease_until = extract(epoch from clock_timestamp()) + 0.2")
 
     def take_over(other: World) -> object:
-        while (other.store.list_runs()[0].lease_left_seconds or 0) > 0:
+        while (other.store.read.list_runs()[0].lease_left_seconds or 0) > 0:
             pass
         return other.claim("to_clean", claimant="second")
 
@@ -533,7 +533,7 @@ def test_of_two_producers_registered_at_once_one_is_refused(postgres_world: Worl
         world, lambda w: w.job("one", ["left"], ["both"]), lambda w: w.job("two", ["right"], ["both"])
     )
     assert isinstance(raced.second, errors.Conflict)
-    assert [plan.job.name for plan in world.store.list_plans()] == ["one"]
+    assert [plan.job.name for plan in world.store.read.list_plans()] == ["one"]
 
 
 def test_registrations_go_one_at_a_time(postgres_world: World) -> None:

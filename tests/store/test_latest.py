@@ -32,7 +32,7 @@ def view(world: World) -> World:
 
 def check(world: World) -> None:
     """What is kept is what follows from what is published."""
-    for plan in world.store.list_plans():
+    for plan in world.store.read.list_plans():
         assert list_discrepancies(world.store, plan) == []
 
 
@@ -439,7 +439,8 @@ def test_the_cost_of_a_claim_does_not_grow_with_chunks_that_stopped_being_ready(
 
 
 def list_chunks_read(world: World, run_id: int) -> list[str]:
-    return sorted(row[3] for row in world.store.rows("claim.pins_of", run_id=run_id) if row[0] == 1)
+    rows = world.store.database.read(lambda tx: tx.rows("claim.pins_of", run_id=run_id))
+    return sorted(row[3] for row in rows if row[0] == 1)
 
 
 def test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each(view: World) -> None:

@@ -231,7 +231,7 @@ def test_postgresql_judges_a_lease_by_its_own_clock(postgres_world: World) -> No
     request = replace(make_request(), lease_seconds=0.2)
     (run,) = world.store.claim(world.plan("to_clean"), request).runs
     assert world.renew(run) == {run.run_id}
-    while (world.store.list_runs()[0].lease_left_seconds or 0) > 0:
+    while (world.store.read.list_runs()[0].lease_left_seconds or 0) > 0:
         time.sleep(0.01)
     assert world.renew(run) == set()
     world.take("to_clean", claimant="second")

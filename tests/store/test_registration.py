@@ -20,8 +20,8 @@ def test_a_dataset_is_kept_as_it_was_given(world: World) -> None:
     )  # fmt: skip
     world.dataset(**{name: getattr(record, name) for name in record.__match_args__})
     assert world.dataset_record("orders")[1] == record
-    assert world.store.list_datasets() == [record]
-    assert world.store.list_names("dataset") == ["orders"]
+    assert world.store.read.list_datasets() == [record]
+    assert world.store.read.list_names("dataset") == ["orders"]
 
 
 def test_a_job_is_kept_as_it_was_given(world: World) -> None:
@@ -45,7 +45,7 @@ def test_a_job_is_kept_as_it_was_given(world: World) -> None:
     plan = world.job("join", ["left", "right:previous"], ["both"], **fields)
     assert plan.job == Job("join", (JobInput("left"), JobInput("right", "previous")), ("both",), **fields)
     assert (plan.grain, [item.dataset.name for item in plan.inputs]) == ("daily", ["left", "right"])
-    assert world.store.list_plans() == [plan]
+    assert world.store.read.list_plans() == [plan]
     assert world.store.find_plan("other") is None
 
 

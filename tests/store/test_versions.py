@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dataflow.errors import Conflict
-from dataflow.model.moments import utc_text
+from dataflow.model.record import names_of
 from dataflow.model.records import PlanOutput, Publication, Run
-from dataflow.store.reader import time_text
-from dataflow.store.versions import Place
+from dataflow.model.wording import utc_text
+from dataflow.store.version_moves import Place
 from tests.store.races import Doing, check, race
 from tests.store.world import World
 
@@ -32,8 +32,8 @@ def make_bob(world: World) -> World:
 
 
 def versions(world: World, dataset: str = "orders") -> list[tuple[Any, ...]]:
-    where = {"dataset_id": world.dataset_record(dataset)[0], "dataid": "1.0"}
-    return world.store.rows("versions.of_chunk", **where)
+    found = world.store.read.list_versions(world.dataset_record(dataset)[0], "1.0")
+    return [tuple(getattr(one, name) for name in names_of(one)) for one in found]
 
 
 def again(world: World, location: str) -> Run:
@@ -61,10 +61,9 @@ def make_old(world: World, days: int = 100) -> None:
 
 def forget(world: World, days: int = 90) -> list[str]:
     """Forgets what was replaced so many days ago."""
-    now = world.store.find("reading.now")
-    assert now is not None
+    now = world.store.read.get_now()
     dataset_id = world.dataset_record("orders")[0]
-    return list(world.store.forget_versions(dataset_id, utc_text(float(now[0]) - days * DAY)))
+    return list(world.store.forget_versions(dataset_id, utc_text(now - days * DAY)))
 
 
 def test_each_publish_is_remembered_with_its_place_run_and_rows(bob: World) -> None:
@@ -73,7 +72,7 @@ def test_each_publish_is_remembered_with_its_place_run_and_rows(bob: World) -> N
     assert [row[:2] for row in found] == [(1, "/lake/1"), (2, "/lake/2")]
     assert [(row[3], row[4], bool(row[6])) for row in found] == [(10, 100, False), (20, 200, True)]
     assert found[1][2] == run.run_id
-    assert time_text(found[0][5]) <= time_text(found[1][5])
+    assert found[0][5] <= found[1][5]
 
 
 def test_what_is_said_to_be_ready_or_written_in_place_costs_no_row(world: World) -> None:

@@ -5,8 +5,6 @@ Imported only by jobs that have a calendar.
 
 from __future__ import annotations
 
-from functools import partial
-
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.schedule import Schedule, due_intervals, today_interval
@@ -28,10 +26,8 @@ MOST_INTERVALS = 1000
 
 def add_due_intervals(store: Store, plan: Plan) -> int:
     """Makes the intervals that have ended ready, each once whoever else does the same; gives how many."""
-    due = _known(plan, store.database.read(partial(calendars.list_due, job_id=plan.job_id)))
-    return sum(
-        store.database.write(partial(_add, calendar=item, plan=plan, actor=store.actor)) for item in due
-    )
+    due = _known(plan, store.list_due_calendars(plan.job_id))
+    return sum([store.add_intervals(item, *_addition(item, plan)) for item in due])
 
 
 def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int, dataid: str | None) -> None:
@@ -41,7 +37,7 @@ def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int,
             chunks.make_ready(tx, item.dataset_id, [_pair(dataid, plan)], again=False)
     for _ in range(batches):
         for calendar in _known(plan, calendars.list_due(tx, plan.job_id)):
-            _add(tx, calendar, plan, actor)
+            calendars.add_intervals(tx, calendar, *_addition(calendar, plan), actor)
 
 
 def call_for(store: Store, plan: Plan, dataid: str) -> None:
@@ -64,21 +60,26 @@ def _known(plan: Plan, found: list[DueCalendar]) -> list[DueCalendar]:
     return [calendar for calendar in found if calendar.dataset_id in inputs]
 
 
-def _add(tx: Transaction, calendar: DueCalendar, plan: Plan, actor: str) -> int:
-    """Adds the intervals that are due by one calendar of the job."""
+def _addition(calendar: DueCalendar, plan: Plan) -> tuple[str, calendars.Addition]:
+    """Return the name of one calendar of the job and the intervals to add to it."""
     dataset = next(item.dataset for item in plan.inputs if item.dataset_id == calendar.dataset_id)
-    intervals, due_at = _due(calendar)
+    intervals, due_at = list_due_intervals(calendar)
     cursor_at = intervals[-1].end_at if intervals else calendar.cursor_at
     grain = Grain(dataset.grain)
     pairs = [(interval.dataid, sort_key(interval.dataid, grain)) for interval in intervals]
-    addition = calendars.Addition(pairs, cursor_at, due_at)
-    return calendars.add_intervals(tx, calendar, dataset.name, addition, actor)
+    return dataset.name, calendars.Addition(pairs, cursor_at, due_at)
 
 
-def _due(calendar: DueCalendar) -> tuple[list[Interval], float | None]:
+def list_due_intervals(calendar: DueCalendar) -> tuple[list[Interval], float | None]:
+    """Return the intervals of a calendar that have ended and are not added, and when the next is due."""
     if calendar.expression == TODAY_EXPRESSION:
         today = today_interval(calendar.timezone, calendar.now_at)
-        return [today], today.end_at
+        is_due = calendar.due_at is not None and calendar.due_at <= calendar.now_at
+        return [today] if is_due else [], today.end_at
+    return due_intervals(schedule_of(calendar), calendar.cursor_at, calendar.now_at, MOST_INTERVALS)
+
+
+def schedule_of(calendar: DueCalendar) -> Schedule:
+    """Return the schedule that a calendar follows."""
     span = (calendar.start or None, calendar.end or None, bool(calendar.catchup))
-    schedule = Schedule(calendar.expression, calendar.timezone, *span)
-    return due_intervals(schedule, calendar.cursor_at, calendar.now_at, MOST_INTERVALS)
+    return Schedule(calendar.expression, calendar.timezone, *span)

@@ -11,7 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dataflow.model.records import Claimant, ClaimRequest, ClaimResult, Ending, Plan
+    from dataflow.model.records import (
+        Claimant,
+        ClaimRequest,
+        ClaimResult,
+        Ending,
+        Pin,
+        Plan,
+        PlanInput,
+        Run,
+    )
     from dataflow.model.status import WorkState
     from dataflow.store.database import Transaction
     from dataflow.store.store import Store
@@ -43,6 +52,26 @@ def finish_and_claim(
         request = replace(request, credentials=list_credentials(plan), intervals_added=added)
         result = store.claim(plan, request)
     return states, result, plan
+
+
+def finish_run(store: Store, plan: Plan, ending: Ending) -> WorkState | None:
+    """Record a run's outcome; None if an earlier call with the same outcome was accepted."""
+    return store.finish(plan, ending)
+
+
+def renew_leases(store: Store, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    """Renew the leases of a process's runs; return the runs it still holds."""
+    return store.renew(claimant, run_ids)
+
+
+def acknowledge_end(store: Store, run: Run) -> None:
+    """Record that the processes of a revoked run have ended, so its work need not wait for the lease."""
+    store.acknowledge(run.run_id, run.claimant)
+
+
+def pin_ready_chunks(store: Store, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
+    """Pin all chunks of an input that are ready now for a claimed run; return them in order."""
+    return store.pin_ready(plan, run, source)
 
 
 def list_credentials(plan: Plan) -> tuple[str, ...]:

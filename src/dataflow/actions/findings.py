@@ -38,8 +38,14 @@ def list_permission_findings(config: Config) -> Iterator[Finding]:
         yield Finding("permissions", OK, "nobody else can read or change the store, logs, locks and secrets")
 
 
-def list_lock_findings(config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
-    """Lock files that killed processes left behind: harmless, but many are a sign."""
+def list_lock_findings(
+    config: Config, is_dead: Callable[[str], bool], remove: Callable[[str], bool] | None = None
+) -> Iterator[Finding]:
+    """Lock files that killed processes left behind.
+
+    `remove` deletes the lock file of a claimant unless the claimant still holds runs: the next claim needs
+    it then, as proof that the process is dead. Without `remove` nothing is deleted.
+    """
     try:
         names = [name for name in os.listdir(config.lock_dir) if name.endswith(".lock")]
     except FileNotFoundError:
@@ -50,12 +56,19 @@ def list_lock_findings(config: Config, is_dead: Callable[[str], bool]) -> Iterat
         )
         return
     dead = [name for name in sorted(names) if is_dead(name.removesuffix(".lock"))]
-    if dead:
-        text = f"{len(dead)} of {len(names)} lock files in {config.lock_dir} are of processes that are gone"
-        paths = [os.path.join(config.lock_dir, name) for name in dead[:5]]
-        yield Finding("locks", WARNING, text, shell("rm", *paths))
-    else:
-        yield Finding("locks", OK, f"{len(names)} processes hold their locks in {config.lock_dir}")
+    removed = sum(remove(name.removesuffix(".lock")) for name in dead) if remove else 0
+    if removed:
+        what = "1 lock file" if removed == 1 else f"{removed} lock files"
+        yield Finding("locks", OK, f"removed {what} of dead processes from {config.lock_dir}")
+    if left := len(dead) - removed:
+        what = "1 lock file" if left == 1 else f"{left} lock files"
+        text = f"{config.lock_dir} has {what} of dead processes whose runs are not taken over yet"
+        yield Finding(
+            "locks", WARNING, text, "dataflow runs --outcome RUNNING" if remove else "dataflow doctor"
+        )
+    if not dead:
+        held = "1 process holds its lock" if len(names) == 1 else f"{len(names)} processes hold their locks"
+        yield Finding("locks", OK, f"{held} in {config.lock_dir}")
 
 
 def _store_modes(config: Config) -> Iterator[Finding]:

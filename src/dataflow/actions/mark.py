@@ -31,7 +31,7 @@ def mark(store: Store, plan: Plan, dataid: str, status: str, why: str = "") -> s
     dataid = canonical_dataid(dataid, grain, plan.timezone)
     if wanted in STATES:
         return store.mark(plan, (dataid, sort_key(dataid, grain)), STATES[wanted], why)
-    before = store.find_work(plan.job_id, dataid)
+    before = store.read.find_work(plan.job_id, dataid)
     selection = Selection(dataids=(dataid,))
     if wanted is Status.HOLD:
         hold(store, plan, selection, why)

@@ -14,13 +14,12 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.work_case import Reason
-from dataflow.model.coverage import EVERYTHING, Kind, find_first_covering
+from dataflow.actions.work_case import Reason, why_not_ready
+from dataflow.model.coverage import Kind, find_first_covering
 from dataflow.model.dataid import interval_of, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
 from dataflow.model.record import replace
-from dataflow.store import latest_inputs
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from dataflow.actions.work_case import ChunkFacts, WorkCase
+    from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import Pin, Plan, PlanInput
     from dataflow.model.schedule import Interval
+    from dataflow.store.chunk_reads import ChunkFacts
     from dataflow.store.store import Store
 
 
@@ -58,13 +58,12 @@ def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
     """The chunk of an input mapped `latest` that a claim made now would pin; None for other mappings."""
     if source.mapping != LATEST:
         return None
-    return case.store.database.read(lambda tx: latest_inputs.find_pin(tx, case.plan, source, case.dataid))
+    return case.store.read.find_latest_pin(case.plan, source, case.dataid)
 
 
 def find_producer(store: Store, dataset_id: int) -> str | None:
     """The job that produces a dataset, or None if its chunks come from outside."""
-    row = store.find("publish.producer", dataset_id=dataset_id)
-    return None if row is None else str(row[1])
+    return store.read.find_producer(dataset_id)
 
 
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
@@ -110,7 +109,7 @@ def _why_missing(
     producer = find_producer(case.store, source.dataset_id)
     plan = case.store.find_plan(producer) if producer else None
     if plan is None:
-        found = f"it {chunk.why_not_ready}" if chunk else "nobody has said that it is there"
+        found = f"it {why_not_ready(chunk)}" if chunk else "nobody has said that it is there"
         return Reason(f"{text}: {found}", ready_command(source.dataset.name, dataid))
     if chunk is not None and chunk.withdrawn:
         return Reason(f"{text}: it was withdrawn", resubmit_command(plan.job.name, dataid))
@@ -123,8 +122,8 @@ def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
     name = source.dataset.name
     kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
     wanted = find_first_covering(case.dataid, Kind(Grain(case.plan.grain), case.plan.timezone), kind)
-    row = case.store.find("cover.newest_ready", dataset_id=source.dataset_id, before=EVERYTHING)
-    newest = f"the newest ready is {row[0]}" if row else "none is ready"
+    ready = case.store.read.find_newest_ready(source.dataset_id)
+    newest = f"the newest ready is {ready.dataid}" if ready else "none is ready"
     command = _next_for(case, source, wanted[0] if wanted else None)
     if wanted is None:
         return Reason(f"waits for a chunk of {name}: {newest}", command)
@@ -150,7 +149,7 @@ def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
 
 def _has_next(store: Store, plan: Plan) -> bool:
     """True when a run of the job would find work, be it an interval that has ended and is not added yet."""
-    if store.find("explain.first_claimable", job_id=plan.job_id) is not None:
+    if store.read.find_first_claimable(plan.job_id) is not None:
         return True
     calendars = [_find_calendar(store, source.dataset_id) for source in plan.inputs]
     return any(calendar[0] for calendar in calendars if calendar is not None)
@@ -168,7 +167,7 @@ def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | Non
     if chunk is not None or source.mapping != PREVIOUS or source.dataset.name != find_open_chain(job):
         return None
     key = sort_key(case.dataid, Grain(case.plan.grain))
-    if case.store.find("claim.earlier_work", job_id=case.plan.job_id, sort_key=key) is not None:
+    if case.store.read.has_earlier_work(case.plan.job_id, key):
         return None
     text = f"job {job.name} reads its own output, and nothing says that {case.dataid} is the first"
     if case.plan.is_pipeline:  # registered anew by each run, as the function declares it
@@ -196,18 +195,11 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
 
 def _find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:
     """A calendar's intervals that ended and are not added, when the next is due, and the store's time."""
-    row = store.find("explain.calendar", dataset_id=dataset_id)
-    if row is None:
+    found = store.read.find_calendar(dataset_id)
+    if found is None:
         return None
     # Imported here: most jobs have no calendar.
-    from dataflow.actions.calendar import MOST_INTERVALS, TODAY_EXPRESSION
-    from dataflow.model.schedule import Schedule, due_intervals, today_interval
+    from dataflow.actions.calendar import list_due_intervals
 
-    expression, timezone, start, end, catchup, cursor, due_at, now = row
-    if expression == TODAY_EXPRESSION:
-        today = today_interval(timezone, now)
-        is_due = due_at is not None and due_at <= now
-        return ([today] if is_due else []), today.end_at, now
-    schedule = Schedule(expression, timezone, start or None, end or None, bool(catchup))
-    due, next_at = due_intervals(schedule, cursor, now, MOST_INTERVALS)
-    return due, next_at, now
+    due, due_at = list_due_intervals(found)
+    return due, due_at, found.now_at

@@ -18,7 +18,7 @@ def get_plan(store: Store, job: str) -> Plan:
     """A job with all that a run of it needs."""
     found = find_plan(store, job)
     if found is None:
-        raise unknown("job", job, store.list_names("job"), store.database.url)
+        raise unknown("job", job, store.read.list_names("job"), store.database.url)
     return found
 
 
@@ -31,13 +31,13 @@ def get_dataset(store: Store, name: str) -> tuple[int, Dataset]:
     """A dataset and its id."""
     found = store.find_dataset(name) if _can_be_asked(name) else None
     if found is None:
-        raise unknown("dataset", name, store.list_names("dataset"), store.database.url)
+        raise unknown("dataset", name, store.read.list_names("dataset"), store.database.url)
     return found
 
 
 def get_run(store: Store, run_id: int) -> RunRow:
     """One run, as it stands."""
-    found = store.find_run(run_id)
+    found = store.read.find_run(run_id)
     if found is None:
         where = masked_url(store.database.url)
         raise UnknownName(f"There is no run {run_id} in {where}, or it was purged. List them: dataflow runs")

@@ -11,7 +11,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
-from dataflow.store.registering import count_anew
+from dataflow.store.entries import recount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,15 +44,13 @@ def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
 
 def rebuild(store: Store, plan: Plan) -> None:
     """Counts the inputs of all of a job's work anew, as registering the job does."""
-    store.register(lambda tx: count_anew(tx, plan, store.actor))
+    store.register(lambda tx: recount(tx, plan, store.actor))
 
 
 def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
     """Each dataid that a ready chunk calls for, with how many of the job's inputs lack a chunk it needs."""
     if all(source.mapping == SAME for source in plan.inputs):
-        yield from (
-            (row[0], int(row[1])) for row in store.database.stream("reading.oracle", job_id=plan.job_id)
-        )
+        yield from store.read.list_expected_missing(plan.job_id)
         return
     ready = _ready_dataids(store, plan)
     called: set[str] = set()
@@ -93,21 +91,19 @@ def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:
     """What is ready of each input; of one mapped `latest` the newest alone, as no other covers more."""
     found = {}
     for source in plan.inputs:
-        ready = {row[0] for row in store.rows("reading.ready_dataids", dataset_id=source.dataset_id)}
+        ready = store.read.list_ready_dataids(source.dataset_id)
         found[source.position] = _newest(source, ready) if source.mapping == LATEST else ready
     return found
 
 
 def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
     kept: dict[str, int] = {}
-    for dataid, state, missing, _, waits in store.database.stream(
-        "reading.kept_readiness", job_id=plan.job_id
-    ):
-        kept[dataid] = missing
-        if state == WorkState.CLAIMABLE and missing:
-            yield Discrepancy(dataid, f"is CLAIMABLE although {missing} inputs are missing")
-        if state == WorkState.WAITING and not missing and not waits:
-            yield Discrepancy(dataid, "is WAITING although nothing is missing")
+    for work in store.read.list_readiness(plan.job_id):
+        kept[work.dataid] = work.missing
+        if work.state is WorkState.CLAIMABLE and work.missing:
+            yield Discrepancy(work.dataid, f"is CLAIMABLE although {work.missing} inputs are missing")
+        if work.state is WorkState.WAITING and not work.missing and not work.waits:
+            yield Discrepancy(work.dataid, "is WAITING although nothing is missing")
     for dataid, expected in expected_missing(store, plan):
         found = kept.pop(dataid, None)
         if found is None:
@@ -131,7 +127,7 @@ def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterato
 
 def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
     """The chunk that a claim would take for the newest of an input mapped `latest`."""
-    kept = {row[0]: row[1] for row in store.rows("cover.reaches", job_id=plan.job_id)}
+    kept = store.read.list_newest_keys(plan.job_id)
     ready = _ready_dataids(store, plan) if kept else {}
     for source in plan.inputs:
         if source.position not in kept:

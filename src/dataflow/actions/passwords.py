@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.actions.names import get_dataset
 from dataflow.errors import UnknownName
 from dataflow.secrets.cipher import decrypt, encrypt, salt_of
-from dataflow.store.journal import Entry
+from dataflow.store.journal import JournalEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def open_store_password(config: Config, get_passphrase: Callable[[], str]) -> st
 def encrypt_password(store: Store, dataset: str, password: str, passphrase: str) -> str:
     """The record of a dataset's password; the dataset need not be registered yet."""
     # One salt for all records: a run then derives its key once, however many passwords it opens.
-    records = [known.encryptedpass for known in store.list_datasets() if known.encryptedpass]
+    records = [known.encryptedpass for known in store.read.list_datasets() if known.encryptedpass]
     salt = next((salt for record in records if (salt := salt_of(record)) is not None), None)
     return encrypt(password, passphrase, bound_to(dataset), salt)
 
@@ -50,5 +50,5 @@ def decrypt_password(store: Store, dataset: str, get_passphrase: Callable[[], st
             f"Dataset {dataset} has no password. Give it one: dataflow dataset add {dataset} --password-stdin"
         )
     password = decrypt(found.encryptedpass, get_passphrase(), bound_to(dataset))
-    store.journal(Entry("secret decrypt", store.actor, dataset=dataset))
+    store.journal(JournalEntry("secret decrypt", store.actor, dataset=dataset))
     return password

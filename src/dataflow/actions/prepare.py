@@ -226,9 +226,9 @@ def list_newer_snapshots(store: Store, plan: Plan, dataid: str) -> list[str]:
         dataset = item.dataset
         if not dataset.is_overwritten:
             continue
-        newest = store.find("reading.newest_chunk", dataset_id=item.dataset_id)
-        if newest is not None and newest[1] > sort_key(dataid, Grain(dataset.grain)):
-            found.append(f"{dataset.name} already holds the newer snapshot {newest[0]}")
+        newest = store.read.find_newest_published(item.dataset_id)
+        if newest is not None and newest.sort_key > sort_key(dataid, Grain(dataset.grain)):
+            found.append(f"{dataset.name} already holds the newer snapshot {newest.dataid}")
     return found
 
 

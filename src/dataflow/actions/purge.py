@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.selection import MANY
-from dataflow.model.moments import utc_text
 from dataflow.model.record import record
+from dataflow.model.wording import utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def purge(
     Each work's last run stays, and so does every file of a live run. `progress` is told how many rows went.
     """
     before = cutoff(store, older_than_seconds)
-    live = store.list_runs(MANY, outcome="RUNNING")
+    live = store.read.list_runs(MANY, outcome="RUNNING")
     runs, claimants = {str(run.run_id) for run in live}, {run.claimant for run in live}
     rows = store.purge(utc_text(before), progress)
     logs = _purge_files(log_dir, before, lambda name: _is_log(name, runs))
@@ -49,9 +49,7 @@ def purge(
 
 def cutoff(store: Store, older_than_seconds: float) -> float:
     """The moment before which all is old, by the store's clock: it wrote the times that are compared."""
-    now = store.find("reading.now")
-    assert now is not None
-    return float(now[0]) - older_than_seconds
+    return store.read.get_now() - older_than_seconds
 
 
 def _is_log(name: str, live: set[str]) -> bool:

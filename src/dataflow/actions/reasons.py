@@ -20,7 +20,7 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.work_case import Reason, WorkCase
+from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
@@ -56,10 +56,10 @@ class Explanation:
 
 def explain(case: WorkCase) -> Explanation:
     """How one work of a job stands and why."""
-    work = case.store.find_work(case.plan.job_id, case.dataid)
+    work = case.store.read.find_work(case.plan.job_id, case.dataid)
     if work is None:
         return _explain_uncalled(case)
-    run = case.store.find_run(work.run_id) if work.run_id else None
+    run = case.store.read.find_run(work.run_id) if work.run_id else None
     if work.state is WorkState.RUNNING:
         return Explanation(Status.RUNNING, (_running(case, work, run),), (), (), run)
     if work.state is WorkState.DONE:
@@ -118,12 +118,12 @@ def _explain_producer(case: WorkCase) -> Reason:
 
 
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
-    first = case.store.find("explain.first_claimable", job_id=case.plan.job_id)
+    first = case.store.read.find_first_claimable(case.plan.job_id)
     history = f"{work.reason}; " if work.reason else ""
-    if first is None or first[0] == case.dataid or case.plan.job.ordered:
+    if first is None or first == case.dataid or case.plan.job.ordered:
         text = f"{history}nothing is in its way: the next {runner(case.plan)} takes it"
         return Reason(text, run_command(case.plan))
-    text = f"{history}nothing is in its way, but {first[0]} comes first"
+    text = f"{history}nothing is in its way, but {first} comes first"
     return Reason(text, run_command(case.plan, case.dataid))
 
 
@@ -152,8 +152,7 @@ def _running(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
 
 def _taken_over(case: WorkCase, run: RunRow, text: str, where: str) -> Reason:
     """What outlives its process is taken over only by those who can end it first."""
-    row = case.store.find("explain.has_kill_command", run_id=run.run_id)
-    if row is not None and row[0]:
+    if case.store.read.has_kill_command(run.run_id):
         text = f"{text}: the next RunJob with a --kill-command{where} takes it over"
         return Reason(text, run_command(case.plan, kill=True))
     return Reason(f"{text}: the next {runner(case.plan)}{where} takes it over", run_command(case.plan))
@@ -172,7 +171,7 @@ def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Re
         name = f"{output.dataset.name}/{case.dataid}"
         chunk = case.find_chunk(output.dataset_id)
         if chunk is None or not chunk.is_ready:
-            found = chunk.why_not_ready if chunk else "is not in the store"
+            found = why_not_ready(chunk) if chunk else "is not in the store"
             return Status.PENDING, Reason(f"done {by}, but {name} {found}", again)
         published.append(f"{name} is at version {chunk.version}")
     return Status.READY, Reason("; ".join([f"already done {by}", *published]), again)

@@ -5,12 +5,11 @@ By the very functions that prepare a run, so that what `why` tells is what RunJo
 
 from __future__ import annotations
 
-from dataflow.actions.missing import find_latest, find_producer, needed
+from dataflow.actions.missing import find_producer
 from dataflow.actions.next_commands import move_command, ready_command, resubmit_command
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
 from dataflow.model.answers import Question, Verdict
-from dataflow.model.records import Pin, Run
-from dataflow.store.pins import in_one_place
+from dataflow.model.records import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,19 +21,8 @@ if TYPE_CHECKING:
 def list_input_chunks(case: WorkCase) -> tuple[InputChunk, ...]:
     """The input chunks of the work as a claim made now would pin them; no pin for what is not published."""
     plan = case.plan
-    pins = []
-    for source in plan.inputs:
-        if latest := find_latest(case, source):
-            pins.append(latest)
-        for dataid in needed(case, source):
-            row = case.store.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=dataid)
-            if row is not None:
-                chunk_id, version, *rest = row
-                pins.append(Pin(source.position, chunk_id, dataid, version, *rest))
-        if source.dataset.is_overwritten:
-            place = case.store.find("claim.in_place", dataset_id=source.dataset_id)
-            pins = [in_one_place(pin, place) if pin.position == source.position else pin for pin in pins]
-    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, tuple(pins))
+    pins = case.store.read.list_pins(plan, case.dataid)
+    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, pins)
     return list_inputs(plan, run, case.config.project_dir, _fields(case))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.actions.calendar import TODAY_EXPRESSION
+from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
 from dataflow.actions.dataset_rules import TODAY
 from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
@@ -11,10 +11,10 @@ from dataflow.errors import Conflict
 from dataflow.model.records import Calendar
 from dataflow.model.schedule import Schedule, keeps_start
 from dataflow.store import registry
-from dataflow.store.entries import JobEntry
-from dataflow.store.journal import Entry, write_journal, write_lines
-from dataflow.store.registering import write_entries
-from dataflow.store.registry import CALENDAR_SUFFIX
+from dataflow.store.calendars import find_calendar
+from dataflow.store.entries import JobEntry, write_entries
+from dataflow.store.journal import JournalEntry, write_journal, write_lines
+from dataflow.store.registry import CALENDAR_SUFFIX, set_script_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,11 +51,12 @@ def remove_dataset(store: Store, name: str) -> int:
 
     def verb(tx: Transaction) -> int:
         if registry.find_dataset(tx, name) is None:
-            known = [row[0] for row in tx.rows("registration.dataset_names")]
-            raise unknown("dataset", name, known, store.database.url)
+            raise unknown("dataset", name, registry.list_names(tx, "dataset"), store.database.url)
         _refuse_own_calendar(tx, name)
         chunks = registry.remove_dataset(tx, name)
-        write_journal(tx, Entry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks"))
+        write_journal(
+            tx, JournalEntry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks")
+        )
         return chunks
 
     return int(store.register(verb))
@@ -67,10 +68,9 @@ def remove_job(store: Store, name: str) -> None:
     def verb(tx: Transaction) -> None:
         plan = registry.find_plan(tx, name)
         if plan is None:
-            known = [row[0] for row in tx.rows("registration.job_names")]
-            raise unknown("job", name, known, store.database.url)
+            raise unknown("job", name, registry.list_names(tx, "job"), store.database.url)
         registry.remove_job(tx, plan)
-        write_journal(tx, Entry("job remove", store.actor, job=name))
+        write_journal(tx, JournalEntry("job remove", store.actor, job=name))
 
     store.register(verb)
 
@@ -88,8 +88,8 @@ def register(store: Store, draft: Callable[[Registry], Draft], script_path: str 
         before = {entry.job.name: plan for entry in entries if (plan := registry.plans.get(entry.job.name))}
         write_entries(tx, drafted.datasets, entries, before)
         if script_path:
-            jobs = tx.names([change.name for change in drafted.changes if change.kind == "job"])
-            tx.run("registration.set_script_path", script_path=script_path, **jobs)
+            jobs = [change.name for change in drafted.changes if change.kind == "job"]
+            set_script_path(tx, jobs, script_path)
         changed = [change for change in drafted.changes if change.what != UNCHANGED]
         write_lines(tx, [_line(change, store.actor) for change in changed])
         return drafted.changes
@@ -129,20 +129,19 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
 
 def _find_start(tx: Transaction, calendar_id: int | None, job: Job) -> str:
     """The start of a job's calendar: the one it has where the job's own moves with the clock."""
-    row = None if calendar_id is None else tx.find("explain.calendar", dataset_id=calendar_id)
-    if row is None:
+    calendar = None if calendar_id is None else find_calendar(tx, calendar_id)
+    if calendar is None:
         return job.start
-    expression, timezone, start, end, catchup, _, _, now = row
-    before = Schedule(expression, timezone, start or None, end or None, bool(catchup))
+    before = schedule_of(calendar)
     after = Schedule(job.schedule, job.timezone, job.start or None, job.end or None, job.catchup)
-    return start if keeps_start(before, after, now) else job.start
+    return calendar.start if keeps_start(before, after, calendar.now_at) else job.start
 
 
 def _schedule_of(job: Job) -> tuple[object, ...]:
     return job.schedule, job.start, job.end, job.catchup, job.timezone
 
 
-def _line(change: Change, actor: str) -> Entry:
+def _line(change: Change, actor: str) -> JournalEntry:
     why = "; ".join(map(str, change.differences)) if change.what == CHANGED else ""
     job, dataset = (change.name, "") if change.kind == "job" else ("", change.name)
-    return Entry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why)
+    return JournalEntry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why)

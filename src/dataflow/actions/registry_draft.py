@@ -42,8 +42,8 @@ class Registry:
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
         self.dataset_ids: dict[str, int] = {}
-        self.datasets = Registered(self._read_datasets, lambda: tx.rows("registration.dataset_names"))
-        self.plans = Registered(self._read_plans, lambda: tx.rows("registration.job_names"))
+        self.datasets = Registered(self._read_datasets, lambda: registry.list_names(tx, "dataset"))
+        self.plans = Registered(self._read_plans, lambda: registry.list_names(tx, "job"))
         self._jobs: dict[str, Job] = {}
 
     def find_job(self, name: str) -> Job | None:
@@ -117,7 +117,7 @@ class Registry:
         if not moved:
             return
         ids = [self.dataset_ids[name] for name in moved]
-        users = [row[0] for row in self._tx.rows("registration.job_users", **self._tx.ids(ids))]
+        users = registry.list_users(self._tx, ids)
         self.plans.load(users)
         for name in users:
             if name in self._jobs:
@@ -138,22 +138,22 @@ class Registry:
         if not rewired:
             return
         outputs = {name for job in rewired for name in self._jobs[job].outputs}
-        ids = self._tx.ids([self.dataset_ids[name] for name in outputs if name in self.dataset_ids])
+        ids = [self.dataset_ids[name] for name in outputs if name in self.dataset_ids]
         makers = [
             Job(job, (), (dataset,))
-            for dataset, job in self._tx.rows("registration.producers_of", **ids)
+            for dataset, job in registry.list_producers(self._tx, ids).items()
             if job not in self._jobs
         ]
         check_producers([*makers, *self._jobs.values()], self._jobs)
         downstream: dict[str, Job] = {}
-        for name, dataset, is_input in self._tx.rows("registration.job_feeds", **ids):
-            job = downstream.get(name, Job(name))
+        for feed in registry.list_feeds(self._tx, ids):
+            job = downstream.get(feed.job, Job(feed.job))
             part = (
-                {"inputs": (*job.inputs, JobInput(dataset))}
-                if is_input
-                else {"outputs": (*job.outputs, dataset)}
+                {"inputs": (*job.inputs, JobInput(feed.dataset))}
+                if feed.is_input
+                else {"outputs": (*job.outputs, feed.dataset)}
             )
-            downstream[name] = replace(job, **part)
+            downstream[feed.job] = replace(job, **part)
         check_cycles(downstream | self._jobs, rewired)
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:
@@ -185,11 +185,10 @@ class Registry:
         )
 
     def _has_work(self, plan: Plan) -> bool:
-        return self._tx.find("registration.job_has_work", job_id=plan.job_id) is not None
+        return registry.has_work(self._tx, plan.job_id)
 
     def _count_chunks(self, name: str) -> int:
-        row = self._tx.find("registration.count_chunks", dataset_id=self.dataset_ids.get(name, 0))
-        return int(row[0]) if row else 0
+        return registry.count_chunks(self._tx, self.dataset_ids.get(name, 0))
 
 
 def merge_job(before: Job | None, job: Job, given: Iterable[str] | None) -> Job:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ class Registered(Mapping[str, Item]):
     """Datasets or jobs by their names. To go through them reads the names of all, and nothing else does."""
 
     def __init__(
-        self, read: Callable[[Sequence[str]], Mapping[str, Item]], list_names: Callable[[], Sequence[Any]]
+        self, read: Callable[[Sequence[str]], Mapping[str, Item]], list_names: Callable[[], Sequence[str]]
     ) -> None:
         self._read = read
         self._list_names = list_names
@@ -41,7 +41,7 @@ class Registered(Mapping[str, Item]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter([row[0] for row in self._list_names()])
+        return iter(self._list_names())
 
     def __len__(self) -> int:
         return len(self._list_names())

@@ -9,9 +9,9 @@ import shutil
 from dataflow.actions.locations import MANIFEST, absolute_place, resolve_location
 from dataflow.actions.purge import cutoff
 from dataflow.actions.selection import MANY
-from dataflow.model.moments import utc_text
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_decode
+from dataflow.model.wording import utc_text
 from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def retain(store: Store, older_than_seconds: float, project_dir: str, log_dir: s
     """
     before = cutoff(store, older_than_seconds)
     versions = folders = 0
-    for dataset in store.list_datasets():
+    for dataset in store.read.list_datasets():
         root = find_lake_folder(dataset, project_dir)
         found = store.find_dataset(dataset.name) if dataset.staged else None
         if found is None or (root is not None and not os.path.isdir(root)):
@@ -77,27 +77,25 @@ def _delete_version(place: str) -> int:
 
 def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -> int:
     """Folders of the lake that no version names and nobody writes any more."""
-    row = store.find("versions.store_id")
-    compacted = re.compile(rf"\d+-{row[0][:8] if row else ''}-[0-9a-f]{{8}}")
+    compacted = re.compile(rf"\d+-{store.read.get_store_id()[:8]}-[0-9a-f]{{8}}")
     count = 0
     for name, folder in _list_folders(root):
         if not name.startswith("dataid="):
             continue
         dataid = percent_decode(name.removeprefix("dataid="))
-        where = {"dataset_id": dataset_id, "dataid": dataid}
         old = []
         for leaf, path in _list_folders(folder):
             changed_at = _changed_at(path)
             if leaf.isascii() and leaf.isdigit() and changed_at < before:
-                ended = store.find("versions.has_ended", run_id=int(leaf), **where)
-                if ended is not None and ended[0]:
+                if store.read.has_run_ended(int(leaf), dataset_id, dataid):
                     old.append(path)
             elif compacted.fullmatch(leaf) and changed_at < min(before, cutoff(store, COMPACTION_SECONDS)):
                 old.append(path)
-        if not old or store.find("versions.readers", **where) is not None:
+        if not old or store.read.is_chunk_read(dataset_id, dataid):
             continue
         # Only now: a run publishes as it ends, so what has ended is named by now or never will be.
-        named = {os.path.basename(os.path.dirname(row[0])) for row in store.rows("versions.places", **where)}
+        places = store.read.list_locations(dataset_id, dataid)
+        named = {os.path.basename(os.path.dirname(place)) for place in places}
         for path in old:
             if os.path.basename(path) not in named:
                 shutil.rmtree(path, ignore_errors=True)
@@ -116,7 +114,7 @@ def _delete_staging(store: Store, root: str, before: float) -> int:
     ]
     if not old:
         return 0
-    live = {(run.job, run.dataid) for run in store.list_runs(MANY, outcome="RUNNING")}
+    live = {(run.job, run.dataid) for run in store.read.list_runs(MANY, outcome="RUNNING")}
     gone = [path for job, dataid, path in old if (job, dataid) not in live]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
@@ -125,7 +123,7 @@ def _delete_staging(store: Store, root: str, before: float) -> int:
 
 def _delete_spark_logs(store: Store, folder: str, before: float) -> int:
     """Logs of sessions that no live run belongs to."""
-    live = {str(run.pid) for run in store.list_runs(MANY, outcome="RUNNING")}
+    live = {str(run.pid) for run in store.read.list_runs(MANY, outcome="RUNNING")}
     count = 0
     for entry in os.scandir(folder) if os.path.isdir(folder) else ():
         found = _SPARK_LOG.fullmatch(entry.name)

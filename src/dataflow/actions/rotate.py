@@ -8,7 +8,7 @@ from dataflow.actions.passwords import bound_to
 from dataflow.errors import SecretError
 from dataflow.model.record import record
 from dataflow.secrets.cipher import decrypt, encrypt
-from dataflow.store.registering import change_passwords
+from dataflow.store.entries import change_passwords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def rotate(store: Store, old: str, new: str) -> Rotation:
 
     Raises SecretError, and changes nothing, if it opens none of them.
     """
-    datasets = [dataset for dataset in store.list_datasets() if dataset.encryptedpass]
+    datasets = [dataset for dataset in store.read.list_datasets() if dataset.encryptedpass]
     records, left = _encrypt_anew(datasets, old, new)
     if datasets and not records:
         raise SecretError(

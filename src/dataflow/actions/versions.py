@@ -12,8 +12,7 @@ from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
 from dataflow.model.records import PlanOutput
-from dataflow.store.reader import time_text
-from dataflow.store.versions import Place
+from dataflow.store.version_moves import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,16 +49,16 @@ def list_versions(store: Store, dataset_name: str, dataid: str, project_dir: str
     dataset_id, dataset = get_dataset(store, dataset_name)
     _refuse_in_place(dataset)
     dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
-    rows = store.rows("versions.of_chunk", dataset_id=dataset_id, dataid=dataid)
-    if not rows:
+    kept = store.read.list_versions(dataset_id, dataid)
+    if not kept:
         raise UnknownName(
             f"{dataset_name}/{dataid} has never been published. See: dataflow chunks {dataset_name}"
         )
     found = []
-    for version, location, run_id, row_count, size, published_at, current in rows:
-        missing = find_missing(absolute_place(location, project_dir))
-        when = time_text(published_at)
-        found.append(ChunkVersion(version, run_id, row_count, size, when, bool(current), location, missing))
+    for one in kept:
+        missing = find_missing(absolute_place(one.location, project_dir))
+        facts = (one.version, one.run_id, one.rows, one.size, one.published_at, one.current, one.location)
+        found.append(ChunkVersion(*facts, missing))
     return found
 
 
@@ -82,8 +81,25 @@ def roll_back(
     plan = store.find_plan(producer) if producer else None
     place = Place(dataset_id, dataset_name, dataid, chosen.version, chosen.location)
     number = store.go_back(plan, PlanOutput(dataset_id, dataset), place, why)
-    work = store.find_work(plan.job_id, dataid) if plan else None
+    work = store.read.find_work(plan.job_id, dataid) if plan else None
     return RolledBack(chosen.version, number, plan.job.name if plan else "", str(work.state) if work else "")
+
+
+@record
+class VersionAt:
+    """A version of a chunk and where it is."""
+
+    dataset: str
+    dataid: str
+    version: int
+    location: str
+
+
+def move_version(store: Store, before: VersionAt, location: str, size: int, why: str = "") -> None:
+    """Have the current version of a chunk read from another location; Conflict if it changed since."""
+    dataset_id, _ = get_dataset(store, before.dataset)
+    place = Place(dataset_id, before.dataset, before.dataid, before.version, before.location)
+    store.move_version(place, location, size, why)
 
 
 def find_missing(place: str) -> str:

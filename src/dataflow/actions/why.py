@@ -55,13 +55,10 @@ def why(
 def find_next(store: Store, plan: Plan) -> str | None:
     """The dataid that is running, next or stuck; one that is done if all are; None if the job has no work."""
     for state in LOOKED_FOR:
-        row = store.find("reading.first_open", job_id=plan.job_id, state=state.value)
-        if row is not None:
-            return str(row[0])
-    row = store.find("explain.last_done", job_id=plan.job_id) or store.find(
-        "explain.any_done", job_id=plan.job_id
-    )
-    return None if row is None else str(row[0])
+        dataid = store.read.find_first_in_state(plan.job_id, state)
+        if dataid is not None:
+            return dataid
+    return store.read.find_last_done(plan.job_id)
 
 
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:

@@ -7,7 +7,7 @@ from dataflow.actions.findings import PROBLEM, Finding
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing
 from dataflow.model.record import replace
-from dataflow.runjob.lock import is_claimant_name, is_dead
+from dataflow.runjob.lock import is_claimant_name, is_dead, remove_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def list_findings(context: Context) -> Iterator[Finding]:
 
     try:
         store = context.store
-        store.find("reading.now")
+        store.read.get_now()
     except DataFlowError as error:
         yield from examine_machine(config, is_gone)
         yield Finding("store", PROBLEM, str(error), _way_out(error))
         return
-    yield from examine(store, config, is_gone)
+    yield from examine(store, config, is_gone, lambda name: remove_dead(config.lock_dir, name))
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:

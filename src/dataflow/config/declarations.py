@@ -91,6 +91,20 @@ def read_declarations(paths: list[str]) -> Declarations:
     return together
 
 
+def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], Declarations]:
+    """The settings and the declarations of that file, noting everything that is wrong in it."""
+    document = load_toml(path, problems)
+    declared = read_tables(path, document, problems)
+    settings: dict[str, str] = {}
+    for key in SETTINGS:
+        if key in document:
+            try:
+                settings[key] = fields.read_name(document[key])
+            except BadInput as error:
+                problems.add(f"{path}: {key}", str(error))
+    return settings, declared
+
+
 def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Declarations:
     """The datasets, jobs and checks of one document, noting every key and value in it that cannot be."""
     _refuse_other_keys(path, document, problems)

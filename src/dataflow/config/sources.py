@@ -44,7 +44,7 @@ class Sources:
         self.environments: dict[str, dict[str, str]] = {}
         if find_file(self.project_dir, PROJECT_FILE):
             # start-up: a project without the file must not pay for the TOML reader
-            from dataflow.config.project_file import read_project_file
+            from dataflow.config.declarations import read_project_file
 
             self._declared, declared = read_project_file(self._toml_path, problems)
             self.checks, self.environments = declared.checks, declared.environments

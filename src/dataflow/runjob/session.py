@@ -21,7 +21,7 @@ from dataflow.runjob.spawn import find_command, restore_process_defaults, script
 from dataflow.runjob.terminal import Terminal
 from dataflow.runjob.worker import Worker
 from dataflow.secrets.redaction import Redactor
-from dataflow.store.boot import boot_id
+from dataflow.store.leases import boot_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

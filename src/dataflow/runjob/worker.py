@@ -10,7 +10,7 @@ import select
 import signal
 
 from dataflow import errors, failpoints
-from dataflow.actions.claim import finish_and_claim, list_credentials, with_dead
+from dataflow.actions.claim import acknowledge_end, finish_and_claim, list_credentials, with_dead
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimRequest
 from dataflow.model.status import RunOutcome
@@ -275,7 +275,7 @@ class Worker:
         del self._children[run.run_id]
         self.tally.lost += 1
         try:
-            self._store.acknowledge(run.run_id, run.claimant)
+            acknowledge_end(self._store, run)
         except errors.StoreError:
             pass  # Its work then waits until the lease is over.
         self._launcher.release(child)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.model.record import record
 from dataflow.store import chunks
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,12 @@ def list_due(tx: Transaction, job_id: int) -> list[DueCalendar]:
     return [DueCalendar(*row) for row in tx.rows("registration.due_calendars", job_id=job_id)]
 
 
+def find_calendar(tx: Transaction, dataset_id: int) -> DueCalendar | None:
+    """Return a calendar, due or not; None if the dataset is not a calendar."""
+    row = tx.find("explain.calendar", dataset_id=dataset_id)
+    return None if row is None else DueCalendar(dataset_id, *row)
+
+
 def add_intervals(tx: Transaction, calendar: DueCalendar, name: str, addition: Addition, actor: str) -> int:
     """Makes intervals ready and moves the calendar on; gives how many, none if another was first."""
     tx.lock("publish.lock_datasets", dataset_ids=[calendar.dataset_id])
@@ -62,6 +68,6 @@ def add_intervals(tx: Transaction, calendar: DueCalendar, name: str, addition: A
         return 0
     count = chunks.make_ready(tx, calendar.dataset_id, pairs, again=False)
     dataid = pairs[0][0] if len(pairs) == 1 else ""
-    entry = Entry("ready", actor, "", name, dataid, to_state="READY", items=count, why="by the clock")
+    entry = JournalEntry("ready", actor, "", name, dataid, to_state="READY", items=count, why="by the clock")
     write_journal(tx, entry)
     return count

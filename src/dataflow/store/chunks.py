@@ -7,7 +7,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
 from dataflow.model.records import Dataset, Publication
-from dataflow.store.consumers import Change, chunks_changed
+from dataflow.store.consumers import ChunkChange, chunks_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
-    chunks_changed(tx, dataset_id, Change(gained=gained, renewed=renewed, published=True))
+    chunks_changed(tx, dataset_id, ChunkChange(gained=gained, renewed=renewed, published=True))
     if has_one_place and changed:
         _opened(tx, tx.rows("publish.clean_place", dataset_id=dataset_id))
     return len(changed)
@@ -94,7 +94,7 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
     if output.dataset.staged and version.publication.location:
         tx.run("publish.keep_version", dataset_id=output.dataset_id, dataid=dataid)
     was_ready = bool(before and before[2])
-    change = Change(
+    change = ChunkChange(
         gained=[pair] if not was_ready and not version.stale else (),
         lost=[pair] if was_ready and version.stale else (),
         renewed=[pair] if before and before[1] > 0 else (),
@@ -111,7 +111,7 @@ def withdraw(tx: Transaction, dataset_id: int, pairs: Sequence[Pair]) -> int:
     tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     rows = tx.rows("publish.withdraw", dataset_id=dataset_id, **tx.batch(pairs))
     were_ready = {dataid for dataid, was_ready in rows if was_ready}
-    chunks_changed(tx, dataset_id, Change(lost=[pair for pair in pairs if pair[0] in were_ready]))
+    chunks_changed(tx, dataset_id, ChunkChange(lost=[pair for pair in pairs if pair[0] in were_ready]))
     return len(rows)
 
 
@@ -120,7 +120,7 @@ def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_
     tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     row = tx.find("publish.make_dirty", chunk_id=chunk_id, run_id=run_id)
     if row is not None and row[0]:
-        chunks_changed(tx, dataset_id, Change(lost=[pair]))
+        chunks_changed(tx, dataset_id, ChunkChange(lost=[pair]))
 
 
 def make_clean(tx: Transaction, run_id: int) -> None:
@@ -131,4 +131,4 @@ def make_clean(tx: Transaction, run_id: int) -> None:
 def _opened(tx: Transaction, rows: Iterable[tuple[Any, ...]]) -> None:
     for dataset_id, dataid, key, is_ready in rows:
         if is_ready:
-            chunks_changed(tx, dataset_id, Change(gained=[(dataid, key)]))
+            chunks_changed(tx, dataset_id, ChunkChange(gained=[(dataid, key)]))

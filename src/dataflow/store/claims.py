@@ -9,7 +9,7 @@ from dataflow.model.mapping import LATEST
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
 from dataflow.store import consumers, latest_inputs, leases, pins
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _give(
         )
     pinned = pins.pin_inputs(tx, plan, run_id, dataid)
     replaces = pins.close_outputs(tx, plan, dataid, run_id)
-    entry = Entry(
+    entry = JournalEntry(
         action="force" if request.force else "claim",
         actor=claimant.user + "@" + claimant.host,
         job=plan.job.name,

@@ -52,7 +52,7 @@ class Consumer:
 
 
 @record
-class Change:
+class ChunkChange:
     """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
 
     `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
@@ -76,7 +76,7 @@ def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0)
     return [Consumer(*row) for row in rows]
 
 
-def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
+def chunks_changed(tx: Transaction, dataset_id: int, change: ChunkChange) -> None:
     """Brings all work downstream of a dataset up to date with a change of its chunks.
 
     One generation of consumers after the other: what their outputs lose by it is told to the next.
@@ -93,7 +93,7 @@ def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
         lost: dict[int, list[Pair]] = {}
         for output_id, pair in stale:
             lost.setdefault(output_id, []).append(pair)
-        changes = {output_id: Change(lost=pairs) for output_id, pairs in lost.items()}
+        changes = {output_id: ChunkChange(lost=pairs) for output_id, pairs in lost.items()}
 
 
 def arrive(
@@ -153,7 +153,7 @@ def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:
 
 
 def _others_changed(
-    tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, Change]
+    tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, ChunkChange]
 ) -> list[tuple[int, Pair]]:
     """Consumers that each read the chunks their mapping names; gives the outputs that became stale."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
@@ -166,7 +166,7 @@ def _others_changed(
     return _renew(tx, renewed)
 
 
-def _latest_changed(tx: Transaction, consumer: Consumer, change: Change) -> list[tuple[int, Pair]]:
+def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
     """Only what the newest chunk covers can be claimed; what was read from a renewed one is done again."""
     if change.gained or change.lost:
         covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
@@ -251,7 +251,7 @@ def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
     return served
 
 
-def _groups(consumers: Iterable[Consumer], changes: Mapping[int, Change]) -> Iterator[list[Consumer]]:
+def _groups(consumers: Iterable[Consumer], changes: Mapping[int, ChunkChange]) -> Iterator[list[Consumer]]:
     """Consumers that can be told together."""
     some: list[Consumer] = []
     size = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataflow.model.records import Plan, PlanInput
-    from dataflow.store.consumers import Change, Consumer
+    from dataflow.store.consumers import ChunkChange, Consumer
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
@@ -27,7 +27,7 @@ def lock(tx: Transaction, job_id: int) -> None:
     tx.lock("cover.lock", job_id=job_id)
 
 
-def move_reach(tx: Transaction, consumer: Consumer, change: Change) -> tuple[list[Pair], list[Pair]]:
+def move_reach(tx: Transaction, consumer: Consumer, change: ChunkChange) -> tuple[list[Pair], list[Pair]]:
     """Moves on to the chunk that is the newest now; gives the work that is covered by it, or is no longer."""
     lock(tx, consumer.job_id)
     where = {"job_id": consumer.job_id, "position": consumer.position}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.model.record import names_of, record
 from dataflow.model.records import LapsedRun
 from dataflow.model.status import WorkState
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
         state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
         if state is None:
             continue
-        entry = Entry(
+        entry = JournalEntry(
             action="free",
             actor=request.claimant.user + "@" + request.claimant.host,
             job=plan.job.name,
@@ -89,6 +89,18 @@ def list_taken(tx: Transaction, taken: Taken, working: Callable[[], set[int]]) -
     return [(run_id, claimant) for run_id, claimant in found]
 
 
+def list_claimants(tx: Transaction, job_id: int, machine: tuple[str, str], claimant: str) -> list[str]:
+    """Return the other claimants that hold runs of a job on one boot of one host."""
+    host, boot_id = machine
+    where = {"job_id": job_id, "host": host, "boot_id": boot_id, "claimant": claimant}
+    return [row[0] for row in tx.rows("claim.list_claimants", **where)]
+
+
+def holds_runs(tx: Transaction, claimant: str) -> bool:
+    """Return whether a claimant still holds runs of any job."""
+    return tx.find("claim.held_by", claimant=claimant) is not None
+
+
 def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
     """Renews the leases of a process's runs in one statement and gives those it still holds."""
     return {row[0] for row in tx.rows("claim.renew", claimant=claimant, **tx.ids(run_ids))}
@@ -102,3 +114,12 @@ def still_held(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[in
 def _lapsed_from_row(row: tuple[Any, ...]) -> LapsedRun:
     run_id, work_id, dataid, host, claimant, has_kill_command = row
     return LapsedRun(run_id, work_id, dataid, host, claimant, bool(has_kill_command))
+
+
+def boot_id() -> str:
+    """Return the id of this machine's current boot; whatever was claimed before it is dead."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as source:
+            return source.read().strip()
+    except OSError:
+        return "unknown"

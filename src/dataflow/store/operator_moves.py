@@ -10,7 +10,7 @@ from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 from dataflow.store import chunks
 from dataflow.store.consumers import do_again, to_work
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,13 +58,15 @@ def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -
     calls = to_work(plan.job_id, [dataid for dataid, _ in pairs])
     states = do_again(tx, calls, mover.reason("resubmitted"), resubmitted=True)
     to_state = states[0] if len(states) == 1 else ""
-    _journal(tx, Entry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named)
+    _journal(
+        tx, JournalEntry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named
+    )
     return len(states)
 
 
 def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, mover: Mover) -> int:
     """Sets or lifts the flag that blocks claims, on the whole job (None) or on some of its work."""
-    entry = Entry("hold" if on else "release", mover.actor, plan.job.name, why=mover.why)
+    entry = JournalEntry("hold" if on else "release", mover.actor, plan.job.name, why=mover.why)
     if pairs is None:
         count = tx.run("operate.hold_job", job_id=plan.job_id, hold=on)
         if count:
@@ -82,7 +84,7 @@ def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
     reason = mover.reason("cancelled")
     job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
     states = (WorkState.RUNNING, WorkState.FAILED)
-    write_journal(tx, Entry("cancel", mover.actor, job, "", dataid, run_id, *states, why=reason))
+    write_journal(tx, JournalEntry("cancel", mover.actor, job, "", dataid, run_id, *states, why=reason))
     return {"run_id": run_id, "job": job, "dataid": dataid, "host": host}
 
 
@@ -128,7 +130,9 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
         elif state is WorkState.INVALID:
             chunks.withdraw(tx, output.dataset_id, [pair])
     revoked = run_id if found == WorkState.RUNNING else None
-    write_journal(tx, Entry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason))
+    write_journal(
+        tx, JournalEntry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason)
+    )
     return str(found)
 
 
@@ -186,7 +190,7 @@ def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any
     return rows
 
 
-def _journal(tx: Transaction, entry: Entry, named: Sequence[tuple[Any, ...]]) -> None:
+def _journal(tx: Transaction, entry: JournalEntry, named: Sequence[tuple[Any, ...]]) -> None:
     """One line for the move: of the one work that is named, or of so many."""
     if len(named) == 1:
         _, dataid, _, state, _, _ = named[0]

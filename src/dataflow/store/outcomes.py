@@ -9,7 +9,7 @@ from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import chunks, leases
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
-    entry = Entry(
+    entry = JournalEntry(
         action="finish",
         actor=actor,
         job=run.job,

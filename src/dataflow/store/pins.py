@@ -11,7 +11,7 @@ from dataflow.store import chunks, latest_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
 
     from dataflow.model.records import Plan, PlanInput, PlanOutput, Run
     from dataflow.store.database import Transaction
@@ -28,25 +28,33 @@ def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
 
 
 def pin_inputs(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
-    """Has a run read these versions of its inputs, whatever is published meanwhile."""
-    pins = []
+    """Pin the current versions of a run's inputs, whatever is published later."""
+    found = []
+    for pin in _readable(tx, plan, dataid):
+        facts = {"position": pin.position, "chunk_id": pin.chunk_id, "version": pin.version}
+        tx.run("claim.pin", run_id=run_id, **facts)
+        found.append(_with_place(tx, plan, pin))
+    return tuple(found)
+
+
+def list_readable(tx: Transaction, plan: Plan, dataid: str) -> tuple[Pin, ...]:
+    """Return what pin_inputs would pin, without pinning it."""
+    return tuple([_with_place(tx, plan, pin) for pin in _readable(tx, plan, dataid)])
+
+
+def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
     grain = Grain(plan.grain)
     for source in plan.inputs:
         if source.mapping == LATEST:
             if latest := latest_inputs.find_pin(tx, plan, source, dataid):
-                facts = {"chunk_id": latest.chunk_id, "version": latest.version}
-                tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
-                pins.append(_with_place(tx, plan, latest))
+                yield latest
             continue
         first = plan.job.start or None
         for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
             row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
-            if row is None:
-                continue
-            chunk_id, version, *rest = row
-            tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
-            pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
-    return tuple(pins)
+            if row is not None:
+                chunk_id, version, *rest = row
+                yield Pin(source.position, chunk_id, needed, version, *rest)
 
 
 def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
@@ -126,12 +134,8 @@ def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
     source = next(item for item in plan.inputs if item.position == pin.position)
     if not source.dataset.is_overwritten:
         return pin
-    return in_one_place(pin, tx.find("claim.in_place", dataset_id=source.dataset_id))
-
-
-def in_one_place(pin: Pin, found: tuple[Any, ...] | None) -> Pin:
-    """The pin of a chunk with what is in the place that it shares with all others of its dataset."""
-    if found is None:
+    row = tx.find("claim.in_place", dataset_id=source.dataset_id)
+    if row is None:
         return pin
-    newest, dirty_run_id = found[1], found[4]
+    newest, dirty_run_id = row[1], row[4]
     return replace(pin, dirty_run_id=dirty_run_id, written_over_by="" if newest == pin.dataid else newest)

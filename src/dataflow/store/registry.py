@@ -6,6 +6,7 @@ import json
 
 from dataflow import errors
 from dataflow.model.mapping import LATEST
+from dataflow.model.record import record
 from dataflow.model.records import Dataset, Job, JobInput, Plan, PlanInput, PlanOutput
 from dataflow.store import consumers
 
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 REBUILD_BATCH = 5000
 CALENDAR_SUFFIX = ".calendar"
+
+
+@record
+class Feed:
+    """A dataset that a job reads, or else produces."""
+
+    job: str
+    dataset: str
+    is_input: bool
 
 
 def calendar_name(job: str) -> str:
@@ -77,6 +87,44 @@ def list_plans(tx: Transaction) -> list[Plan]:
     return _plans_from_rows(tx, tx.rows("registration.list_jobs"))
 
 
+def list_names(tx: Transaction, kind: str) -> list[str]:
+    """Return the names of all datasets or of all jobs."""
+    query = "registration.job_names" if kind == "job" else "registration.dataset_names"
+    return [row[0] for row in tx.rows(query)]
+
+
+def list_users(tx: Transaction, dataset_ids: Sequence[int]) -> list[str]:
+    """Return the jobs that read or produce any of these datasets."""
+    return [row[0] for row in tx.rows("registration.job_users", **tx.ids(dataset_ids))]
+
+
+def list_producers(tx: Transaction, dataset_ids: Sequence[int]) -> dict[str, str]:
+    """Return the job that produces each of these datasets, by dataset."""
+    return dict(tx.rows("registration.producers_of", **tx.ids(dataset_ids)))
+
+
+def list_feeds(tx: Transaction, dataset_ids: Sequence[int]) -> list[Feed]:
+    """Return what the jobs downstream of these datasets read and produce."""
+    rows = tx.rows("registration.job_feeds", **tx.ids(dataset_ids))
+    return [Feed(job, dataset, bool(is_input)) for job, dataset, is_input in rows]
+
+
+def has_work(tx: Transaction, job_id: int) -> bool:
+    """Return whether a job has any work."""
+    return tx.find("registration.job_has_work", job_id=job_id) is not None
+
+
+def count_chunks(tx: Transaction, dataset_id: int) -> int:
+    """Count the chunks of a dataset."""
+    row = tx.find("registration.count_chunks", dataset_id=dataset_id)
+    return int(row[0]) if row else 0
+
+
+def set_script_path(tx: Transaction, jobs: Sequence[str], script_path: str) -> None:
+    """Record what does the work of these jobs."""
+    tx.run("registration.set_script_path", script_path=script_path, **tx.names(jobs))
+
+
 def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> None:
     """Makes a dataset a calendar: its chunks become ready as time passes."""
     tx.run(
@@ -95,7 +143,7 @@ def remove_dataset(tx: Transaction, name: str) -> int:
     assert found is not None
     dataset_id = found[0]
     tx.lock("registration.lock_datasets", dataset_ids=[dataset_id])
-    users = [row[0] for row in tx.rows("registration.job_users", **tx.ids([dataset_id]))]
+    users = list_users(tx, [dataset_id])
     if users:
         raise errors.Conflict(
             f"Dataset {name} is used by {', '.join(users)}. Remove or change these jobs first: "

@@ -12,9 +12,9 @@ import time
 import apsw
 
 from dataflow import errors
-from dataflow.model.moments import utc_text
+from dataflow.model.wording import utc_text
 from dataflow.private_files import make_private_folder
-from dataflow.store.boot import boot_id
+from dataflow.store.leases import boot_id
 from dataflow.store.queries import SCHEMA_VERSION, Queries, newer_schema, read_migrations
 from dataflow.store.sqlite_file import create_private, refuse_network_file_system
 

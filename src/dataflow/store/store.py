@@ -8,8 +8,8 @@ import time
 from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult
-from dataflow.store import chunks, claims, leases, operator_moves, outcomes, pins, reader, registry
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store import chunks, claims, leases, operator_moves, outcomes, pins, registry
+from dataflow.store.journal import JournalEntry, write_journal
 from dataflow.store.operator_moves import Mover
 
 TYPE_CHECKING = False
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.model.records import (
-        ChunkRow,
         ClaimRequest,
         Dataset,
         Ending,
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
         PlanInput,
         PlanOutput,
         Run,
-        RunRow,
-        WorkRow,
     )
     from dataflow.model.status import WorkState
-    from dataflow.store.database import Database, Row, Transaction
+    from dataflow.store.calendars import Addition, DueCalendar
+    from dataflow.store.database import Database, Transaction
     from dataflow.store.leases import Taken
-    from dataflow.store.versions import Place
+    from dataflow.store.reader import Reader
+    from dataflow.store.version_moves import Place
 
     Pair = tuple[str, str]
 
@@ -68,29 +67,22 @@ class Store:
         """Ends the connection."""
         self.database.close()
 
+    @property
+    def read(self) -> Reader:
+        """All reads that are not part of the handoff, as records."""
+        from dataflow.store.reader import Reader  # start-up: most runs read nothing for people
+
+        return Reader(self.database)
+
     # registration
 
     def find_dataset(self, name: str) -> tuple[int, Dataset] | None:
         """A dataset and its id, or None."""
         return self.database.read(lambda tx: registry.find_dataset(tx, name))
 
-    def list_datasets(self) -> list[Dataset]:
-        """All datasets, by name."""
-        rows = self.database.read(lambda tx: tx.rows("registration.list_datasets"))
-        return [registry.dataset_from_row(row[1:]) for row in rows]
-
     def find_plan(self, job: str) -> Plan | None:
         """A job with all that a run of it needs, or None."""
         return self.database.read(lambda tx: registry.find_plan(tx, job))
-
-    def list_plans(self) -> list[Plan]:
-        """All jobs, by name."""
-        return self.database.read(registry.list_plans)
-
-    def list_names(self, kind: str) -> list[str]:
-        """The names of all datasets or of all jobs."""
-        query = "registration.job_names" if kind == "job" else "registration.dataset_names"
-        return [row[0] for row in self.rows(query)]
 
     def register(self, verb: Callable[[Transaction], Any]) -> Any:
         """Runs a registration under the registry's lock, so that checks and changes are one."""
@@ -116,11 +108,29 @@ class Store:
             count = chunks.make_ready(tx, dataset_id, pairs, again)
             if count:
                 self._journal_batch(
-                    tx, Entry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
+                    tx, JournalEntry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
                 )
             return count
 
         return int(self._once("ready", verb))
+
+    def list_due_calendars(self, job_id: int) -> list[DueCalendar]:
+        """The calendars among a job's inputs that have intervals to add."""
+        from dataflow.store import calendars  # start-up: only jobs with a schedule need it
+
+        return self.database.read(lambda tx: calendars.list_due(tx, job_id))
+
+    def add_intervals(self, calendar: DueCalendar, name: str, addition: Addition) -> int:
+        """Makes intervals of a calendar ready; gives how many, 0 if another was first."""
+        from dataflow.store import calendars  # start-up: only jobs with a schedule need it
+
+        return self.database.write(
+            lambda tx: calendars.add_intervals(tx, calendar, name, addition, self.actor)
+        )
+
+    def upgrade(self) -> list[str]:
+        """Applies the migrations that are missing and names them."""
+        return self.database.upgrade()
 
     def count_rows(self) -> None:
         """Tells the planner of a shared store how large its tables have become."""
@@ -132,13 +142,13 @@ class Store:
         def verb(tx: Transaction) -> int:
             count = chunks.withdraw(tx, dataset_id, pairs)
             if count:
-                entry = Entry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
+                entry = JournalEntry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
                 self._journal_batch(tx, entry, pairs, count)
             return count
 
         return int(self._once("withdraw", verb))
 
-    def _journal_batch(self, tx: Transaction, entry: Entry, pairs: Sequence[Pair], count: int) -> None:
+    def _journal_batch(self, tx: Transaction, entry: JournalEntry, pairs: Sequence[Pair], count: int) -> None:
         dataid = pairs[0][0] if len(pairs) == 1 else ""
         write_journal(tx, replace(entry, dataid=dataid, items=count))
 
@@ -247,18 +257,11 @@ class Store:
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
         """Other claimants on this machine that hold runs of a job."""
-
-        def verb(tx: Transaction) -> list[str]:
-            rows = tx.rows(
-                "claim.list_claimants", job_id=job_id, host=host, boot_id=boot_id, claimant=claimant
-            )
-            return [row[0] for row in rows]
-
-        return self.database.read(verb)
+        return self.database.read(lambda tx: leases.list_claimants(tx, job_id, (host, boot_id), claimant))
 
     def holds_runs(self, claimant: str) -> bool:
         """Whether a claimant still holds runs of any job."""
-        return self.find("claim.held_by", claimant=claimant) is not None
+        return self.database.read(lambda tx: leases.holds_runs(tx, claimant))
 
     def list_taken(self, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
         """Earlier runs that lost their work, with their claimants; of many only those that are `working`."""
@@ -297,28 +300,28 @@ class Store:
 
     def go_back(self, plan: Plan | None, output: PlanOutput, place: Place, why: str) -> int:
         """Publishes an older version of a chunk as its next one; gives the number."""
-        from dataflow.store import versions  # start-up: no run needs it
+        from dataflow.store import version_moves  # start-up: no run needs it
 
         mover = Mover(self.actor, why)
-        return int(self._once("rollback", lambda tx: versions.go_back(tx, plan, output, place, mover)))
+        return int(self._once("rollback", lambda tx: version_moves.go_back(tx, plan, output, place, mover)))
 
     def move_version(self, place: Place, location: str, size: int, why: str) -> None:
         """Has a chunk's current version read from another place; Conflict if it changed since."""
-        from dataflow.store import versions  # start-up: no run needs it
+        from dataflow.store import version_moves  # start-up: no run needs it
 
         mover = Mover(self.actor, why)
-        self._once("compact", lambda tx: versions.move(tx, place, location, size, mover))
+        self._once("compact", lambda tx: version_moves.move(tx, place, location, size, mover))
 
     def forget_versions(self, dataset_id: int, before: str) -> Iterator[str]:
         """Forgets where versions replaced before a time are, unless a run reads them; gives these places."""
-        from dataflow.store import versions  # start-up: no run needs it
+        from dataflow.store import version_moves  # start-up: no run needs it
 
         after: int | None = 0
         while after is not None:
             start = after
 
             def verb(tx: Transaction, start: int = start) -> tuple[list[str], int | None]:
-                return versions.forget_replaced(tx, dataset_id, before, start, VERSION_BATCH)
+                return version_moves.forget_replaced(tx, dataset_id, before, start, VERSION_BATCH)
 
             places, after = self.database.write(verb)
             yield from places
@@ -347,47 +350,10 @@ class Store:
         self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
         return total
 
-    def journal(self, entry: Entry) -> None:
+    def journal(self, entry: JournalEntry) -> None:
         """Adds a line that belongs to no other move."""
         self._once("journal", lambda tx: write_journal(tx, entry))
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()
         return self.database.write(lambda tx: operator_moves.once(tx, token, action, lambda: verb(tx)))
-
-    # reading
-
-    def list_runs(self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "") -> list[RunRow]:
-        """Runs, newest first."""
-        return self.database.read(lambda tx: reader.list_runs(tx, most, job, dataid, outcome))
-
-    def find_run(self, run_id: int) -> RunRow | None:
-        """One run, or None."""
-        rows = self.database.read(lambda tx: tx.rows("reading.run", run_id=run_id))
-        return reader.run_from_row(rows[0]) if rows else None
-
-    def find_work(self, job_id: int, dataid: str) -> WorkRow | None:
-        """One work, or None if no chunk has called for it."""
-        return self.database.read(lambda tx: reader.find_work(tx, job_id, dataid))
-
-    def list_chunks(
-        self,
-        dataset_id: int,
-        first: str = "",
-        last: str = reader.LAST_KEY,
-        status: str = "",
-        most: int = 1 << 60,
-    ) -> Iterator[ChunkRow]:
-        """Chunks of a dataset in order, streamed."""
-        readers = self.database.read(lambda tx: reader.live_readers(tx, dataset_id))
-        where = {"dataset_id": dataset_id, "first": first, "last": last, "status": status, "most": most}
-        for row in self.database.stream("reading.chunks", **where):
-            yield reader.chunk_from_row(row, readers)
-
-    def rows(self, name: str, /, **parameters: Any) -> list[Row]:
-        """The rows of a named reading query."""
-        return self.database.read(lambda tx: tx.rows(name, **parameters))
-
-    def find(self, name: str, /, **parameters: Any) -> Row | None:
-        """The first row of a named reading query, or None."""
-        return self.database.read(lambda tx: tx.find(name, **parameters))

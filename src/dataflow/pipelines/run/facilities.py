@@ -153,8 +153,8 @@ class Facilities:
 
     def list_earlier(self, run: Run) -> tuple[Earlier, ...]:
         """Earlier runs of the same work since it was last done, newest first."""
-        rows = self.store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
-        return tuple(Earlier(run_id, claim_of(claimant), not anew) for run_id, claimant, anew in rows)
+        runs = self.store.read.list_earlier_runs(run.work_id, run.run_id)
+        return tuple(Earlier(one.run_id, claim_of(one.claimant), not one.called_since) for one in runs)
 
     def log(self, run: Run, text: str) -> None:
         """Adds a line to the run's log, without secrets.

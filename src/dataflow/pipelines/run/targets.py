@@ -32,7 +32,7 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
     found = _output_of(claimed, dataset)
     output = found.dataset
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
-    row = store.find("versions.newest", dataset_id=found.dataset_id)
+    newest = store.read.find_newest_ready(found.dataset_id)
     return Destination(
         dataset,
         claimed.dataid,
@@ -44,7 +44,7 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
         job=claimed.run.job,
         claim=claim_of(claimed.run.claimant),
         newest_run=find_newest_run(store),
-        newest=(row[1], sort_key(row[1], Grain(output.grain))) if row else ("", ""),
+        newest=(newest.dataid, sort_key(newest.dataid, Grain(output.grain))) if newest else ("", ""),
     )
 
 
@@ -54,22 +54,15 @@ def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
 
 def find_newest_run(store: Store) -> int:
     """The last run that a status store has given an id."""
-    row = store.find("reading.newest_run")
-    assert row is not None
-    return int(row[0])
+    return store.read.get_newest_run_id()
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, facilities: Facilities) -> int | None:
     """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
     output = _output_of(claimed, dataset)
-    row = facilities.store.find(
-        "reading.last_rows",
-        dataset_id=output.dataset_id,
-        dataid=claimed.dataid,
-        sort_key=sort_key(claimed.dataid, Grain(output.dataset.grain)),
-        is_snapshot=output.dataset.mode == "snapshot",
-    )
-    return int(row[0]) if row else None
+    pair = (claimed.dataid, sort_key(claimed.dataid, Grain(output.dataset.grain)))
+    is_snapshot = output.dataset.mode == "snapshot"
+    return facilities.store.read.find_last_rows(output.dataset_id, pair, is_snapshot)
 
 
 def lake_target(

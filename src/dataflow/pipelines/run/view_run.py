@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
+from dataflow.actions.claim import pin_ready_chunks
 from dataflow.actions.locations import MANIFEST, absolute_place
 from dataflow.actions.missing import find_producer
 from dataflow.actions.next_commands import resubmit_command, shell
@@ -177,7 +178,7 @@ class ViewRun:
         None is purged meanwhile, and one that is published anew makes the result stale.
         """
         prepared = self._claimed.prepared
-        pins = self._facilities.store.pin_ready(prepared.plan, prepared.run, source)
+        pins = pin_ready_chunks(self._facilities.store, prepared.plan, prepared.run, source)
         versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]

@@ -95,8 +95,8 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
 
 
 def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, called: str | None) -> Outlook:
-    rows = store.rows("reading.work_counts", job_id=plan.job_id)
-    counts = {_word(state, False): int(count) for state, count in rows}
+    counted = store.read.count_work_by_state(plan.job_id)
+    counts = {_word(state, False): count for state, count in counted.items()}
     if called is not None:
         intervals = [_interval(store, plan, scene, called)]
     else:
@@ -107,13 +107,13 @@ def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, cal
 
 
 def _list_intervals(store: Store, plan: Plan, scene: Scene) -> list[PlannedInterval]:
-    done = store.rows("reading.done_work", job_id=plan.job_id, most=SHOWN_DONE)
-    still_open = store.rows("reading.open_work", job_id=plan.job_id, most=SHOWN_OPEN)
-    return [_interval(store, plan, scene, row[0]) for row in [*reversed(done), *still_open]]
+    done = store.read.list_done_dataids(plan.job_id, SHOWN_DONE)
+    still_open = store.read.list_open_dataids(plan.job_id, SHOWN_OPEN)
+    return [_interval(store, plan, scene, dataid) for dataid in [*reversed(done), *still_open]]
 
 
 def _interval(store: Store, plan: Plan, scene: Scene, dataid: str) -> PlannedInterval:
-    work = store.find_work(plan.job_id, dataid)
+    work = store.read.find_work(plan.job_id, dataid)
     found = why(store, scene.config, plan, dataid, scene.is_dead)
     state = "waiting" if work is None else _word(work.state, bool(work.hold))
     return PlannedInterval(dataid, state, found.verdict.partition(": ")[2] or found.verdict)
@@ -156,8 +156,8 @@ def _planned_input(store: Store, item: InputChunk, project_dir: str) -> PlannedI
     name, version = item.source.dataset.name, f"{item.dataid} version {item.pin.version}"
     if not is_read_whole(item.source):
         return PlannedInput(name, version, item.location)
-    rows = store.rows("versions.published", dataset_id=item.source.dataset_id, dataid="")
-    places = tuple(absolute_place(row[3], project_dir) for row in rows if not row[4])
+    published = store.read.list_published(item.source.dataset_id)
+    places = tuple(absolute_place(chunk.location, project_dir) for chunk in published if not chunk.stale)
     count = f"{len(places)} chunks, the newest " if len(places) > 1 else ""
     return PlannedInput(
         name, count + version, item.location, places if is_in_lake(item.source.dataset) else ()

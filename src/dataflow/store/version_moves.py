@@ -9,7 +9,7 @@ from dataflow.model.record import record
 from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 from dataflow.store import chunks
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def go_back(tx: Transaction, plan: Plan | None, output: PlanOutput, place: Place
     job = plan.job.name if plan else ""
     write_journal(
         tx,
-        Entry(
+        JournalEntry(
             "rollback", mover.actor, job, place.dataset, place.dataid, run_id, to_state="READY", why=reason
         ),
     )
@@ -96,7 +96,7 @@ def move(tx: Transaction, place: Place, location: str, size: int, mover: Mover) 
         )
     tx.run("publish.keep_version", **where)
     why = mover.reason(f"version {place.version} compacted")
-    write_journal(tx, Entry("compact", mover.actor, "", place.dataset, place.dataid, why=why))
+    write_journal(tx, JournalEntry("compact", mover.actor, "", place.dataset, place.dataid, why=why))
 
 
 def forget_replaced(
