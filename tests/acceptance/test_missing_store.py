@@ -64,15 +64,15 @@ def test_what_needs_a_store_says_that_there_is_none_and_leaves_nothing_behind(
     commands: Commands, line: str
 ) -> None:
     done = commands.say(line, code=MISSING)
-    assert f"There is no store at {commands.path}/.dataflow/dataflow.db. " in done.err
+    assert f"No store at {commands.path}/.dataflow/dataflow.db. " in done.err
     assert "--store" in done.err
-    assert done.err.endswith("To begin a new one: dataflow dataset add NAME\n")
+    assert done.err.endswith("To create a new store: dataflow dataset add NAME\n")
     assert not list(commands.path.iterdir())
 
 
 def test_a_mistyped_store_is_no_new_one(commands: Commands) -> None:
     done = commands("status", "--store", "sqlite:///nosuch/s.db", code=MISSING)
-    assert f"no store at {commands.path}/nosuch/s.db" in done.err
+    assert f"No store at {commands.path}/nosuch/s.db" in done.err
     assert not list(commands.path.iterdir())
 
 
@@ -80,19 +80,19 @@ def test_runjob_in_the_wrong_folder_leaves_neither_store_nor_lock(project: Proje
     project.script("loadbob.sh", "true")
     done = project.run("RunJob", "./loadbob.sh", check=False)
     assert (done.returncode, done.stdout) == (MISSING, "")
-    assert done.stderr.startswith("RunJob: There is no store at ")
+    assert done.stderr.startswith("RunJob: No store at ")
     assert [path.name for path in project.path.iterdir()] == ["loadbob.sh"]
 
 
 def test_the_doctor_finds_it_among_the_rest(commands: Commands) -> None:
     done = commands("doctor", code=1)
     assert "permissions" in done.out
-    assert "There is no store at" in done.out
+    assert "No store at" in done.out
     assert not list(commands.path.iterdir())
 
 
 def test_python_opens_only_a_store_that_is_there(commands: Commands) -> None:
-    with pytest.raises(python.StoreError, match="There is no store at"):
+    with pytest.raises(python.StoreError, match="No store at"):
         python.open()
     commands("db", "upgrade")
     python.open().close()
@@ -104,7 +104,7 @@ def test_python_opens_only_a_store_that_is_there(commands: Commands) -> None:
 def test_what_declares_something_makes_the_store(commands: Commands, line: str) -> None:
     (commands.path / "dataflow.toml").write_text("[dataset.bobin]\n")
     path = commands.path / ".dataflow" / "dataflow.db"
-    told = f"A new store is made: {path}\n"
+    told = f"Created store {path}\n"
     assert commands.say(line).err.startswith(told)
     assert path.exists()
     assert told not in commands.say(line).err
@@ -138,7 +138,7 @@ def test_an_unknown_name_is_told_with_the_store_that_was_asked_without_its_passw
     for words in (["job", "show", "lodbob"], ["why", "lodbob"]):
         done = flow.dataflow(*words, check=False)
         assert done.returncode == errors.UnknownName.exit_code
-        assert re.search(rf'There is no job "lodbob" in \S+/{flow.url.rpartition("/")[2]}\. ', done.stderr)
+        assert re.search(rf'No job "lodbob" in \S+/{flow.url.rpartition("/")[2]}\. ', done.stderr)
         assert 'Did you mean "loadbob"? List them: dataflow job list' in done.stderr
         assert not password or password not in done.stderr
 

@@ -323,7 +323,7 @@ def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -
     assert found["verdict"].startswith("FAILED: run 2 on ")
     assert found["next"] == "dataflow resubmit loadbob 2.0"
     text = worked.dataflow("why", "loadbob").stdout
-    assert text.startswith("loadbob 3.0\nPENDING: nothing is in its way: the next RunJob takes it\n")
+    assert text.startswith("loadbob 3.0\nPENDING: nothing blocks it: the next RunJob takes it\n")
     assert text.endswith(f"next: RunJob {worked.path / 'loadbob.sh'}\n")
 
 
@@ -386,7 +386,7 @@ def test_doctor_is_content_with_a_project_in_use(worked: Flow) -> None:
 
 
 def test_doctor_removes_the_lock_files_of_dead_processes(worked: Flow) -> None:
-    locks = worked.path / ".dataflow" / "locks"
+    locks = worked.path.parent / "locks"
     stale, other = locks / "abcd.lock", locks / "notes.txt"
     stale.touch()
     other.touch()
@@ -398,7 +398,7 @@ def test_doctor_removes_the_lock_files_of_dead_processes(worked: Flow) -> None:
 
 
 def test_doctor_keeps_the_lock_file_of_a_dead_process_that_still_holds_a_run(worked: Flow) -> None:
-    locks = worked.path / ".dataflow" / "locks"
+    locks = worked.path.parent / "locks"
     (locks / "abcd.lock").touch()
     poke(
         worked,
@@ -416,7 +416,7 @@ def test_doctor_finds_a_wrong_count_and_repairs_it(worked: Flow) -> None:
     done = worked.dataflow("doctor", check=False)
     assert done.returncode == 1
     assert "loadbob/3.0 counts 1 missing inputs, 0 are missing" in done.stdout
-    assert "Counted anew: loadbob" in worked.dataflow("doctor", "--repair").stderr
+    assert "Recomputed input counts: loadbob" in worked.dataflow("doctor", "--repair").stderr
     assert worked.states()["3.0"] == "CLAIMABLE"
 
 

@@ -94,7 +94,7 @@ def test_a_run_is_finished_only_by_its_claimant(world: World, run: Run) -> None:
 
 
 def test_a_run_of_another_store_may_not_finish(world: World, run: Run) -> None:
-    with pytest.raises(errors.LeaseLost, match="is not in this store any more"):
+    with pytest.raises(errors.LeaseLost, match="is no longer in this store"):
         world.finish(replace(run, run_id=run.run_id + 1000))
 
 

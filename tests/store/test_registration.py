@@ -204,7 +204,7 @@ def test_a_job_with_running_work_is_not_removed(world: World) -> None:
     run = world.take("to_clean")
     with pytest.raises(
         errors.Conflict,
-        match=f"cannot be removed now: run {run.run_id} is at work.* dataflow cancel {run.run_id}$",
+        match=f"cannot be removed now: run {run.run_id} is running.* dataflow cancel {run.run_id}$",
     ):
         world.remove_job("to_clean")
     assert world.state("to_clean", "1") == "RUNNING"
@@ -235,7 +235,7 @@ def test_outputs_do_not_change_under_a_live_run(world: World, outputs: list[str]
     world.ready("raw", "1")
     run = world.take("to_clean")
     with pytest.raises(
-        errors.Conflict, match=rf"outputs of job to_clean cannot change now: run {run.run_id} is at work"
+        errors.Conflict, match=rf"outputs of job to_clean cannot change now: run {run.run_id} is running"
     ):
         world.job("to_clean", ["raw"], outputs)
     world.job("to_clean", ["raw"], ["clean"], retries=3)

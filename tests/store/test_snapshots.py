@@ -135,7 +135,9 @@ def test_the_place_of_a_dataset_does_not_change_while_a_run_may_be_writing_it(
     world.ready("raw", "1")
     run = world.take("to_clean")
     place = {"location": "/data/clean"} | change
-    with pytest.raises(errors.Conflict, match=rf"place of dataset clean .* now: run {run.run_id} is at work"):
+    with pytest.raises(
+        errors.Conflict, match=rf"location of dataset clean .* now: run {run.run_id} is running"
+    ):
         world.dataset("clean", **place)
     world.dataset("clean", location="/data/clean", username="etl")
     world.cancel(run)

@@ -96,7 +96,7 @@ def test_going_back_is_a_new_version_that_consumers_are_told_of(bob: World) -> N
     assert bob.select("SELECT row_count, checked FROM chunk WHERE location = '/lake/1'") == [(10, "checked")]
     (line,) = bob.journal("rollback")
     assert (line["dataset"], line["dataid"], line["job"]) == ("orders", "1.0", "to_orders")
-    assert "version 1 is current again, as version 3 by op@desk: bad" in line["why"]
+    assert "version 1 published again as version 3 by op@desk: bad" in line["why"]
 
 
 def test_a_withdrawn_chunk_is_readable_again_once_it_is_gone_back(bob: World) -> None:
@@ -168,7 +168,7 @@ def test_a_run_that_reads_while_its_input_is_moved_finishes_well(bob: World) -> 
 
 def test_what_changed_meanwhile_is_not_moved(bob: World) -> None:
     again(bob, "/lake/2")
-    with pytest.raises(Conflict, match="has changed while version 1 was compacted"):
+    with pytest.raises(Conflict, match="changed while version 1 was compacted"):
         bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     assert bob.chunks("orders")[0].location == "/lake/2"
 

@@ -69,7 +69,7 @@ def test_a_record_can_be_opened_by_hand_from_its_description() -> None:
 
 
 def test_a_record_of_a_cheaper_key_does_not_open_by_default() -> None:
-    with pytest.raises(SecretError, match="does not open"):
+    with pytest.raises(SecretError, match="does not decrypt"):
         decrypt(cheap_record(), PASSPHRASE, "dataset:bobin")
 
 
@@ -98,7 +98,7 @@ def test_the_same_password_twice_gives_two_different_records() -> None:
 
 def test_a_wrong_passphrase_is_told_as_such() -> None:
     message = refusal(cheap_record(), passphrase="wrong horse")
-    assert message.startswith("The passphrase does not open")
+    assert message.startswith("The passphrase does not decrypt")
     assert "dataflow dataset add bobin --password-stdin" in message
 
 
@@ -194,7 +194,7 @@ def test_a_record_of_the_seed_opens_whatever_it_is_bound_to() -> None:
 
 def test_a_record_of_the_seed_refuses_a_wrong_passphrase_and_a_changed_byte() -> None:
     record = seed_record(PASSWORD, PASSPHRASE)
-    assert "The passphrase does not open" in refusal(record, passphrase="wrong horse")
+    assert "The passphrase does not decrypt" in refusal(record, passphrase="wrong horse")
     raw = base64.b64decode(record)
     for at in range(len(raw)):
         changed = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]

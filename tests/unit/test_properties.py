@@ -147,7 +147,7 @@ def test_a_users_name_is_escaped_in_the_url(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("url=jdbc:h2:file:./dataflow;PASSWORD=hunter22", "url jdbc:h2 is not supported; supported"),
+        ("url=jdbc:h2:file:./dataflow;PASSWORD=hunter22", "url jdbc:h2 is not supported; use"),
         ("url=jdbc:mysql://u:hunter22@h/d", "url jdbc:mysql is not supported"),
         ("url=hunter22", "url has no scheme"),
         ("user=etl", "url is missing"),

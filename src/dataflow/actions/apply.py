@@ -1,4 +1,4 @@
-"""Apply: what files declare becomes what is registered; export writes such a file. Nothing is removed."""
+"""Apply: register what files declare; export writes such a file. Nothing is removed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def plan_first_changes(declarations: Declarations) -> list[Change]:
 
 
 def apply_changes(store: Store, declarations: Declarations) -> list[Change]:
-    """Registers all that is declared or, when any of it cannot be, nothing."""
+    """Register everything that is declared, or nothing if any of it is invalid."""
     return register(store, lambda registry: _draft(registry, declarations))
 
 
 def export_declarations(store: Store, with_secrets: bool = False) -> str:
-    """TOML text of all datasets and jobs; passwords, in their encrypted form, only `with_secrets`."""
+    """Return all datasets and jobs as TOML; encrypted passwords only `with_secrets`."""
     datasets = [dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)]
     if not with_secrets:
         datasets = [replace(dataset, encryptedpass="") for dataset in datasets]
@@ -51,7 +51,7 @@ def _draft(registry: Registry, declarations: Declarations) -> Draft:
     datasets = []
     for dataset in declarations.datasets:
         known = registry.datasets.get(dataset.name)
-        # A file without the password, as export writes it, must not take it away.
+        # A file without the password, as export writes it, must not remove the password.
         kept = known.encryptedpass if known is not None else ""
         datasets.append(replace(dataset, encryptedpass=dataset.encryptedpass or kept))
     return registry.draft(datasets, declarations.jobs)

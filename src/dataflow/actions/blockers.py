@@ -1,4 +1,4 @@
-"""What keeps a claim from work whose inputs are there: holds, waits, order, limits, readers, newer data."""
+"""What blocks work whose inputs are ready: holds, waits, order, limits, readers, newer data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHOWN_RUNS = 5
 
 
 def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Reason]:
-    """Every reason for which a claim would leave this open work alone, or its preparation hand it back."""
+    """Return every reason why a claim would skip this open work, or its preparation return it."""
     flags = case.store.read.find_claim_flags(work.work_id)
     if flags is None:
         return []
@@ -43,7 +43,7 @@ def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Rea
 
 
 def list_job_holds(case: WorkCase) -> list[Reason]:
-    """The hold on the job itself, for work that does not exist yet."""
+    """Return the hold on the job itself, for work that does not exist yet."""
     return _holds(case, False, case.store.read.is_job_held(case.plan.job_id))
 
 
@@ -66,25 +66,25 @@ def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
         and case.store.read.has_kill_command(run.run_id)
     ):
         text = (
-            f"run {run.run_id} was cancelled, and what it started outside its process may still be at "
-            "work: the next RunJob with a --kill-command ends it"
+            f"run {run.run_id} was cancelled, and what it started outside its process may still be "
+            "running: the next RunJob with a --kill-command stops it"
         )
         return Reason(text, run_command(case.plan, kill=True), question=Question.SAFE)
     if work.wait_seconds is None or work.wait_seconds <= 0:
         return None  # the next claim promotes it
     wait, command = f"{work.wait_seconds:.0f} s", run_command(case.plan)
     if run is not None and is_cancelled:
-        text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease are left"
+        text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease left"
         return Reason(text, command, question=Question.SAFE)
-    text = f"{work.reason or 'it was handed back'}; the next try is in {wait}"
+    text = f"{work.reason or 'it was returned'}; the next attempt is in {wait}"
     question = question_of(work.reason)
-    # What is still so says how to repair it; what kept it from being safe then is looked for again.
+    # A problem that persists says how to repair it; safety is checked again.
     repair = (find_repair(case, question) if question else None) or command
     return Reason(text, repair, question=None if question is Question.SAFE else question)
 
 
 def _turn(case: WorkCase, key: str) -> Reason | None:
-    """The same rule as the claim's: nothing overtakes the first unfinished, and no gap is jumped over."""
+    """Apply the claim's rule: nothing overtakes the first unfinished work, and no gap is skipped."""
     job, job_id = case.plan.job.name, case.plan.job_id
     first = case.store.read.find_first_unfinished(job_id)
     if first is not None and first.dataid != case.dataid:
@@ -95,7 +95,7 @@ def _turn(case: WorkCase, key: str) -> Reason | None:
     if case.store.read.find_work_state(job_id, before) is WorkState.DONE:
         return None
     return Reason(
-        f"job {job} is ordered, and nothing has called for {before}, which comes first",
+        f"job {job} is ordered, and {before}, which comes first, has no work yet",
         why_command(job, before),
     )
 
@@ -116,12 +116,12 @@ def _limit(case: WorkCase, most: int) -> Reason | None:
     if len(found) < most:
         return None
     shown = ", ".join(map(str, found[:SHOWN_RUNS])) + (" …" if len(found) > SHOWN_RUNS else "")
-    text = f"job {case.plan.job.name} may have {most} running, and run {shown} is, or is still ending"
+    text = f"job {case.plan.job.name} may have {most} running at a time; still running or ending: {shown}"
     return Reason(text, follow_command(found[0]))
 
 
 def _readers(case: WorkCase) -> list[Reason]:
-    """Live readers of a chunk that the script would overwrite in place."""
+    """Return the live readers of a chunk that the script would overwrite in place."""
     found = []
     for output in case.plan.outputs:
         if output.dataset.staged:
@@ -141,7 +141,7 @@ def _readers(case: WorkCase) -> list[Reason]:
 
 
 def _newer_snapshots(case: WorkCase) -> list[Reason]:
-    """A snapshot written in place must not go back in time; a run that would do so is refused for good."""
+    """Return the newer snapshots in place; a run that would overwrite them with older data is refused."""
     newer = list_newer_snapshots(case.store, case.plan, case.dataid)
     command = run_command(case.plan)
-    return [Reason(f"{text}: this one will be refused", command, question=Question.SAFE) for text in newer]
+    return [Reason(f"{text}: this dataid will be refused", command, question=Question.SAFE) for text in newer]

@@ -1,4 +1,4 @@
-"""Calendars: intervals that have ended become ready chunks, added by whoever asks for work first.
+"""Calendars: intervals that have ended become ready chunks, added by the first process that asks for work.
 
 Imported only by jobs that have a calendar.
 """
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 TODAY_EXPRESSION = "@today"
 MOST_INTERVALS = 1000
-"""Added in one transaction; the next claim adds the next ones."""
+"""Intervals added in one transaction; the next claim adds more."""
 
 
 def add_due_intervals(store: Store, plan: Plan) -> int:
-    """Makes the intervals that have ended ready, each once whoever else does the same; gives how many."""
+    """Make the intervals that have ended ready, each once; return how many this call added."""
     due = _known(plan, store.list_due_calendars(plan.job_id))
     return sum([store.add_intervals(item, *_addition(item, plan)) for item in due])
 
 
 def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int, dataid: str | None) -> None:
-    """Makes the first batches of them ready, and what the claim calls for, in a transaction to be undone."""
+    """Make the first batches and the claim's own dataid ready, in a transaction that is rolled back."""
     if plan.is_on_demand and dataid is not None:
         for item in _own_calendars(plan):
             chunks.make_ready(tx, item.dataset_id, [_pair(dataid, plan)], again=False)
@@ -41,7 +41,7 @@ def preview_due_intervals(tx: Transaction, plan: Plan, actor: str, batches: int,
 
 
 def call_for(store: Store, plan: Plan, dataid: str) -> None:
-    """Has the job's own calendar give a dataid, due or not; one that it has given already stays as it is."""
+    """Add a dataid to the job's own calendar, due or not; an existing one is left unchanged."""
     for item in _own_calendars(plan):
         store.make_ready(item.dataset_id, item.dataset.name, [_pair(dataid, plan)], again=False)
 
@@ -55,7 +55,7 @@ def _pair(dataid: str, plan: Plan) -> tuple[str, str]:
 
 
 def _known(plan: Plan, found: list[DueCalendar]) -> list[DueCalendar]:
-    """Without calendars that became inputs after the plan was read: the claim asks for a new one."""
+    """Drop calendars that became inputs after the plan was read: the claim asks for a new plan."""
     inputs = {source.dataset_id for source in plan.inputs}
     return [calendar for calendar in found if calendar.dataset_id in inputs]
 

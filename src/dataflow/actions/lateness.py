@@ -69,7 +69,7 @@ def _overdue(dataset: str, calendar: DueCalendar) -> Overdue | None:
     intervals, _ = list_due_intervals(calendar)
     if not intervals:
         return None
-    if calendar.due_at:  # 0 until the calendar has given its first interval
+    if calendar.due_at:  # 0 until the calendar has its first interval
         since_at = calendar.due_at
     else:
         is_today = calendar.expression == TODAY_EXPRESSION

@@ -1,6 +1,6 @@
-"""The seeds' own rule, written slowly and plainly over what is published, held against what the store keeps.
+"""The readiness rule in its plainest form, compared with the counts that the store keeps.
 
-The claim never asks this: it trusts the counts that every publish moves. The doctor and the tests ask both.
+The claim never uses it: it trusts the counts that every publish updates. The doctor compares both.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @record
 class Discrepancy:
-    """One work whose kept readiness is not what its inputs say."""
+    """Work whose kept readiness disagrees with its inputs."""
 
     dataid: str
     text: str
 
 
 def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
-    """Every work of a job whose kept readiness is wrong.
+    """Return the work of a job whose kept readiness is wrong.
 
-    What is kept and what is published are read one after the other, so that a move in between looks like an
-    error; such a one is gone when it is looked for again.
+    What is kept and what is published are read one after the other, so a move in between looks like an
+    error; a second comparison removes it.
     """
     found = list(_compare(store, plan))
     if not found:
@@ -43,12 +43,12 @@ def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
 
 
 def rebuild(store: Store, plan: Plan) -> None:
-    """Counts the inputs of all of a job's work anew, as registering the job does."""
+    """Recompute the input counts of a job's work, as registering the job does."""
     store.register(lambda tx: recount(tx, plan, store.actor))
 
 
 def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
-    """Each dataid that a ready chunk calls for, with how many of the job's inputs lack a chunk it needs."""
+    """Yield each dataid that a ready chunk calls for, with the number of inputs that lack a chunk."""
     if all(source.mapping == SAME for source in plan.inputs):
         yield from store.read.list_expected_missing(plan.job_id)
         return
@@ -62,7 +62,7 @@ def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
 
 
 def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
-    """How many inputs of one work lack a chunk it needs."""
+    """Count the inputs of one work that lack a chunk."""
     return sum(1 for source in plan.inputs if not _is_there(plan, source, dataid, ready[source.position]))
 
 
@@ -88,7 +88,7 @@ def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
 
 
 def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:
-    """What is ready of each input; of one mapped `latest` the newest alone, as no other covers more."""
+    """Return the ready dataids of each input; only the newest for `latest`, which covers most."""
     found = {}
     for source in plan.inputs:
         ready = store.read.list_ready_dataids(source.dataset_id)
@@ -115,7 +115,7 @@ def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
 
 
 def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterator[Discrepancy]:
-    """Work that no ready chunk calls for any more, or that was forced."""
+    """Check work that no ready chunk calls for any more, or that was forced."""
     if not kept:
         return
     ready = _ready_dataids(store, plan)
@@ -126,7 +126,7 @@ def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterato
 
 
 def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
-    """The chunk that a claim would take for the newest of an input mapped `latest`."""
+    """Check the chunk that a claim would use as the newest of a `latest` input."""
     kept = store.read.list_newest_keys(plan.job_id)
     ready = _ready_dataids(store, plan) if kept else {}
     for source in plan.inputs:
@@ -135,4 +135,4 @@ def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
         newest = next(iter(ready[source.position]), "")
         if kept[source.position] != (sort_key(newest, Grain(source.dataset.grain)) if newest else NOTHING):
             found = f"{source.dataset.name}/{newest}" if newest else f"no chunk of {source.dataset.name}"
-            yield Discrepancy("*", f"does not take {found} for the latest")
+            yield Discrepancy("*", f"does not use {found} as the latest")

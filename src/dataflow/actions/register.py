@@ -1,4 +1,4 @@
-"""Register: datasets and jobs are added, changed and removed; each call is one transaction."""
+"""Register: add, change and remove datasets and jobs; each call is one transaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = None) -> Change:
-    """Registers a dataset or changes it; of an existing one only the `given` fields change (None: all)."""
+    """Register or change a dataset; of an existing one only the `given` fields change (None: all)."""
 
     def draft(registry: Registry) -> Draft:
         before = registry.datasets.get(dataset.name)
@@ -38,7 +38,7 @@ def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = No
 
 
 def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Change:
-    """Registers a job or changes it; of an existing one only the `given` fields change (None: all)."""
+    """Register or change a job; of an existing one only the `given` fields change (None: all)."""
 
     def draft(registry: Registry) -> Draft:
         return registry.draft([], [merge_job(registry.find_job(job.name), job, given)])
@@ -47,7 +47,7 @@ def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Chang
 
 
 def remove_dataset(store: Store, name: str) -> int:
-    """Removes a dataset that no job uses, with its chunks' status; gives how many chunks that were."""
+    """Remove a dataset that no job uses, with its chunks' status; return the number of chunks."""
 
     def verb(tx: Transaction) -> int:
         if registry.find_dataset(tx, name) is None:
@@ -63,7 +63,7 @@ def remove_dataset(store: Store, name: str) -> int:
 
 
 def remove_job(store: Store, name: str) -> None:
-    """Removes a job with its work and its calendar; its runs and journal stay as history."""
+    """Remove a job with its work and its calendar; its runs and journal stay as history."""
 
     def verb(tx: Transaction) -> None:
         plan = registry.find_plan(tx, name)
@@ -76,9 +76,9 @@ def remove_job(store: Store, name: str) -> None:
 
 
 def register(store: Store, draft: Callable[[Registry], Draft], script_path: str = "") -> list[Change]:
-    """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing.
+    """Write what is drafted from the current registry: all of it, or nothing if any of it is invalid.
 
-    With `script_path` it is known from now on what does the work of all the drafted jobs.
+    `script_path` records what does the work of all drafted jobs.
     """
 
     def verb(tx: Transaction) -> list[Change]:
@@ -102,20 +102,20 @@ def _refuse_own_calendar(tx: Transaction, name: str) -> None:
     job = name.removesuffix(CALENDAR_SUFFIX)
     if job != name and registry.find_plan(tx, job) is not None:
         raise Conflict(
-            f"Dataset {name} is made by the schedule of job {job}. "
-            f"To take the schedule away: dataflow job add {job} --schedule ''"
+            f"Dataset {name} is created by the schedule of job {job}. To remove the schedule: dataflow "
+            f"job add {job} --schedule ''"
         )
 
 
 def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry]:
-    """The drafted jobs as they are to be written."""
+    """Return the drafted jobs to write."""
     entries, today_is_there = [], TODAY in registry.dataset_ids
     for checked in draft.jobs:
         before, job = registry.plans.get(checked.job.name), checked.job
         calendars = []
         for dataset in checked.automatic:
             if dataset.name != TODAY:
-                # Written again as it is, it would be due again.
+                # Writing it again unchanged would make it due again.
                 if before is None or _schedule_of(before.job) != _schedule_of(job):
                     start = _find_start(tx, registry.dataset_ids.get(dataset.name), job)
                     calendars.append((dataset, Calendar(job.schedule, start, job.end, job.catchup)))
@@ -128,7 +128,7 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
 
 
 def _find_start(tx: Transaction, calendar_id: int | None, job: Job) -> str:
-    """The start of a job's calendar: the one it has where the job's own moves with the clock."""
+    """Return the start of a job's calendar; it keeps its start if the job's moves with the clock."""
     calendar = None if calendar_id is None else find_calendar(tx, calendar_id)
     if calendar is None:
         return job.start

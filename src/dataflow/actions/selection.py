@@ -1,4 +1,4 @@
-"""Which work of a job an operator means: some dataids, all in one state, or all from one to another."""
+"""The work an operator selects: some dataids, all in one state, or a range."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Selection:
 
 
 def count_selected(store: Store, plan: Plan, selection: Selection) -> int:
-    """How much work is meant; UnknownName or Conflict if some cannot be moved, before anything is."""
+    """Count the selected work; UnknownName or Conflict if some cannot be changed."""
     if selection.dataids:
         return sum(map(len, batches_of_work(store, plan, selection)))
     if selection.state is not None:
@@ -43,7 +43,7 @@ def count_selected(store: Store, plan: Plan, selection: Selection) -> int:
 
 
 def batches_of_work(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
-    """The work in bounded batches of (dataid, sort_key); it may move while they are worked off."""
+    """Yield the work in bounded batches of (dataid, sort_key); it may change meanwhile."""
     if selection.dataids:
         return _named(store, plan, selection.dataids)
     if selection.state is not None:
@@ -107,7 +107,7 @@ def _in_state(store: Store, plan: Plan, state: WorkState) -> Iterator[list[Pair]
 
 def _between(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
     first, last = _ends(plan, selection)
-    # On a connection of its own: the other one is written to while this one is read.
+    # On a separate connection: the other one is written to while this one is read.
     reader = store.separate(PATIENCE_SECONDS)
     try:
         batch: list[Pair] = []

@@ -1,4 +1,4 @@
-"""Status: how all jobs and datasets stand, counted over indexes: a million chunks take under a second."""
+"""Status of all jobs and datasets, counted over indexes: a million chunks take under a second."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOLD = "HOLD"
 COUNTED = (*[state.value for state in WorkState], HOLD)
-"""What a job's work is counted by; open work on hold counts as HOLD and nothing else."""
+"""The columns that a job's work is counted in; open work on hold counts as HOLD only."""
 
 SHOWN_MISSING = 5
 SHOWN_FAILURES = 20
@@ -73,7 +73,7 @@ class DatasetStatus:
 
 @record
 class Failure:
-    """Work that failed or is invalid, and the command that has it done again."""
+    """Work that is FAILED or INVALID, and the command that resubmits it."""
 
     job: str
     dataid: str
@@ -86,7 +86,7 @@ class Failure:
 
 @record
 class StoreStatus:
-    """How everything in a store stands."""
+    """The status of everything in a store."""
 
     jobs: tuple[JobStatus, ...]
     datasets: tuple[DatasetStatus, ...]
@@ -97,12 +97,12 @@ class StoreStatus:
         return [job for job in self.jobs if job.is_late(late_after_seconds)]
 
     def count_failed(self) -> int:
-        """How much work ended FAILED or INVALID."""
+        """Count the work that is FAILED or INVALID."""
         return sum(job.counts[WorkState.FAILED] + job.counts[WorkState.INVALID] for job in self.jobs)
 
 
 def get_status(store: Store) -> StoreStatus:
-    """Counts, gaps, the oldest open work and the failures of a whole store."""
+    """Return counts, gaps, the oldest open work and the failures of a whole store."""
     now = store.read.get_now()
     totals = store.read.count_work_by_job()
     jobs: list[JobStatus] = []
@@ -133,7 +133,7 @@ def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:
 
 
 def _oldest(store: Store, groups: list[OpenGroup], now: float) -> Oldest | None:
-    """The open work, not on hold, that was called for first."""
+    """Return the open work, not on hold, that was called for first."""
     waiting = [group for group in groups if group.state in UNFINISHED and not group.hold]
     if not waiting:
         return None
@@ -164,7 +164,7 @@ def _datasets(store: Store) -> list[DatasetStatus]:
         last = _dataid_at(store, one.dataset_id, chunks.last_key)
         gaps: int | None = None
         missing: tuple[str, ...] = ()
-        # A calendar has the intervals its schedule gave it, and no others were ever meant to be there.
+        # A calendar has the intervals of its schedule, so it has no gaps.
         if first and last and not one.is_calendar:
             gaps, missing = _gaps(store, one, (first, last), chunks.count)
         facts = (one.dataset, one.grain, chunks.count, unready.get(one.dataset_id, 0), first, last)

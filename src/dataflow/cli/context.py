@@ -54,7 +54,7 @@ class Context:
                 config.store_url, config.actor, config.store_schema, self._store_password()
             )
             if new:
-                self.say(f"A new store is made: {new}")
+                self.say(f"Created store {new}")
         return self._store
 
     @property

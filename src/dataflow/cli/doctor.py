@@ -23,9 +23,7 @@ COLUMNS = ("check", "level", "text", "next")
 def add_parser(subparsers: Any) -> None:
     """Adds `doctor`."""
     parser = subparsers.add_parser("doctor", help="check everything", description=__doc__)
-    parser.add_argument(
-        "--repair", action="store_true", help="count anew the inputs of work where the count is wrong"
-    )
+    parser.add_argument("--repair", action="store_true", help="recompute input counts that are wrong")
     parser.add_argument(
         "--spark", action="store_true", help="look at Spark, too, with a task on every executor it has"
     )
@@ -37,9 +35,8 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     """Examines the store and this machine."""
     if args.repair:
         mended = repair(context.store)
-        context.say(
-            f"Counted anew: {', '.join(mended)}" if mended else "Nothing to repair: all counts are right."
-        )
+        right = "Nothing to repair: all counts are correct."
+        context.say(f"Recomputed input counts: {', '.join(mended)}" if mended else right)
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)

@@ -15,8 +15,8 @@ SHOWN_CHARACTERS = 60
 def shortened(text: str, most: int) -> str:
     """Return the text, cut to `most` characters with `…` as the last.
 
-    Whatever a message shows only the beginning of is cut here or by `quoted`: the mark is how redaction knows
-    that a secret before it may not be whole.
+    Messages are cut only here and by `quoted`: the mark tells redaction that a secret before it may be
+    incomplete.
     """
     return text if len(text) <= most else text[: most - 1] + "…"
 

@@ -31,12 +31,12 @@ class JournalEntry:
 
 
 def write_journal(tx: Transaction, entry: JournalEntry) -> None:
-    """Adds a line in the transaction that makes the move."""
+    """Add a line in the transaction that makes the move."""
     tx.run("publish.journal", **_fields(entry))
 
 
 def write_lines(tx: Transaction, entries: Sequence[JournalEntry]) -> None:
-    """Adds lines in the transaction that makes the moves, in their order."""
+    """Add lines, in order, in the transaction that makes the moves."""
     for start in range(0, len(entries), BATCH):
         records = [_fields(entry) for entry in entries[start : start + BATCH]]
         tx.run("publish.journal_lines", **tx.records(records))

@@ -1,4 +1,4 @@
-"""What a run holds from its claim on: the versions it reads, and the places it writes to."""
+"""What a run holds after its claim: the versions it reads and the locations it writes to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
-    """What a run has pinned, as it is now."""
+    """Return what a run has pinned, as it is now."""
     pins = []
     for row in tx.rows("claim.pins_of", run_id=run_id):
         position, chunk_id, version, dataid, location, size, checked, dirty_run_id = row
@@ -58,10 +58,10 @@ def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
 
 
 def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
-    """Has a run read all chunks of an input that are ready now, each at one version; gives them in order.
+    """Pin all chunks of an input that are ready now; return them in order.
 
-    Not done by the claim, whose cost must not grow with the number of chunks. One that is published anew
-    between the two statements is read newer than it is pinned, and makes what the run gives out stale.
+    Not done by the claim, whose cost must not grow with the number of chunks. A chunk
+    published between the two statements is read newer than it is pinned, which makes the run's output stale.
     """
     where = {"run_id": run.run_id, "claimant": run.claimant}
     tx.run("claim.pin_ready", position=source.position, dataset_id=source.dataset_id, **where)
@@ -71,9 +71,9 @@ def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple
 
 
 def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[OutputChunk, ...]:
-    """What is published where the run will write, with its live readers.
+    """Return what is published where the run will write, with its live readers.
 
-    A chunk that the run overwrites in place is closed to new readers from now on.
+    A chunk that the run overwrites in place is closed to new readers.
     """
     found = []
     rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
@@ -93,7 +93,7 @@ def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tupl
 
 
 def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
-    """The run with its pins and what it replaces as they are now.
+    """Return the run with its current pins and what it replaces.
 
     A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
     both have committed, at least one of them sees the other here.
@@ -121,7 +121,7 @@ def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
 def _replaced_place(
     tx: Transaction, output: PlanOutput, run_id: int
 ) -> tuple[OutputChunk, tuple[int, str, str] | None]:
-    """What is in the one place of an output, with all who read from there, whatever dataid they call it."""
+    """Return what is in an output's shared location, with the runs that read any dataid there."""
     newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
     readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
     version = newest[3] if newest else 0
@@ -130,7 +130,7 @@ def _replaced_place(
 
 
 def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
-    """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
+    """Return the pin of a chunk whose location other dataids share: overwriting one overwrites all."""
     source = next(item for item in plan.inputs if item.position == pin.position)
     if not source.dataset.is_overwritten:
         return pin

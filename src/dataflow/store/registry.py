@@ -1,4 +1,4 @@
-"""Datasets and jobs as they are registered, and how they go; how they come and change is in entries.py."""
+"""Registered datasets and jobs: reading and removing them. entries.py registers and changes them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Feed:
 
 
 def calendar_name(job: str) -> str:
-    """The name of the calendar dataset that a job's schedule makes."""
+    """Return the name of the calendar dataset of a job's schedule."""
     return job + CALENDAR_SUFFIX
 
 
 def dataset_from_row(row: Row) -> Dataset:
-    """A dataset record from its columns after the id."""
+    """Return a dataset from its columns after the id."""
     options = tuple(sorted(json.loads(row[-1]).items()))
     return Dataset(*row[:-1], options)  # type: ignore[call-arg]
 
@@ -44,7 +44,7 @@ def dataset_from_row(row: Row) -> Dataset:
 def job_from_row(
     row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]
 ) -> Job:
-    """A job record from its columns after the id and its parts; its schedule's calendar is not an input."""
+    """Return a job from its columns after the id and its parts, without its own calendar as an input."""
     name, schedule, start, end, catchup, timezone, ordered, *limits = row[:13]
     return Job(
         name,
@@ -62,23 +62,23 @@ def job_from_row(
 
 
 def find_dataset(tx: Transaction, name: str) -> tuple[int, Dataset] | None:
-    """A dataset and its id by name."""
+    """Return a dataset and its id, or None."""
     return find_datasets(tx, [name]).get(name)
 
 
 def find_datasets(tx: Transaction, names: Sequence[str]) -> dict[str, tuple[int, Dataset]]:
-    """Those of some datasets that are registered, with their ids, by name."""
+    """Return those of these datasets that are registered, with their ids, by name."""
     rows = tx.rows("registration.find_datasets", **tx.names(names))
     return {row[1]: (row[0], dataset_from_row(row[1:])) for row in rows}
 
 
 def find_plan(tx: Transaction, name: str) -> Plan | None:
-    """A job with all that a run of it needs."""
+    """Return a job with all that a run of it needs."""
     return next(iter(find_plans(tx, [name])), None)
 
 
 def find_plans(tx: Transaction, names: Sequence[str]) -> list[Plan]:
-    """Those of some jobs that are registered."""
+    """Return those of these jobs that are registered."""
     return _plans_from_rows(tx, tx.rows("registration.find_jobs", **tx.names(names)))
 
 
@@ -126,7 +126,7 @@ def set_script_path(tx: Transaction, jobs: Sequence[str], script_path: str) -> N
 
 
 def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> None:
-    """Makes a dataset a calendar: its chunks become ready as time passes."""
+    """Make a dataset a calendar, whose chunks become ready as time passes."""
     tx.run(
         "registration.upsert_calendar",
         dataset_id=dataset_id,
@@ -138,7 +138,7 @@ def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> Non
 
 
 def remove_dataset(tx: Transaction, name: str) -> int:
-    """Removes a dataset that no job uses, with its chunks; gives how many there were."""
+    """Remove a dataset that no job uses, with its chunks; return how many there were."""
     found = find_dataset(tx, name)
     assert found is not None
     dataset_id = found[0]
@@ -157,9 +157,9 @@ def remove_dataset(tx: Transaction, name: str) -> int:
 
 
 def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
-    """Takes from a job the outputs that it shall no longer have, so that another may be given them.
+    """Remove the outputs that a job no longer has, so another job may have them.
 
-    Refused while runs of it may be at work: they were claimed for the outputs it has had, and write these.
+    Refused while its runs may be running: they write the outputs the job had when they were claimed.
     """
     before = {output.dataset.name: output.dataset_id for output in plan.outputs}
     if set(before) == set(outputs):
@@ -170,18 +170,18 @@ def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
 
 
 def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool = False) -> None:
-    """Refuses a change while a run of the job may be at work, be it revoked and still ending."""
-    # Claims are kept out from here on; one that came before is seen by the next statement.
+    """Refuse a change while a run of the job may be running, or was revoked and may still be ending."""
+    # No claim gets through from here on; the next statement sees one that came before.
     tx.lock("registration.lock_work", job_id=job_id)
     row = tx.find("registration.at_work", job_id=job_id, lapsed=lapsed)
     if row is None:
         return
     run_id, host, is_live, has_kill_command, left_seconds = row
     if is_live:
-        why, command = f"run {run_id} is at work on {host}", f"Wait for it, or: dataflow cancel {run_id}"
+        why, command = f"run {run_id} is running on {host}", f"Wait for it, or: dataflow cancel {run_id}"
     elif has_kill_command:
-        why = f"run {run_id} was cancelled, and what it started outside its process may still be at work"
-        command = "Have it ended first: RunJob --kill-command COMMAND SCRIPT"
+        why = f"run {run_id} was cancelled, and what it started outside its process may still be running"
+        command = "Stop it first: RunJob --kill-command COMMAND SCRIPT"
     else:
         why = f"run {run_id} was cancelled and may still be ending on {host}"
         command = f"Wait {int(left_seconds) + 1} s and run the same command again."
@@ -189,7 +189,7 @@ def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool 
 
 
 def remove_job(tx: Transaction, plan: Plan) -> None:
-    """Removes a job with its work; its runs and journal stay as history."""
+    """Remove a job with its work; its runs and journal stay as history."""
     job_id = plan.job_id
     used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
@@ -204,7 +204,7 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
 
 
 def second_producer(dataset: str, producer: str, wanted: str) -> errors.Conflict:
-    """The error for a dataset that two jobs would produce."""
+    """Return the error for a dataset that two jobs would produce."""
     return errors.Conflict(
         f"Dataset {dataset} is already produced by job {producer}, and a dataset has one producer. "
         f"Give {wanted} another output, or: dataflow job remove {producer}"
@@ -212,9 +212,9 @@ def second_producer(dataset: str, producer: str, wanted: str) -> errors.Conflict
 
 
 def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
-    """Counts the inputs of all of a job's work anew, and makes work for chunks that were ready before.
+    """Recompute the input counts of a job's work, and create work for chunks that were ready before.
 
-    What its inputs mapped `latest` cover is measured by the caller.
+    The caller has computed what its inputs mapped `latest` cover.
     """
     tx.run("registration.delete_work_inputs", job_id=job_id)
     inputs = tx.rows("registration.job_inputs", **tx.ids([job_id]))
@@ -229,7 +229,7 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
     if any(row[3] == LATEST for row in inputs):
         tx.run("registration.count_missing", job_id=job_id)
     for consumer in consumers.list_consumers(tx, (), job_id):
-        # The chunks of a latest input call for no work, so they need not be walked.
+        # The chunks of a latest input call for no work, so skip them.
         if consumer.mapping != LATEST:
             if consumer.lagging:
                 known = tx.rows("registration.work_dataids", job_id=job_id)
@@ -252,7 +252,7 @@ def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:
 
 
 def delete_parts(tx: Transaction, job_ids: Sequence[int]) -> None:
-    """Takes inputs, outputs and environment from jobs."""
+    """Remove inputs, outputs and environment from jobs."""
     ids = tx.ids(job_ids)
     tx.run("registration.delete_environments", **ids)
     tx.run("registration.delete_inputs", **ids)
@@ -260,7 +260,7 @@ def delete_parts(tx: Transaction, job_ids: Sequence[int]) -> None:
 
 
 def _plans_from_rows(tx: Transaction, rows: Sequence[Row]) -> list[Plan]:
-    """Jobs with their parts, which are read for all of them at once."""
+    """Return jobs with their parts, read for all of them at once."""
     ids = tx.ids([row[0] for row in rows])
     inputs: dict[int, list[PlanInput]] = {}
     for job_id, position, dataset_id, mapping, *dataset in tx.rows("registration.job_inputs", **ids):

@@ -1,4 +1,4 @@
-"""The store's whole vocabulary: each verb is one transaction, and what must happen together is one verb."""
+"""The store's verbs: each is one transaction, and what must happen together is one verb."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 BULK_BATCH = 4000
-"""Chunks per transaction of a bulk verb: small enough that nobody else waits long."""
+"""Chunks per transaction of a bulk verb: few enough that nothing else waits long."""
 
 EMBEDDED_PURGE_BATCH = 1000
 PURGE_PAUSE_SECONDS = 0.005
-"""A purge of an embedded store holds its one lock shortly, and leaves it to those who ask in between."""
+"""A purge of an embedded store holds its only lock briefly and lets others have it in between."""
 
 VERSION_BATCH = 200
-"""Chunks whose old versions are forgotten in one transaction, under their locks."""
+"""Chunks per transaction whose old versions are deleted, under their locks."""
 
 
 class _Undo(Exception):
-    """Ends a transaction that must leave no trace."""
+    """Rolls back a transaction."""
 
 
 class Store:
@@ -60,11 +60,11 @@ class Store:
         self.actor = actor
 
     def separate(self, patience_seconds: float) -> Store:
-        """The same store over a connection of its own, for a thread that cannot wait longer than this."""
+        """Open the same store on a separate connection, for a thread that cannot wait longer than this."""
         return Store(self.database.separate(patience_seconds), self.actor)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         self.database.close()
 
     @property
@@ -77,19 +77,19 @@ class Store:
     # registration
 
     def find_dataset(self, name: str) -> tuple[int, Dataset] | None:
-        """A dataset and its id, or None."""
+        """Return a dataset and its id, or None."""
         return self.database.read(lambda tx: registry.find_dataset(tx, name))
 
     def find_plan(self, job: str) -> Plan | None:
-        """A job with all that a run of it needs, or None."""
+        """Return a job with all that a run of it needs, or None."""
         return self.database.read(lambda tx: registry.find_plan(tx, job))
 
     def register(self, verb: Callable[[Transaction], Any]) -> Any:
-        """Runs a registration under the registry's lock, so that checks and changes are one."""
+        """Run a registration under the registry's lock, so its checks hold when it writes."""
         answer: Any = None
 
         def locked(tx: Transaction) -> None:
-            # Its answer may be any record, so it is kept here; the token tells that it was given.
+            # The answer may be any record, so it is kept here; the token records only that it exists.
             nonlocal answer
             tx.lock("registration.lock_registry")
             answer = verb(tx)
@@ -102,7 +102,7 @@ class Store:
     def make_ready(
         self, dataset_id: int, name: str, pairs: Sequence[Pair], again: bool, why: str = ""
     ) -> int:
-        """Publishes one batch of chunks that come from outside; gives how many were not ready before."""
+        """Publish one batch of chunks that come from outside; return how many were not ready before."""
 
         def verb(tx: Transaction) -> int:
             count = chunks.make_ready(tx, dataset_id, pairs, again)
@@ -115,13 +115,13 @@ class Store:
         return int(self._once("ready", verb))
 
     def list_due_calendars(self, job_id: int) -> list[DueCalendar]:
-        """The calendars among a job's inputs that have intervals to add."""
+        """Return the calendars among a job's inputs that have intervals to add."""
         from dataflow.store import calendars  # start-up: only jobs with a schedule need it
 
         return self.database.read(lambda tx: calendars.list_due(tx, job_id))
 
     def add_intervals(self, calendar: DueCalendar, name: str, addition: Addition) -> int:
-        """Makes intervals of a calendar ready; gives how many, 0 if another was first."""
+        """Make intervals of a calendar ready; return how many, 0 if another process was first."""
         from dataflow.store import calendars  # start-up: only jobs with a schedule need it
 
         return self.database.write(
@@ -129,15 +129,15 @@ class Store:
         )
 
     def upgrade(self) -> list[str]:
-        """Applies the migrations that are missing and names them."""
+        """Apply the missing migrations and return their names."""
         return self.database.upgrade()
 
     def count_rows(self) -> None:
-        """Tells the planner of a shared store how large its tables have become."""
+        """Update the planner statistics of a shared store."""
         self.database.write(lambda tx: tx.run("publish.count_rows"))
 
     def withdraw(self, dataset_id: int, name: str, pairs: Sequence[Pair], why: str) -> int:
-        """Takes one batch of chunks out of use; gives how many were published."""
+        """Withdraw one batch of chunks; return how many were published."""
 
         def verb(tx: Transaction) -> int:
             count = chunks.withdraw(tx, dataset_id, pairs)
@@ -155,11 +155,11 @@ class Store:
     # the handoff
 
     def claim(self, plan: Plan, request: ClaimRequest) -> ClaimResult:
-        """Gives work to runs, once per token."""
+        """Give work to runs, once per token."""
         return self.finish_and_claim(plan, (), request)[1]
 
     def finish(self, plan: Plan, ending: Ending) -> WorkState | None:
-        """Accepts a run's outcome; None when an earlier call with the same outcome was accepted."""
+        """Accept a run's outcome; None if an earlier call with the same outcome was accepted."""
         state = self.finish_and_claim(plan, (ending,), None)[0][0]
         if isinstance(state, errors.LeaseLost):
             raise state
@@ -168,10 +168,10 @@ class Store:
     def finish_and_claim(
         self, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None, repeat: bool = False
     ) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
-        """Finishes runs and claims the next ones in one transaction.
+        """Finish runs and claim the next ones in one transaction.
 
-        A run that lost its lease does not spoil the others: its place in the answer holds the error.
-        `repeat` says that an earlier call with the same arguments may have been carried out.
+        A run that lost its lease does not affect the others: its entry in the result is the error.
+        `repeat`: an earlier call with the same arguments may have succeeded.
         """
         tried = repeat
 
@@ -197,14 +197,14 @@ class Store:
         try:
             return outcomes.finish(tx, plan, ending, self.actor)
         except errors.LeaseLost as lost:
-            # Who finishes has no process left: if it was revoked meanwhile, its work need not wait for it.
+            # A finished run has no processes left: if it was revoked, its work need not wait for it.
             operator_moves.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost
 
     def preview(
         self, plan: Plan, request: ClaimRequest, before: Callable[[Transaction], None] | None = None
     ) -> ClaimResult:
-        """What a claim would give now, by the claim itself, undone before it counts; and so is `before`."""
+        """Return what a claim would give now: `before` and the claim run and are rolled back."""
         kept: list[ClaimResult] = []
 
         def verb(tx: Transaction) -> None:
@@ -220,7 +220,7 @@ class Store:
         return kept[-1]
 
     def rehearse(self, act: Callable[[Store], Any]) -> Any:
-        """What `act` gives with this store, whose verbs all happen in one transaction that is then undone."""
+        """Return the result of `act` on a store whose verbs run in one transaction, then rolled back."""
         from dataflow.store.rehearsal import Rehearsal  # start-up: no run needs it
 
         kept: list[Any] = []
@@ -236,84 +236,84 @@ class Store:
         return kept[-1]
 
     def refresh(self, plan: Plan, run: Run) -> Run:
-        """A claimed run with its inputs and outputs as they are now."""
+        """Return a claimed run with its current inputs and outputs."""
         return self.database.read(lambda tx: pins.refresh(tx, plan, run))
 
     def pin_ready(self, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
-        """All chunks of an input that are ready now, pinned for a claimed run, in order."""
+        """Pin all chunks of an input that are ready now; return them in order."""
         return self.database.write(lambda tx: pins.pin_ready(tx, plan, run, source))
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
-        """Renews leases; gives the runs that are still the claimant's."""
+        """Renew leases; return the runs that the claimant still holds."""
         return self.database.write(lambda tx: leases.renew(tx, claimant, run_ids))
 
     def list_held(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
-        """The runs nobody has taken away, without renewing them."""
+        """Return the runs that the claimant still holds, without renewing them."""
         return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-        """Runs of a job that the next claim would free, and revoked ones that a kill command is to end."""
+        """Return runs that the next claim would free, and revoked runs for a kill command to stop."""
         return self.database.write(lambda tx: leases.list_lapsed(tx, job_id, dead))
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
-        """Other claimants on this machine that hold runs of a job."""
+        """Return other claimants on this machine that hold runs of a job."""
         return self.database.read(lambda tx: leases.list_claimants(tx, job_id, (host, boot_id), claimant))
 
     def holds_runs(self, claimant: str) -> bool:
-        """Whether a claimant still holds runs of any job."""
+        """Return whether a claimant still holds runs of any job."""
         return self.database.read(lambda tx: leases.holds_runs(tx, claimant))
 
     def list_taken(self, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
-        """Earlier runs that lost their work, with their claimants; of many only those that are `working`."""
+        """Return earlier runs that lost their work, with claimants; of many, only those `working`."""
         return self.database.read(lambda tx: leases.list_taken(tx, taken, working))
 
     # operators
 
     def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str) -> int:
-        """Makes work be done again."""
+        """Have work done again; return how much."""
         mover = Mover(self.actor, why)
         return int(self._once("resubmit", lambda tx: operator_moves.resubmit(tx, plan, pairs, mover)))
 
     def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
-        """Blocks or unblocks claims of a job (None) or of some of its work."""
+        """Block or unblock claims of a job (None) or of some of its work."""
         mover = Mover(self.actor, why)
         count = int(self._once("hold", lambda tx: operator_moves.hold(tx, plan, pairs, on, mover)))
         if on and pairs is None:
-            # In a transaction of its own: claims that looked before the hold are let finish, then it holds.
+            # In a separate transaction: wait for claims that started before the hold.
             self.database.write(lambda tx: tx.lock("operate.await_claims", job_id=plan.job_id))
         return count
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
-        """Revokes a run."""
+        """Revoke a run."""
         mover = Mover(self.actor, why)
         answer: dict[str, Any] = self._once("cancel", lambda tx: operator_moves.cancel(tx, run_id, mover))
         return answer
 
     def acknowledge(self, run_id: int, claimant: str) -> None:
-        """A revoked run's children are dead."""
+        """Record that the processes of a revoked run have ended."""
         self.database.write(lambda tx: operator_moves.acknowledge(tx, run_id, claimant))
 
     def mark(self, plan: Plan, pair: Pair, state: WorkState, why: str) -> str:
-        """Sets how a work stands by hand; gives the state it was in."""
+        """Set the state of work manually; return the previous state."""
         mover = Mover(self.actor, why)
         return str(self._once("mark", lambda tx: operator_moves.mark(tx, plan, pair, state, mover)))
 
     def go_back(self, plan: Plan | None, output: PlanOutput, place: Place, why: str) -> int:
-        """Publishes an older version of a chunk as its next one; gives the number."""
+        """Publish an older version of a chunk as its next version; return its number."""
         from dataflow.store import version_moves  # start-up: no run needs it
 
         mover = Mover(self.actor, why)
         return int(self._once("rollback", lambda tx: version_moves.go_back(tx, plan, output, place, mover)))
 
     def move_version(self, place: Place, location: str, size: int, why: str) -> None:
-        """Has a chunk's current version read from another place; Conflict if it changed since."""
+        """Have a chunk's current version read from another location; Conflict if it changed since."""
         from dataflow.store import version_moves  # start-up: no run needs it
 
         mover = Mover(self.actor, why)
         self._once("compact", lambda tx: version_moves.move(tx, place, location, size, mover))
 
     def forget_versions(self, dataset_id: int, before: str) -> Iterator[str]:
-        """Forgets where versions replaced before a time are, unless a run reads them; gives these places."""
+        """Delete the records of versions replaced before a time that no run reads; yield their locations."""
         from dataflow.store import version_moves  # start-up: no run needs it
 
         after: int | None = 0
@@ -327,9 +327,9 @@ class Store:
             yield from places
 
     def purge(self, before: str, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Deletes history older than a time in small transactions; gives how many rows went.
+        """Delete history older than a time in small transactions; return how many rows were deleted.
 
-        `progress` is told how many have gone so far.
+        `progress` receives the number deleted so far.
         """
         total = 0
         embedded = self.database.dialect == "sqlite"
@@ -340,7 +340,7 @@ class Store:
                 start = after
 
                 def verb(tx: Transaction, start: int = start) -> tuple[int, int | None]:
-                    return purge(tx, before, start, most)  # noqa: B023 - it is called in this turn
+                    return purge(tx, before, start, most)  # noqa: B023 - called in this iteration
 
                 count, after = self.database.write(verb)
                 total += count
@@ -351,7 +351,7 @@ class Store:
         return total
 
     def journal(self, entry: JournalEntry) -> None:
-        """Adds a line that belongs to no other move."""
+        """Add a line that belongs to no other move."""
         self._once("journal", lambda tx: write_journal(tx, entry))
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:

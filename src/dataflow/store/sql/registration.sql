@@ -115,11 +115,6 @@ SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, ret
        max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
 FROM job ORDER BY name
 
--- name: find_job
-SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
-       max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
-FROM job WHERE name = :name
-
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
        max_running, lease_seconds, grace_seconds, priority, grain, grain_timezone, hold, script_path, revision
