@@ -171,7 +171,7 @@ def test_it_is_refused_with_the_reason_and_the_way_out(
 
 
 @pytest.mark.parametrize("text", ["'", '"', "a,b", "a/b", "../x", "a\nb", "a\0b", "🦆", "\udcff", LONG, ""])
-def test_a_dataid_that_cannot_be_is_refused_wherever_it_is_given(dataflow: Commands, text: str) -> None:
+def test_an_invalid_dataid_is_refused_wherever_it_is_given(dataflow: Commands, text: str) -> None:
     before = dataflow.facts()
     for words in (
         ("ready", "bobin", text),

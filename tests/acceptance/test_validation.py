@@ -70,7 +70,7 @@ def test_a_staged_chunk_is_found_from_wherever_a_reader_has_the_project(flow: Fl
     assert done.stdout == "1 from run 1\n"
 
 
-def test_a_staged_dataset_is_not_made_ready_by_hand(flow: Flow) -> None:
+def test_a_staged_dataset_is_not_marked_ready_manually(flow: Flow) -> None:
     flow.declare(STAGED)
     done = flow.dataflow("ready", "bobout", "1", check=False)
     assert done.returncode == 65

@@ -125,7 +125,7 @@ def test_a_file_without_the_password_does_not_take_it_away(world: World, tmp_pat
     assert world.dataset_record("orders")[1] == Dataset("orders", format="csv", encryptedpass=record)
 
 
-def test_a_changed_password_is_told_without_showing_it(world: World, tmp_path: Path) -> None:
+def test_a_changed_password_is_reported_without_showing_it(world: World, tmp_path: Path) -> None:
     one, other = (
         encrypt(word, "battery staple", "dataset:a", scrypt_n=CHEAP) for word in ("password1", "password2")
     )

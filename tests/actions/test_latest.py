@@ -116,7 +116,7 @@ def test_why_says_what_the_work_waits_for_and_how_far_the_dataset_has_come(world
     assert "to cover 2017-11" in evidence(found, "ready")
 
 
-def test_why_names_the_moment_where_it_is_no_midnight(world: World) -> None:
+def test_why_names_the_moment_unless_it_is_midnight(world: World) -> None:
     add_view(world, timezone="America/New_York")
     world.ready("months", "2017-11")
     assert "ending at or after 2017-11-30T19:00-05:00; none is ready" in ask(world, "view").verdict
@@ -174,7 +174,7 @@ def test_why_of_numbers_names_the_number(world: World) -> None:
     assert "(needs chunk 9 or a later one; the newest ready is 8)" in ask(world, "fold").verdict
 
 
-def test_the_doctor_finds_and_mends_wrong_counts_of_a_latest_input(world: World) -> None:
+def test_the_doctor_finds_and_repairs_wrong_counts_of_a_latest_input(world: World) -> None:
     add_view(world)
     world.ready("months", "2017-11", "2017-12")
     world.ready("snap", "2017-11-30")
@@ -188,7 +188,7 @@ def test_the_doctor_finds_and_mends_wrong_counts_of_a_latest_input(world: World)
     check(world)
 
 
-def test_the_doctor_finds_and_mends_a_wrong_newest_chunk(world: World) -> None:
+def test_the_doctor_finds_and_repairs_a_wrong_newest_chunk(world: World) -> None:
     add_view(world)
     world.ready("months", "2017-11")
     world.ready("snap", "2017-11-30", "2017-12-01")

@@ -155,6 +155,6 @@ def test_a_cancelled_run_can_do_nothing_more(bob: World) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "٣", "9" * 30])
-def test_what_is_no_number_is_no_run(text: str) -> None:
+def test_a_run_id_must_be_a_number(text: str) -> None:
     with pytest.raises(BadInput, match="dataflow runs"):
         parse_run_id(text)

@@ -73,7 +73,7 @@ def test_all_fields_survive_the_store(world: World) -> None:
         ({"encryptedpass": "hunter2hunter2"}, "is not an encrypted record"),
     ],
 )
-def test_a_dataset_that_cannot_be_is_refused_with_the_reason(
+def test_an_invalid_dataset_is_refused_with_the_reason(
     sqlite_world: World, fields: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(BadInput, match=reason) as error:

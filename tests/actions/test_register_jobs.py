@@ -73,7 +73,7 @@ def test_chunks_that_were_ready_before_the_job_give_it_work(world: World) -> Non
         ({"schedule": "@daily"}, "If bobin has no chunks yet: dataflow dataset add bobin --grain daily; "),
     ],
 )
-def test_a_job_that_cannot_be_is_refused_with_the_reason(
+def test_an_invalid_job_is_refused_with_the_reason(
     sqlite_world: World, fields: dict[str, Any], reason: str
 ) -> None:
     add_datasets(sqlite_world, "bobin", "bobout")
@@ -136,9 +136,9 @@ def test_names_that_would_be_one_to_a_script_are_refused(world: World) -> None:
     add_datasets(world, "a-b", "a.b", "totals", "totals_previous", grain="daily")
     with pytest.raises(BadInput, match=r"a-b and a.b would both become a_b_"):
         add_job(world.store, job("load", "a-b a.b"))
-    with pytest.raises(BadInput, match="would both be a_b_"):
+    with pytest.raises(BadInput, match="would both become a_b_"):
         add_job(world.store, job("load", "a-b", "a.b"))
-    with pytest.raises(BadInput, match="totals:previous and totals_previous would both be totals_previous_"):
+    with pytest.raises(BadInput, match="totals:previous and totals_previous would both become totals_previous_"):
         add_job(world.store, job("load", "totals:previous totals_previous"))
     add_job(world.store, job("load", "totals totals:previous"))
 

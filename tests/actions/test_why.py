@@ -58,7 +58,7 @@ def test_a_dataid_nobody_called_for_says_what_to_make_ready(world: World) -> Non
     assert found.next == "dataflow ready raw 7.0"
 
 
-def test_a_dataid_that_cannot_be_is_refused(world: World) -> None:
+def test_an_invalid_dataid_is_refused(world: World) -> None:
     world.chain("raw", "clean", grain="daily")
     with pytest.raises(BadInput, match="calendar date"):
         ask(world, "to_clean", "2026-02-30")
@@ -184,7 +184,7 @@ def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
     assert (found.verdict, found.next) == ("HOLD: job to_clean is on hold", "dataflow release to_clean")
 
 
-def test_a_hold_is_told_even_when_the_job_has_no_work(world: World) -> None:
+def test_a_hold_is_reported_even_when_the_job_has_no_work(world: World) -> None:
     world.chain("raw", "clean")
     world.hold("to_clean")
     found = ask(world, "to_clean")
@@ -260,7 +260,7 @@ def test_done_work_says_so_with_the_answers_its_run_recorded(world: World) -> No
     assert found.next == "dataflow resubmit to_clean 1.0"
 
 
-def test_answers_that_another_version_wrote_otherwise_are_asked_anew(world: World) -> None:
+def test_answers_that_another_version_wrote_otherwise_are_asked_again(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.do("to_clean", answers='[{"question": "sane", "answer": "perhaps"}]')
@@ -308,7 +308,7 @@ def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     assert "the next RunJob takes it" in ask(world, "to_clean").verdict
 
 
-def test_work_handed_back_says_which_answer_was_no(world: World) -> None:
+def test_returned_work_says_which_answer_was_no(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     reason = "located? no: raw/1.0 is not at /data/raw"
@@ -318,7 +318,7 @@ def test_work_handed_back_says_which_answer_was_no(world: World) -> None:
     assert (answers(found)["located"], answers(found)["safe"]) == ("no", "yes")
 
 
-def test_a_check_of_an_input_that_failed_is_told_under_valid(world: World) -> None:
+def test_a_check_of_an_input_that_failed_is_reported_under_valid(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     reason = "valid? no: the check of input raw exited with 3"
@@ -366,7 +366,7 @@ def test_a_staged_chunk_published_without_a_place_is_not_looked_for_at_the_reade
     assert evidence(found, "located") == "raw/1.0 was published without a location"
 
 
-def test_a_limit_is_no_matter_of_safety(world: World) -> None:
+def test_a_limit_does_not_affect_safety(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.ready("raw", "1.0", "2.0")
     world.take("to_clean")
@@ -581,7 +581,7 @@ def test_without_a_dataid_running_comes_before_claimable_before_waiting_before_f
     assert ask(world, "join").verdict.startswith("RUNNING")
 
 
-def test_work_marked_done_by_hand_says_by_whom(world: World) -> None:
+def test_work_marked_done_manually_says_by_whom(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.mark("to_clean", "1.0", WorkState.DONE)

@@ -256,7 +256,7 @@ def earlier_runs(world: World, run: Run) -> list[tuple[int, bool]]:
     return [(earlier.run_id, earlier.called_since) for earlier in found]
 
 
-def test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_anew(
+def test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_again(
     world: World,
 ) -> None:
     world.chain("raw", "clean")

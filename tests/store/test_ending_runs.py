@@ -167,7 +167,7 @@ def make_rerun(world: World) -> Run:
     return world.take("to_clean")
 
 
-def test_nobody_says_by_hand_that_a_chunk_is_good_while_a_run_may_be_writing_it(world: World) -> None:
+def test_a_chunk_cannot_be_marked_good_while_a_run_may_be_writing_it(world: World) -> None:
     run = make_rerun(world)
     for _ in range(2):
         with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_clean/1 .* may be writing it"):

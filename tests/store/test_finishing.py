@@ -200,7 +200,7 @@ def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
     world.take("to_clean", "1")
 
 
-def test_what_a_run_gives_out_is_kept_with_the_chunk(world: World) -> None:
+def test_what_a_run_publishes_is_kept_with_the_chunk(world: World) -> None:
     prepared(world)
     world.dataset("report")
     world.job("to_report", ["clean"], ["report"])

@@ -141,7 +141,7 @@ def test_an_output_is_stale_when_what_it_was_made_from_is_newer_whatever_was_tri
     assert (view.state("to_view", "2017-11"), view.chunks("view")[0].status) == ("CLAIMABLE", "STALE")
 
 
-def test_work_marked_done_by_hand_follows_the_chunk_that_its_last_run_read(view: World) -> None:
+def test_work_marked_done_manually_follows_the_chunk_that_its_last_run_read(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view", outcome=RunOutcome.FAILED)
@@ -480,7 +480,7 @@ def test_a_run_that_has_ended_pins_nothing_more(view: World) -> None:
     assert list_chunks_read(view, run.run_id) == ["2017-11-30"]
 
 
-def test_a_run_of_somebody_else_pins_nothing(view: World) -> None:
+def test_a_run_of_another_claimant_pins_nothing(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-10", "2017-11-30")
     run, plan = view.take("to_view"), view.plan("to_view")

@@ -131,7 +131,7 @@ def test_another_dead_process_takes_nothing_from_a_live_one(world: World, run: R
     assert world.outcome(run) == "RUNNING"
 
 
-def test_a_machine_that_was_started_anew_has_lost_its_runs(world: World, run: Run) -> None:
+def test_a_machine_that_was_restarted_has_lost_its_runs(world: World, run: Run) -> None:
     world.poke("UPDATE run SET clock_id = 'the boot before'")
     assert world.renew(run) == set()
     with pytest.raises(errors.LeaseLost):

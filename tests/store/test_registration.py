@@ -124,7 +124,7 @@ def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World
     assert world.present("to_clean", "1") == [(1, 0)]
 
 
-def test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
+def test_work_marked_manually_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
     world.ready("raw", "1")

@@ -106,7 +106,7 @@ def test_a_withdrawn_chunk_is_readable_again_once_it_is_gone_back(bob: World) ->
     assert bob.status("orders", "1.0") == "READY"
 
 
-def test_nobody_goes_back_while_the_work_is_running(bob: World) -> None:
+def test_no_rollback_while_the_work_is_running(bob: World) -> None:
     again(bob, "/lake/2")
     bob.resubmit("to_orders", "1.0")
     run = bob.take("to_orders", "1.0")
@@ -115,14 +115,14 @@ def test_nobody_goes_back_while_the_work_is_running(bob: World) -> None:
     assert bob.version("orders", "1.0") == 2
 
 
-def test_nobody_goes_back_under_a_newer_input(bob: World) -> None:
+def test_no_rollback_under_a_newer_input(bob: World) -> None:
     again(bob, "/lake/2")
     bob.ready("raw", "1.0", again=True)
     with pytest.raises(Conflict, match="is STALE"):
         go_back(bob, 1, "/lake/1")
 
 
-def test_nobody_goes_back_to_what_was_forgotten_meanwhile(bob: World) -> None:
+def test_no_rollback_to_a_version_purged_meanwhile(bob: World) -> None:
     again(bob, "/lake/2")
     make_old(bob)
     assert forget(bob) == ["/lake/1"]
@@ -130,7 +130,7 @@ def test_nobody_goes_back_to_what_was_forgotten_meanwhile(bob: World) -> None:
         go_back(bob, 1, "/lake/1")
 
 
-def test_nobody_goes_back_to_a_place_that_was_forgotten(bob: World) -> None:
+def test_no_rollback_to_a_purged_location(bob: World) -> None:
     bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     make_old(bob)
     again(bob, "/lake/2")
@@ -146,7 +146,7 @@ def test_the_current_place_is_kept_even_if_both_are_of_one_instant(bob: World) -
     assert "/lake/0" not in forget(bob)
 
 
-def test_a_moved_version_is_the_same_version_and_wakes_nobody(bob: World) -> None:
+def test_a_moved_version_is_the_same_version_and_wakes_no_consumer(bob: World) -> None:
     reader_before = bob.work("to_report", "1.0")
     bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     (chunk,) = bob.chunks("orders")
@@ -237,7 +237,7 @@ def test_what_is_gone_back_to_beside_a_purge_is_there_or_refused(postgres_world:
         assert isinstance(raced.second, Conflict)
 
 
-def test_nobody_goes_back_beside_a_claim_of_the_work(postgres_world: World) -> None:
+def test_no_rollback_beside_a_claim_of_the_work(postgres_world: World) -> None:
     bob = make_bob(postgres_world)
     again(bob, "/lake/2")
     bob.resubmit("to_orders", "1.0")

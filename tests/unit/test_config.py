@@ -161,7 +161,7 @@ def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
     assert (config.environment, config.passkey) == ("dev", None)
 
 
-def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_everything_wrong_is_reported_at_once(tmp_path: Path) -> None:
     path = write_toml(
         tmp_path,
         'stor = "x"\nenvironment = 3\nschema = "pg_x"\n'
@@ -310,7 +310,7 @@ def test_a_broken_properties_file_is_named(tmp_path: Path) -> None:
      "postgresql://h/d?sslpassword=hunter22", "jdbc:postgresql://h/d?password=hunter22", "",
      "host=h password=hunter22"],
 )  # fmt: skip
-def test_a_url_that_is_no_store_is_refused_with_the_two_forms_and_without_its_password(
+def test_a_url_that_is_not_a_store_is_refused_with_the_two_forms_and_without_its_password(
     tmp_path: Path, url: str
 ) -> None:
     with pytest.raises(UsageError) as caught:

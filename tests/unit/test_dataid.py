@@ -104,7 +104,7 @@ def test_text_that_cannot_be_a_dataid_is_refused_with_the_reason(text: str, reas
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_either_canonical_for_good_or_refused(text: str) -> None:
+def test_any_text_is_either_canonical_or_refused(text: str) -> None:
     try:
         canonical = canonical_dataid(text, Grain.TEXT, "UTC")
     except BadInput:
@@ -185,7 +185,7 @@ def test_each_grain_has_one_way_to_write_a_dataid(text: str, grain: Grain, canon
         ),
     ],
 )
-def test_what_is_no_dataid_of_the_grain_is_refused_with_what_is_accepted(
+def test_an_invalid_dataid_of_the_grain_is_refused_with_what_is_accepted(
     text: str, grain: Grain, reason: str
 ) -> None:
     assert reason in refusal(text, grain)
@@ -384,7 +384,7 @@ def test_text_ranges_of_another_kind_are_refused_with_what_to_do(first: str, las
 
 
 @pytest.mark.parametrize("grain", [Grain.TEXT, Grain.SEQUENCE])
-def test_a_range_nobody_can_mean_is_refused_before_it_begins(grain: Grain) -> None:
+def test_a_range_that_is_too_large_is_refused_before_it_starts(grain: Grain) -> None:
     with pytest.raises(BadInput, match="100,000,001 dataids, more than the limit of 100,000,000"):
         dataid_range("1", "100000001", grain, "UTC")
 

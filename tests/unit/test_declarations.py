@@ -335,7 +335,7 @@ def test_a_negative_span_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [True, None, [], math.inf, math.nan, 10**400, "9" * 400, "99999d"])
-def test_what_is_no_span_at_all_is_refused(value: object) -> None:
+def test_an_invalid_span_is_refused(value: object) -> None:
     with pytest.raises(BadInput):
         parse_seconds(value)
 
