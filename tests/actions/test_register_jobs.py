@@ -138,7 +138,8 @@ def test_names_that_would_be_one_to_a_script_are_refused(world: World) -> None:
         add_job(world.store, job("load", "a-b a.b"))
     with pytest.raises(BadInput, match="would both become a_b_"):
         add_job(world.store, job("load", "a-b", "a.b"))
-    with pytest.raises(BadInput, match="totals:previous and totals_previous would both become totals_previous_"):
+    both = "totals:previous and totals_previous would both become totals_previous_"
+    with pytest.raises(BadInput, match=both):
         add_job(world.store, job("load", "totals:previous totals_previous"))
     add_job(world.store, job("load", "totals totals:previous"))
 
