@@ -151,7 +151,7 @@ def test_a_filter_by_what_never_was_is_an_error_and_not_an_empty_answer(sqlite_f
     sqlite_flow.declare()
     done = sqlite_flow.dataflow(*line.split(), check=False)
     assert (done.returncode, done.stdout) == (errors.UnknownName.exit_code, "")
-    assert "There is no " in done.stderr
+    assert "dataflow: No " in done.stderr
 
 
 def test_what_was_removed_can_still_be_looked_up_in_the_history(sqlite_flow: Flow) -> None:
