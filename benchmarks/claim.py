@@ -81,7 +81,7 @@ def _make(address: Address, mix: Mix, chunks: int) -> Sample:
 
 
 def _compare(mix: Mix, small: Sample, large: Sample, kind: str) -> Iterator[Measurement]:
-    row = large.store.find("bench.count_work")
+    row = large.store.database.read(lambda tx: tx.find("bench.count_work"))
     name = f"claim among {row[0] if row else 0:,} chunks, {mix.name}, {kind}"
     peer = f"{SMALL:,} chunks, {mix.name}"
     yield Measurement(f"{name}: pages", median(large.pages), "pages", peer, median(small.pages), WANTED)

@@ -47,7 +47,7 @@ def _run_xargs(place: Place, chunks: int) -> float:
 
 def _check_all_done(address: Address, chunks: int) -> None:
     store = address.open()
-    row = store.find("bench.count_done")
+    row = store.database.read(lambda tx: tx.find("bench.count_done"))
     store.close()
     if row is None or row[0] != chunks:
         raise DataFlowError(f"bench: of {chunks} chunks {row[0] if row else 0} are DONE after the drain.")

@@ -83,7 +83,7 @@ def _write_dataids(place: Place) -> str:
 
 
 def _check_count(store: Store, chunks: int) -> None:
-    row = store.find("bench.count_work")
+    row = store.database.read(lambda tx: tx.find("bench.count_work"))
     if row is None or row[0] != chunks:
         raise DataFlowError(
             f"bench: {chunks} chunks were made ready, and there is work for {row and row[0]}."

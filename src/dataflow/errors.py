@@ -1,40 +1,40 @@
 """Every error DataFlow raises on purpose, in one tree.
 
 DataFlowError
-├── UsageError             the command line makes no sense
-├── BadInput               a value that cannot be taken (dataid, date, range, cron, name …)
-│   └── UnknownColumns     columns that are known only once something is published
+├── UsageError             the command line is not valid
+├── BadInput               a value is not valid (dataid, date, range, cron, name …)
+│   └── UnknownColumns     the columns are known only after something is published
 ├── UnknownName            no such dataset, job, run or chunk
-├── Conflict               the thing is in a state that forbids the move
+├── Conflict               the state does not allow the operation
 │   ├── LeaseLost          this run no longer owns its work
-│   ├── InputMoved         an input is no longer what the run has pinned; the run is handed back
-│   └── Superseded         a newer run or a newer snapshot has been published in its place
-├── InvalidData            what a run produced does not pass its checks
-│   └── InvalidRows        its rows break a rule of the target's table
+│   ├── InputMoved         an input is no longer what the run pinned; the work is returned
+│   └── Superseded         a newer run or snapshot has been published instead
+├── InvalidData            the output of a run does not pass its checks
+│   └── InvalidRows        its rows violate a rule of the target's table
 ├── ConfigError            dataflow.toml, dataflow.properties or a variable is wrong
 ├── SecretError            a passphrase or an encrypted record cannot be used
-├── StoreError             the status store answered with an error
-│   ├── StoreMissing       there is no such store yet
+├── StoreError             the status store returned an error
+│   ├── StoreMissing       the store does not exist yet
 │   ├── StoreUnreachable   no answer from the store
-│   ├── StoreDenied        the store refused the user, password, database or schema
+│   ├── StoreDenied        the store rejected the user, password, database or schema
 │   └── SchemaMismatch     the store's schema is older or newer than this code
-├── FetchError             a source did not give what was asked for
-│   ├── Untrusted          an answer that is not proven to be the server's own
-│   └── FetchStopped       the run was told to stop while it fetched
-├── TargetError            a target database answered with an error
+├── FetchError             a source did not return the requested data
+│   ├── Untrusted          a response is not proven to come from the server
+│   └── FetchStopped       the run was stopped while it fetched
+├── TargetError            a target database returned an error
 │   ├── TargetUnreachable  no answer from it
-│   ├── StagingLost        it has lost rows that were staged
-│   ├── TargetDenied       it refused the user, the password or a right
-│   └── TargetLocked       somebody else's lock was not released in time
+│   ├── StagingLost        it lost staged rows
+│   ├── TargetDenied       it rejected the user or password, or a privilege is missing
+│   └── TargetLocked       another session's lock was not released in time
 ├── SparkFailed            Spark failed
-│   └── SparkGone          its Java has ended
+│   └── SparkGone          its Java process has ended
 ├── JobFailed              the function of a Python job raised
 ├── TimedOut               a run took longer than its job's timeout
 ├── FilesFailed            a file or folder of the project could not be read or written
 └── CannotExecute          the command is missing, not executable or has a bad interpreter
 
-Each class carries a `code` for machines, an `exit_code` for shells and an `http_status` for the API;
-the table in docs/errors.md is made from them.
+Each class has a `code` for machines, an `exit_code` for shells and an `http_status` for the API;
+the table in docs/errors.md is generated from them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DataFlowError(Exception):
 
 
 class UsageError(DataFlowError):
-    """The command line makes no sense."""
+    """The command line is not valid."""
 
     code = "usage"
     exit_code = 64
@@ -57,7 +57,7 @@ class UsageError(DataFlowError):
 
 
 class BadInput(DataFlowError):
-    """A value cannot be taken: dataid, date, range, schedule, name."""
+    """A value is not valid: dataid, date, range, schedule, name."""
 
     code = "bad-input"
     exit_code = 65
@@ -65,7 +65,7 @@ class BadInput(DataFlowError):
 
 
 class UnknownColumns(BadInput):
-    """The columns of a dataset are not known before something of it is published."""
+    """The columns of a dataset are known only after something is published."""
 
     code = "unknown-columns"
 
@@ -79,7 +79,7 @@ class UnknownName(DataFlowError):
 
 
 class Conflict(DataFlowError):
-    """The thing is in a state that forbids the move."""
+    """The state does not allow the operation."""
 
     code = "conflict"
     exit_code = 75
@@ -94,19 +94,19 @@ class LeaseLost(Conflict):
 
 
 class InputMoved(Conflict):
-    """An input is no longer what the run has pinned; the work waits and is done again by itself."""
+    """An input is no longer what the run pinned; the work waits and is retried automatically."""
 
     code = "input-moved"
 
 
 class Superseded(Conflict):
-    """A newer run or a newer snapshot is published; what this run made is not given out."""
+    """A newer run or snapshot is published; the output of this run is not."""
 
     code = "superseded"
 
 
 class InvalidData(DataFlowError):
-    """What a run produced does not pass its checks; the published version is as it was."""
+    """The output of a run does not pass its checks; the published version is unchanged."""
 
     code = "invalid-data"
     exit_code = 1
@@ -114,7 +114,7 @@ class InvalidData(DataFlowError):
 
 
 class InvalidRows(InvalidData):
-    """The rows break a rule of the table: a key twice, a NULL where none may be."""
+    """The rows violate a rule of the table: a duplicate key, or a NULL that is not allowed."""
 
     code = "invalid-rows"
 
@@ -139,14 +139,14 @@ class SecretError(DataFlowError):
 
 
 class StoreError(DataFlowError):
-    """The status store answered with an error."""
+    """The status store returned an error."""
 
     code = "store"
     exit_code = 74
 
 
 class StoreMissing(StoreError):
-    """There is no such store, and the command is not one that makes it."""
+    """The store does not exist, and this command does not create it."""
 
     code = "store-missing"
     exit_code = 66
@@ -154,7 +154,7 @@ class StoreMissing(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The status store gives no answer."""
+    """The status store does not answer."""
 
     code = "store-unreachable"
     exit_code = 69
@@ -162,7 +162,7 @@ class StoreUnreachable(StoreError):
 
 
 class StoreDenied(StoreError):
-    """The status store refused the user, the password, the database or the schema."""
+    """The status store rejected the user, the password, the database or the schema."""
 
     code = "store-denied"
     exit_code = 77
@@ -176,7 +176,7 @@ class SchemaMismatch(StoreError):
 
 
 class FetchError(DataFlowError):
-    """The source did not give what was asked for."""
+    """The source did not return the requested data."""
 
     code = "fetch"
     exit_code = 69
@@ -185,30 +185,30 @@ class FetchError(DataFlowError):
     def __init__(self, message: str, *, status: int = 0, start_again: bool = False) -> None:
         super().__init__(message)
         self.status = status
-        self.start_again = start_again  # what is staged must not be continued
+        self.start_again = start_again  # the staged pages must not be reused
 
 
 class Untrusted(FetchError):
-    """An answer that is not proven to be the server's own."""
+    """A response is not proven to come from the server."""
 
     code = "fetch-untrusted"
 
 
 class FetchStopped(FetchError):
-    """The run was told to stop while it fetched; what is staged can be continued."""
+    """The run was stopped while it fetched; the fetch can be resumed."""
 
     code = "fetch-stopped"
 
 
 class TargetError(DataFlowError):
-    """The target database answered with an error."""
+    """The target database returned an error."""
 
     code = "target"
     exit_code = 74
 
 
 class TargetUnreachable(TargetError):
-    """The target database gives no answer."""
+    """The target database does not answer."""
 
     code = "target-unreachable"
     exit_code = 69
@@ -216,20 +216,20 @@ class TargetUnreachable(TargetError):
 
 
 class StagingLost(TargetError):
-    """The target database has lost staged rows, as a server does that crashed; nothing was published."""
+    """The target database lost staged rows, for example in a crash; nothing was published."""
 
     code = "staging-lost"
 
 
 class TargetDenied(TargetError):
-    """The target database refused the user, the password or a right."""
+    """The target database rejected the user or password, or a privilege is missing."""
 
     code = "target-denied"
     exit_code = 77
 
 
 class TargetLocked(TargetError):
-    """Somebody else's lock was not released in time; the same command may succeed later."""
+    """Another session's lock was not released in time; the same command may succeed later."""
 
     code = "target-locked"
     exit_code = 75
@@ -244,7 +244,7 @@ class SparkFailed(DataFlowError):
 
 
 class SparkGone(SparkFailed):
-    """The Java of the session has ended: nothing more can be done with Spark in this process."""
+    """The Java process of the session has ended: this process can no longer use Spark."""
 
     code = "spark-gone"
 

@@ -1,6 +1,6 @@
 """Files and folders that only their owner may use, whatever the umask: logs, staging, locks, the store.
 
-What other tools read, the lake above all, is not made here: it keeps the umask.
+Files for other tools, such as the lake, are not created here: they keep the umask.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ STATE_FOLDER = ".dataflow"
 
 
 def make_private_folder(path: str) -> None:
-    """Makes a folder with mode 0700, and every missing folder above it likewise.
+    """Create a folder with mode 0700, and every missing parent likewise.
 
     Folders that exist keep their mode, except for `.dataflow`, which earlier versions left open to others.
     """
@@ -26,12 +26,12 @@ def make_private_folder(path: str) -> None:
         try:
             os.mkdir(each, 0o700)
         except FileExistsError:
-            if not os.path.isdir(each):  # else another process was faster
+            if not os.path.isdir(each):  # otherwise another process was faster
                 raise
 
 
 def open_private(path: str, flags: int) -> int:
-    """Opens a file, never through a symbolic link; one that is made has mode 0600. An `opener` for `open`."""
+    """Open a file, never through a symbolic link; a new one has mode 0600. An `opener` for `open`."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
@@ -41,7 +41,7 @@ def open_unlinked(path: str, flags: int) -> int:
 
 
 def open_with_folder(path: str, flags: int) -> int:
-    """Opens a private file to write to; its folder is made if it is missing."""
+    """Open a private file for writing; create its folder if it is missing."""
     try:
         return open_private(path, flags)
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def open_with_folder(path: str, flags: int) -> int:
 
 
 def _close_state(folder: str) -> None:
-    """Takes the rights of others from the `.dataflow` that this folder is or lies in."""
+    """Make the `.dataflow` folder that contains this folder, or is it, private."""
     above, found, _ = os.path.join(folder, "").rpartition(f"{os.sep}{STATE_FOLDER}{os.sep}")
     if not found:
         return

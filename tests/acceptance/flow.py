@@ -143,7 +143,7 @@ class Flow:
     def runs(self, job: str = "") -> list[RunRow]:
         """Runs, oldest first."""
         with self.store() as store:
-            return sorted(store.list_runs(most=100_000, job=job), key=lambda run: run.run_id)
+            return sorted(store.read.list_runs(most=100_000, job=job), key=lambda run: run.run_id)
 
     def outcomes(self, job: str = "") -> list[str]:
         """The outcomes of all runs, oldest first."""
@@ -159,14 +159,14 @@ class Flow:
         with self.store() as store:
             found = store.find_dataset(dataset)
             assert found is not None
-            return {row.dataid: row.status for row in store.list_chunks(found[0])}
+            return {row.dataid: row.status for row in store.read.list_chunks(found[0])}
 
     def version(self, dataset: str, dataid: str) -> int:
         """The published version of a chunk."""
         with self.store() as store:
             found = store.find_dataset(dataset)
             assert found is not None
-            return next((row.version for row in store.list_chunks(found[0]) if row.dataid == dataid), 0)
+            return next((row.version for row in store.read.list_chunks(found[0]) if row.dataid == dataid), 0)
 
     def wait_for_file(self, name: str) -> str:
         """The text of a file, once a child has written it to its end of line."""

@@ -74,19 +74,19 @@ def dataflow(
         ("resubmit lodbob 1.0", UNKNOWN, 'Did you mean "loadbob"?'),
         ("hold lodbob", UNKNOWN, 'Did you mean "loadbob"?'),
         ("mark lodbob 1.0 READY", UNKNOWN, 'Did you mean "loadbob"?'),
-        ("cancel 4711", UNKNOWN, "no run 4711"),
-        ("cancel five", BAD, '"five" is not the number of a run. List them: dataflow runs'),
+        ("cancel 4711", UNKNOWN, "No run 4711"),
+        ("cancel five", BAD, '"five" is not a run number. List runs: dataflow runs'),
         ("resubmit loadbob 9.9", UNKNOWN, "no work 9.9; nothing was changed. See: dataflow why loadbob 9.9"),
         ("mark loadbob 1.0 DONE", BAD, "Known: READY, FAILED, INVALID, RESUBMIT, HOLD"),
         ("secret decrypt --dataset bobin --yes", UNKNOWN, "dataflow dataset add bobin --password-stdin"),
         # dates and ranges
         ("ready days 2026-02-30", BAD, '"2026-02-30" is not a calendar date'),
-        ("ready days 2026-08-21 today", BAD, "It is number 2 of those given; nothing was changed"),
+        ("ready days 2026-08-21 today", BAD, "It is number 2 in the list; nothing was changed"),
         ("ready days --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
         ("ready days --from 2026-08-22", USAGE, "--from A --to B"),
         ("ready days", USAGE, "DATAID…, or --from A --to B, or --file F"),
         ("ready days 2026-08-21 --file list", USAGE, "in one way"),
-        ("ready bobin --from a --to b", BAD, "List the dataids, or give them with --file"),
+        ("ready bobin --from a --to b", BAD, "List the dataids, or use --file"),
         ("ready bobin --file nowhere", BAD, '"nowhere" cannot be read: No such file or directory'),
         ("ready bobin --file .", BAD, "cannot be read: Is a directory"),
         ("resubmit sum --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
@@ -108,7 +108,7 @@ def dataflow(
         (
             "job add x --in bobin --in days",
             BAD,
-            "share one grain, but for those mapped latest. If days has no chunks yet: dataflow dataset add",
+            "have one grain, except those mapped latest. If days has no chunks yet: dataflow dataset add",
         ),
         ("job add x --in bobin --lease 15s", BAD, "lease 15s is too short for grace 10s"),
         ("job add x --in bobin --lease 5mn", BAD, "--lease: span"),
@@ -124,7 +124,7 @@ def dataflow(
         ("job add x --schedule */61-*-*-*-*", BAD, "Use a preset such as @daily, or a cron expression"),
         ("job add x --schedule @daily --timezone Europe/Londn", BAD, 'Did you mean "Europe/London"?'),
         ("job add x --schedule @daily --start 2026-01-02 --end 2026-01-01", BAD, "Swap them"),
-        ("dataset add today", BAD, "keeps by the clock"),
+        ("dataset add today", BAD, "that DataFlow maintains"),
         ("dataset add x --grain dayly", BAD, 'Did you mean "daily"?'),
         ("dataset add x --timezone Mars", BAD, "is not a time zone"),
         ("dataset add x --mode half", BAD, "Known modes: partition, snapshot"),
@@ -277,7 +277,7 @@ def test_a_wrong_passphrase_a_tampered_and_a_swapped_record_are_told_apart(dataf
         assert "dataflow dataset add bobin --password-stdin" in done.err
         messages.append(done.err)
         assert dataflow.json("dataset", "show", "bobin")["password"] is True
-    assert "passphrase does not open" in messages[0]
+    assert "passphrase does not decrypt" in messages[0]
     assert "modified, or copied" in messages[2]
     dataflow.environment.setenv("PASSKEY", "open sesame")
     dataflow.say("dataset add bobin --password-stdin", stdin="replaced it")
@@ -322,7 +322,7 @@ def test_each_way_a_server_refuses_has_its_own_message(
     user, _, rest = parts.netloc.partition(":")
     password, _, host = rest.rpartition("@")
     wrong = {
-        "refused the user or password": parts._replace(netloc=f"{user}:not-the-password@{host}"),
+        "rejected the user or password": parts._replace(netloc=f"{user}:not-the-password@{host}"),
         "has no such database. Create it: createdb -h": parts._replace(path="/nowhere"),
         "cannot be used: connection is bad: invalid sslmode value": parts._replace(query="sslmode=nonsense"),
     }
@@ -357,7 +357,7 @@ def test_the_store_url_overrides_our_own_settings(
 def test_a_statement_that_cannot_run_names_what_exists(dataflow: Commands) -> None:
     done = dataflow("sql", "select * from nosuch", code=65)
     assert "nosuch" in done.err
-    command = done.err.partition("What there is to read: dataflow sql '")[2].rstrip().removesuffix("'")
+    command = done.err.partition("To see what you can read: dataflow sql '")[2].rstrip().removesuffix("'")
     assert "chunk" in dataflow("sql", command).out
 
 
@@ -368,7 +368,7 @@ def test_a_removed_working_directory_is_reported(dataflow: Commands, tmp_path: P
     gone.rmdir()
     try:
         done = dataflow.say("dataset list", code=78)
-        assert "The working directory does not exist any more" in done.err
+        assert "The working directory no longer exists" in done.err
     finally:
         dataflow.environment.chdir(dataflow.path)
 
@@ -385,4 +385,4 @@ def test_a_newer_store_or_a_missing_one_is_refused(dataflow: Commands, tmp_path:
     done = dataflow.say(f"dataset list --store sqlite:///{tmp_path / 'text.db'}", code=DENIED)
     assert "is not a DataFlow store" in done.err
     done = dataflow.say("dataset add x --store sqlite:////proc/none/dataflow.db", code=69)
-    assert "Name another place with --store or DATAFLOW_STORE" in done.err
+    assert "Choose another location with --store or DATAFLOW_STORE" in done.err

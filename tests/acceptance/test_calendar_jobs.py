@@ -55,7 +55,7 @@ def test_a_schedule_whose_end_has_passed_without_catch_up_says_so(sqlite_flow: F
 def test_a_job_on_demand_runs_only_for_the_dataid_asked_for(flow: Flow) -> None:
     add_job(flow, "--schedule", "none")
     idle = flow.runjob("--waiting-exit-code", "99", "loadbob.sh", code=99).stderr
-    assert "loadbob runs only when asked for a dataid" in idle
+    assert "loadbob runs only on request, with a dataid" in idle
     assert "RunJob --dataid DATAID" in idle
     shown = flow.runjob("--dry-run", "--dataid", "2024-02-29", "loadbob.sh").stdout
     assert shown.startswith("would claim loadbob 2024-02-29")

@@ -41,7 +41,7 @@ def test_the_password_of_an_input_added_meanwhile_is_passed_on_and_recorded(flow
     assert finish(flow.started[0])[0] == 0
     assert flow.lines("more")[-1] == "MORE-PASSWORD"
     whys = flow.select("SELECT why FROM journal WHERE action = 'claim' ORDER BY journal_id")
-    assert whys[-1] == ("given the credentials of bobin, more",)
+    assert whys[-1] == ("received the credentials of bobin, more",)
 
 
 def test_a_password_that_does_not_open_ends_the_drain_and_the_work_waits(sqlite_flow: Flow) -> None:

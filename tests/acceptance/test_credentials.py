@@ -117,7 +117,7 @@ def test_that_a_run_got_them_is_journalled(guarded: Flow) -> None:
     guarded.script("loadbob.sh", "true")
     guarded.runjob("loadbob.sh", env=KEY)
     claimed = [row for row in guarded.json("journal") if row["action"] == "claim"]
-    assert [row["why"] for row in claimed] == ["given the credentials of bobin"]
+    assert [row["why"] for row in claimed] == ["received the credentials of bobin"]
 
 
 def test_a_job_without_passwords_needs_no_passphrase(guarded: Flow) -> None:

@@ -21,7 +21,7 @@ from dataflow.store.sqlite_file import file_system_of, is_network
 from tests.acceptance.flow import ONE_JOB, RECORDS, Flow, finish, is_running, wait_until
 from tests.project import Project
 
-NO_ROOM = "No room left"
+NO_ROOM = "is full; nothing was changed"
 
 
 @contextlib.contextmanager

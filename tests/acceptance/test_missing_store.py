@@ -64,15 +64,15 @@ def test_a_command_that_needs_a_store_reports_that_there_is_none_and_leaves_noth
     commands: Commands, line: str
 ) -> None:
     done = commands.say(line, code=MISSING)
-    assert f"There is no store at {commands.path}/.dataflow/dataflow.db. " in done.err
+    assert f"No store at {commands.path}/.dataflow/dataflow.db. " in done.err
     assert "--store" in done.err
-    assert done.err.endswith("To begin a new one: dataflow dataset add NAME\n")
+    assert done.err.endswith("To create a new store: dataflow dataset add NAME\n")
     assert not list(commands.path.iterdir())
 
 
 def test_a_mistyped_store_is_not_created(commands: Commands) -> None:
     done = commands("status", "--store", "sqlite:///nosuch/s.db", code=MISSING)
-    assert f"no store at {commands.path}/nosuch/s.db" in done.err
+    assert f"No store at {commands.path}/nosuch/s.db" in done.err
     assert not list(commands.path.iterdir())
 
 
@@ -80,19 +80,19 @@ def test_runjob_in_the_wrong_folder_leaves_neither_store_nor_lock(project: Proje
     project.script("loadbob.sh", "true")
     done = project.run("RunJob", "./loadbob.sh", check=False)
     assert (done.returncode, done.stdout) == (MISSING, "")
-    assert done.stderr.startswith("RunJob: There is no store at ")
+    assert done.stderr.startswith("RunJob: No store at ")
     assert [path.name for path in project.path.iterdir()] == ["loadbob.sh"]
 
 
 def test_the_doctor_finds_it_among_the_rest(commands: Commands) -> None:
     done = commands("doctor", code=1)
     assert "permissions" in done.out
-    assert "There is no store at" in done.out
+    assert "No store at" in done.out
     assert not list(commands.path.iterdir())
 
 
 def test_python_opens_only_an_existing_store(commands: Commands) -> None:
-    with pytest.raises(python.StoreError, match="There is no store at"):
+    with pytest.raises(python.StoreError, match="No store at"):
         python.open()
     commands("db", "upgrade")
     python.open().close()
@@ -104,7 +104,7 @@ def test_python_opens_only_an_existing_store(commands: Commands) -> None:
 def test_a_command_that_declares_something_creates_the_store(commands: Commands, line: str) -> None:
     (commands.path / "dataflow.toml").write_text("[dataset.bobin]\n")
     path = commands.path / ".dataflow" / "dataflow.db"
-    told = f"A new store is made: {path}\n"
+    told = f"Created store {path}\n"
     assert commands.say(line).err.startswith(told)
     assert path.exists()
     assert told not in commands.say(line).err
@@ -138,7 +138,7 @@ def test_the_error_for_an_unknown_name_shows_the_store_without_its_password(flow
     for words in (["job", "show", "lodbob"], ["why", "lodbob"]):
         done = flow.dataflow(*words, check=False)
         assert done.returncode == errors.UnknownName.exit_code
-        assert re.search(rf'There is no job "lodbob" in \S+/{flow.url.rpartition("/")[2]}\. ', done.stderr)
+        assert re.search(rf'No job "lodbob" in \S+/{flow.url.rpartition("/")[2]}\. ', done.stderr)
         assert 'Did you mean "loadbob"? List them: dataflow job list' in done.stderr
         assert not password or password not in done.stderr
 
@@ -151,7 +151,7 @@ def test_a_filter_by_an_unknown_name_is_an_error(sqlite_flow: Flow, line: str) -
     sqlite_flow.declare()
     done = sqlite_flow.dataflow(*line.split(), check=False)
     assert (done.returncode, done.stdout) == (errors.UnknownName.exit_code, "")
-    assert "There is no " in done.stderr
+    assert "dataflow: No " in done.stderr
 
 
 def test_removed_things_stay_in_the_history(sqlite_flow: Flow) -> None:
@@ -164,3 +164,21 @@ def test_removed_things_stay_in_the_history(sqlite_flow: Flow) -> None:
     assert [run["dataid"] for run in sqlite_flow.json("runs", "--job", "loadbob")] == ["1.0"]
     assert sqlite_flow.json("journal", "--job", "loadbob")
     assert sqlite_flow.json("journal", "--dataset", "bobin")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[dataset.bobin]\ngrain = "daily"\n', errors.UsageError.exit_code),  # nobody confirms
+        ('[job.loadbob]\nin = ["nothing"]\n', errors.UnknownName.exit_code),
+        ("", 0),
+    ],
+    ids=["unconfirmed", "invalid", "empty"],
+)
+def test_an_apply_that_changes_nothing_creates_no_store(commands: Commands, text: str, code: int) -> None:
+    (commands.path / "flow.toml").write_text(text)
+    commands("apply", "flow.toml", code=code)
+    assert [path.name for path in commands.path.iterdir()] == ["flow.toml"]
+    if code == errors.UsageError.exit_code:
+        commands("apply", "--yes", "flow.toml")
+        assert (commands.path / ".dataflow" / "dataflow.db").exists()

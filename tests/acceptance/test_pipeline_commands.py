@@ -235,10 +235,10 @@ def test_every_next_command_of_a_pipeline_is_one_that_runs_it(example: Project) 
 def test_a_project_without_a_store_names_the_command_that_creates_it(project: Project) -> None:
     project.run("dataflow", "init", "--example")
     declared = project.run("dataflow", "status", check=False).stderr
-    assert declared.endswith("To begin a new one: dataflow apply\n")
+    assert declared.endswith("To create a new store: dataflow apply\n")
     (project.path / "pipelines").mkdir()
     piped = project.run("dataflow", "status", check=False).stderr
-    assert "To begin a new one: dataflow run PIPELINE" in piped
+    assert "To create a new store: dataflow run PIPELINE" in piped
 
 
 def test_the_name_of_a_dataset_leads_to_the_pipeline_that_makes_it(example: Project) -> None:

@@ -90,7 +90,7 @@ def test_inputs_and_staged_outputs_have_their_locations(flow: Flow) -> None:
         """,
     )
     assert done.returncode == 0, done.stderr
-    # Chunk 1 has no file: it was handed back on the way, and did not stop the other.
+    # Chunk 1 has no file: it was returned on the way, and did not stop the other.
     assert flow.states() == {"1": "WAITING", "2": "DONE"}
     [(location, rows, size)] = flow.select(
         "SELECT location, row_count, size FROM chunk WHERE run_id IS NOT NULL"

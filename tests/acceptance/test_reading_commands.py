@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from dataflow.cli.main import COMMANDS, FIRST, main
+from dataflow.runjob.lock import ClaimantLock
 from tests.acceptance.commands import Commands, open_commands
 from tests.acceptance.flow import Flow
 from tests.project import Project
@@ -320,7 +321,7 @@ def test_why_is_an_object_with_five_answers_and_the_next_command(worked: Flow) -
     assert found["verdict"].startswith("FAILED: run 2 on ")
     assert found["next"] == "dataflow resubmit loadbob 2.0"
     text = worked.dataflow("why", "loadbob").stdout
-    assert text.startswith("loadbob 3.0\nPENDING: nothing is in its way: the next RunJob takes it\n")
+    assert text.startswith("loadbob 3.0\nPENDING: nothing blocks it: the next RunJob takes it\n")
     assert text.endswith(f"next: RunJob {worked.path / 'loadbob.sh'}\n")
 
 
@@ -335,6 +336,7 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     assert found["jobs"][0] | {"oldest": None} == {
         **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
         **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False, "gone": False},
+        **{"overdue": None, "running": None},
     }
     assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
     counts = {row["dataset"]: (row["chunks"], row["not_done"]) for row in found["datasets"]}
@@ -349,12 +351,23 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     assert "exited with 3" in failed.stdout
 
 
-def test_status_shows_intervals_that_the_next_run_will_add(flow: Flow) -> None:
+def test_status_reports_overdue_intervals_and_counts_them_as_late(flow: Flow) -> None:
     flow.declare('[job.daily]\nschedule = "@daily"\nstart = "2024-03-01"\nend = "2024-03-01"\ncatchup = true')
-    told = "daily: an interval of daily.calendar has ended; the next RunJob adds it as work"
+    overdue = "1 interval overdue since 2024-03-02T00:00:00Z"
+    told = f"daily: {overdue} (daily.calendar); the next RunJob adds it as work"
     shown = flow.dataflow("status")
     assert (shown.stdout.splitlines()[-1], shown.stderr) == (told, "")
-    assert flow.json("status")["jobs"][0]["due"] is True
+    job = flow.json("status")["jobs"][0]
+    assert (job["due"], job["late"]) == (True, True)
+    assert job["overdue"] | {"age_seconds": 0} == {
+        **{"dataset": "daily.calendar", "intervals": 1},
+        **{"since_at": "2024-03-02T00:00:00.000Z", "age_seconds": 0},
+    }
+    late = flow.dataflow("status", "--fail-if", "late", check=False)
+    assert (late.returncode, late.stderr) == (1, f"dataflow: late: daily ({overdue})\n")
+    flow.dataflow("hold", "daily")
+    assert flow.dataflow("status", "--fail-if", "late").returncode == 0
+    flow.dataflow("release", "daily")
     flow.script("daily.sh")
     flow.runjob("./daily.sh")
     assert told not in flow.dataflow("status").stdout
@@ -370,12 +383,38 @@ def test_doctor_finds_no_problem_in_a_project_in_use(worked: Flow) -> None:
     assert list(found[0]) == ["check", "level", "text", "next"]
 
 
-def test_doctor_finds_a_wrong_count_and_fixes_it(worked: Flow) -> None:
+def test_doctor_removes_the_lock_files_of_dead_processes(worked: Flow) -> None:
+    locks = worked.path.parent / "locks"
+    stale, other = locks / "abcd.lock", locks / "notes.txt"
+    stale.touch()
+    other.touch()
+    held = ClaimantLock.take(str(locks), "beef")
+    found = [row for row in worked.json("doctor") if row["check"] == "locks"]
+    held.release()
+    assert [row["text"] for row in found] == [f"removed 1 lock file of dead processes from {locks}"]
+    assert (stale.exists(), other.exists()) == (False, True)
+
+
+def test_doctor_keeps_the_lock_file_of_a_dead_process_that_still_holds_a_run(worked: Flow) -> None:
+    locks = worked.path.parent / "locks"
+    (locks / "abcd.lock").touch()
+    poke(
+        worked,
+        "UPDATE run SET ended_at = NULL, outcome = 'RUNNING', claimant = 'abcd' "
+        "WHERE run_id = (SELECT max(run_id) FROM run)",
+    )
+    done = json.loads(worked.dataflow("doctor", "--json", check=False).stdout)
+    found = [row for row in done if row["check"] == "locks"]
+    assert [row["level"] for row in found] == ["warning"]
+    assert (locks / "abcd.lock").exists()
+
+
+def test_doctor_finds_a_wrong_count_and_repairs_it(worked: Flow) -> None:
     poke(worked, "UPDATE work SET missing = 1, state = 'WAITING' WHERE dataid = '3.0'")
     done = worked.dataflow("doctor", check=False)
     assert done.returncode == 1
     assert "loadbob/3.0 counts 1 missing inputs, 0 are missing" in done.stdout
-    assert "Counted anew: loadbob" in worked.dataflow("doctor", "--repair").stderr
+    assert "Recomputed input counts: loadbob" in worked.dataflow("doctor", "--repair").stderr
     assert worked.states()["3.0"] == "CLAIMABLE"
 
 

@@ -45,4 +45,4 @@ def test_a_snapshot_that_has_been_overwritten_is_not_called_right(flow: Flow) ->
     flow.runjob("--drain", "./load.sh")
     told = {answer["question"]: answer for answer in flow.json("why", "tell", "2026-08-01")["answers"]}
     assert told["right"]["answer"] == "not checked"
-    assert "table/2026-08-01 has been written over by table/2026-08-02" in told["right"]["evidence"]
+    assert "table/2026-08-01 has been overwritten by table/2026-08-02" in told["right"]["evidence"]

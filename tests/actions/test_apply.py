@@ -57,7 +57,7 @@ def test_a_plan_shows_what_would_change_and_changes_nothing(world: World, tmp_pa
         *("in: orders, totals:previous", "out: totals", "environment: region=eu", "start: 2026-01-01"),
         *("retries: 2", "lease: 1m"),
     ]
-    assert world.store.list_datasets() == []
+    assert world.store.read.list_datasets() == []
     assert world.journal() == []
 
 
@@ -73,7 +73,7 @@ def test_applying_twice_changes_nothing_the_second_time(world: World, tmp_path: 
 def test_what_is_not_declared_stays(world: World, tmp_path: Path) -> None:
     add_dataset(world.store, Dataset("other"))
     apply_changes(world.store, declare(tmp_path, CHAIN))
-    assert "other" in world.store.list_names("dataset")
+    assert "other" in world.store.read.list_names("dataset")
 
 
 def test_one_bad_thing_keeps_all_of_it_out(world: World, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_one_bad_thing_keeps_all_of_it_out(world: World, tmp_path: Path) -> None
         apply_changes(world.store, declare(tmp_path, CHAIN.replace('in = ["totals", ', 'in = ["totls", ')))
     with pytest.raises(BadInput, match="lease 3s is too short"):
         apply_changes(world.store, declare(tmp_path, CHAIN.replace('"1m"', '"3s"')))
-    assert world.store.list_datasets() == []
+    assert world.store.read.list_datasets() == []
     assert world.journal() == []
 
 
@@ -125,7 +125,7 @@ def test_a_file_without_the_password_does_not_take_it_away(world: World, tmp_pat
     assert world.dataset_record("orders")[1] == Dataset("orders", format="csv", encryptedpass=record)
 
 
-def test_a_changed_password_is_told_without_showing_it(world: World, tmp_path: Path) -> None:
+def test_a_changed_password_is_reported_without_showing_it(world: World, tmp_path: Path) -> None:
     one, other = (
         encrypt(word, "battery staple", "dataset:a", scrypt_n=CHEAP) for word in ("password1", "password2")
     )

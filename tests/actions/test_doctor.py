@@ -280,11 +280,21 @@ def test_a_passphrase_file_others_can_read_is_a_problem(place: Place) -> None:
     assert (found.level, found.next) == (PROBLEM, f"chmod go= {key}")
 
 
-def test_lock_files_of_dead_processes_are_shown(place: Place) -> None:
+def test_lock_files_of_dead_processes_are_removed_unless_they_hold_runs(place: Place) -> None:
     locks = place.path / ".dataflow" / "locks"
-    for name in ("aa", "bb"):
+    for name in ("aa", "bb", "cc"):
         (locks / f"{name}.lock").touch()
-    (found,) = list_lock_findings(place.config, lambda name: name == "aa")
-    assert (found.level, found.next) == (WARNING, f"rm {locks / 'aa.lock'}")
+
+    def remove(name: str) -> bool:
+        if name == "bb":
+            return False
+        (locks / f"{name}.lock").unlink()
+        return True
+
+    removed, left = list_lock_findings(place.config, lambda name: name in ("aa", "bb"), remove)
+    assert (removed.level, removed.text) == (OK, f"removed 1 lock file of dead processes from {locks}")
+    assert (left.level, left.next) == (WARNING, "dataflow runs --outcome RUNNING")
+    assert left.text == f"{locks} has 1 lock file of dead processes whose runs are not taken over yet"
+    assert sorted(path.name for path in locks.iterdir()) == ["bb.lock", "cc.lock"]
     (found,) = list_lock_findings(place.config, nobody)
-    assert found.level == OK
+    assert (found.level, found.text) == (OK, f"2 processes hold their locks in {locks}")

@@ -50,15 +50,13 @@ def test_a_schedule_calls_for_work_beside_a_latest_input(world: World) -> None:
 
 def test_a_job_that_reads_only_the_latest_is_refused_with_what_to_do(world: World) -> None:
     add_view(world)
-    with pytest.raises(
-        BadInput, match=r"only the latest of snap, which calls for no work.*--schedule @monthly"
-    ):
+    with pytest.raises(BadInput, match=r"only snap:latest, which creates no work.*--schedule @monthly"):
         add_job(world.store, Job("alone", (LATEST,)))
 
 
 def test_other_inputs_still_share_one_grain(world: World) -> None:
     add_view(world)
-    with pytest.raises(BadInput, match="share one grain, but for those mapped latest"):
+    with pytest.raises(BadInput, match="have one grain, except those mapped latest"):
         add_job(world.store, Job("mixed", (JobInput("months"), JobInput("snap"))))
 
 
@@ -84,7 +82,7 @@ def test_hours_of_another_zone_may_be_read_as_the_latest(world: World) -> None:
 
 def test_a_job_may_not_read_the_latest_of_what_waits_for_it(world: World) -> None:
     add_view(world)
-    with pytest.raises(Conflict, match="wait for each other for ever: view → view"):
+    with pytest.raises(Conflict, match="wait for each other forever: view → view"):
         add_job(world.store, Job("view", (JobInput("months"), JobInput("views", "latest")), ("views",)))
 
 
@@ -129,7 +127,7 @@ def test_why_says_what_the_work_waits_for_and_how_far_the_dataset_has_come(world
     assert "to cover 2017-11" in evidence(found, "ready")
 
 
-def test_why_names_the_moment_where_it_is_no_midnight(world: World) -> None:
+def test_why_names_the_moment_unless_it_is_midnight(world: World) -> None:
     add_view(world, timezone="America/New_York")
     world.ready("months", "2017-11")
     assert "ending at or after 2017-11-30T19:00-05:00; none is ready" in ask(world, "view").verdict
@@ -140,7 +138,7 @@ def test_why_names_the_chunk_that_would_be_read(world: World) -> None:
     world.ready("months", "2017-11")
     world.ready("snap", "2017-11-30", "2017-12-01")
     found = ask(world, "view", "2017-11")
-    assert "nothing is in its way" in found.verdict
+    assert "nothing blocks it" in found.verdict
     assert evidence(found, "ready") == "months/2017-11 version 1; snap/2017-12-01 version 1"
 
 
@@ -187,7 +185,7 @@ def test_why_of_numbers_names_the_number(world: World) -> None:
     assert "(needs chunk 9 or a later one; the newest ready is 8)" in ask(world, "fold").verdict
 
 
-def test_the_doctor_finds_and_mends_wrong_counts_of_a_latest_input(world: World) -> None:
+def test_the_doctor_finds_and_repairs_wrong_counts_of_a_latest_input(world: World) -> None:
     add_view(world)
     world.ready("months", "2017-11", "2017-12")
     world.ready("snap", "2017-11-30")
@@ -201,13 +199,13 @@ def test_the_doctor_finds_and_mends_wrong_counts_of_a_latest_input(world: World)
     check(world)
 
 
-def test_the_doctor_finds_and_mends_a_wrong_newest_chunk(world: World) -> None:
+def test_the_doctor_finds_and_repairs_a_wrong_newest_chunk(world: World) -> None:
     add_view(world)
     world.ready("months", "2017-11")
     world.ready("snap", "2017-11-30", "2017-12-01")
     world.poke("UPDATE job_input SET newest = '2017-11-30' WHERE mapping = 'latest'")
     (found,) = list_discrepancies(world.store, world.plan("view"))
-    assert found.text == "does not take snap/2017-12-01 for the latest"
+    assert found.text == "does not use snap/2017-12-01 as the latest"
     assert repair(world.store) == ["view"]
     assert [pin.dataid for pin in world.take("view").pins] == ["2017-11", "2017-12-01"]
     check(world)

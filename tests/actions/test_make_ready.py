@@ -51,7 +51,7 @@ def test_dataids_are_canonical_at_the_door(world: World) -> None:
 
 
 def test_a_bad_dataid_among_few_changes_nothing(bob: World) -> None:
-    with pytest.raises(BadInput, match=r'"a/b".*It is number 3 of those given; nothing was changed'):
+    with pytest.raises(BadInput, match=r'"a/b".*It is number 3 in the list; nothing was changed'):
         make_ready(bob.store, "bobin", ["1", "2", "a/b", "4"])
     assert bob.chunks("bobin") == []
 
@@ -60,7 +60,7 @@ def test_a_bad_dataid_among_many_says_what_was_done_and_repeating_is_harmless(
     bob: World, small_batches: int
 ) -> None:
     dataids = [str(number) for number in range(25)]
-    with pytest.raises(BadInput, match=r"It is number 25 of those given; the 20 before it were made ready"):
+    with pytest.raises(BadInput, match=r"It is number 25 in the list; the 20 before it were made ready"):
         make_ready(bob.store, "bobin", [*dataids[:24], "x/y", dataids[24]])
     assert len(bob.chunks("bobin")) == 20
     assert make_ready(bob.store, "bobin", dataids) == ReadyResult(5, 20)
@@ -94,14 +94,14 @@ def test_each_batch_is_one_line_of_the_journal(bob: World, small_batches: int) -
 
 
 def test_an_unknown_dataset_is_named_with_the_nearest_one(bob: World) -> None:
-    with pytest.raises(UnknownName, match=r'no dataset "bobn" in \S+\. Did you mean "bobin"\?'):
+    with pytest.raises(UnknownName, match=r'No dataset "bobn" in \S+\. Did you mean "bobin"\?'):
         make_ready(bob.store, "bobn", ["1"])
 
 
 def test_calendars_are_left_to_the_clock(world: World) -> None:
     add_job(world.store, Job("load", (JobInput("today"),), schedule="@daily"))
     for name in ("today", "load.calendar"):
-        with pytest.raises(BadInput, match="by the clock"):
+        with pytest.raises(BadInput, match="DataFlow maintains"):
             make_ready(world.store, name, ["2026-08-20"])
         with pytest.raises(BadInput, match="dataflow hold JOB DATAID"):
             withdraw(world.store, name, ["2026-08-20"])

@@ -39,7 +39,7 @@ def test_a_password_opens_for_its_own_dataset_only_and_that_is_journalled(world:
     keep(world, "thief", world.dataset_record("bobin")[1].encryptedpass)
     with pytest.raises(SecretError, match="was modified, or copied from another dataset"):
         decrypt_password(world.store, "thief", lambda: OLD)
-    with pytest.raises(SecretError, match=r"passphrase does not open.*dataflow dataset add bobin"):
+    with pytest.raises(SecretError, match=r"passphrase does not decrypt.*dataflow dataset add bobin"):
         decrypt_password(world.store, "bobin", lambda: "guess")
     assert len(world.journal("secret decrypt")) == 1
 

@@ -41,8 +41,8 @@ def test_old_history_goes_and_the_last_run_of_each_work_stays(bob: World, tmp_pa
     make_old(bob)
     assert purge(bob.store, 200 * DAY, str(tmp_path), str(tmp_path)).rows == 0
     assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).rows > 1
-    assert bob.store.find_run(first.run_id) is None
-    assert bob.store.find_run(second.run_id) is not None
+    assert bob.store.read.find_run(first.run_id) is None
+    assert bob.store.read.find_run(second.run_id) is not None
     assert bob.journal() == []
     assert bob.status("bobout", "1.0") == "READY"
     assert bob.claim("loadbob") == ()
@@ -74,7 +74,7 @@ def test_a_project_without_logs_is_fine(bob: World, tmp_path: Path) -> None:
 
 def test_old_context_files_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_path: Path) -> None:
     bob.take("loadbob")
-    (live,) = [run.claimant for run in bob.store.list_runs(10, outcome="RUNNING")]
+    (live,) = [run.claimant for run in bob.store.read.list_runs(10, outcome="RUNNING")]
     now = bob.clock.seconds if bob.clock else time.time()
     names = ["0123abcd-1.json", "4567abcd-1.json", f"{live}-1.json", "notes.json", "0123abcd-1.txt"]
     for name in names:

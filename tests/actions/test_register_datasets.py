@@ -54,13 +54,13 @@ def test_all_fields_survive_the_store(world: World) -> None:
         ({"name": ""}, "it is empty"),
         ({"name": "a/b"}, 'character 2 is "/"'),
         ({"name": "../etc"}, 'character 3 is "/"'),
-        ({"name": ".hidden"}, 'begins with "."'),
+        ({"name": ".hidden"}, 'starts with "."'),
         ({"name": "bob in"}, 'character 4 is " "'),
         ({"name": "naïve"}, "character 3"),
         ({"name": "x\0y"}, r'character 2 is "\\u0000"'),
         ({"name": "x" * 101}, "101 characters long"),
-        ({"name": "today"}, "keeps by the clock"),
-        ({"name": "job.calendar"}, "keeps by the clock"),
+        ({"name": "today"}, "that DataFlow maintains"),
+        ({"name": "job.calendar"}, "that DataFlow maintains"),
         ({"grain": "dayly"}, 'Did you mean "daily"?'),
         ({"timezone": "Europe/Londn"}, 'Did you mean "Europe/London"?'),
         ({"mode": "snap"}, 'Did you mean "snapshot"?'),
@@ -68,18 +68,18 @@ def test_all_fields_survive_the_store(world: World) -> None:
         ({"location": "/data/{"}, "Known"),
         ({"location": "/data/{}"}, "Known"),
         ({"hostname": "a\0b"}, "hostname contains NUL"),
-        ({"tablename": "a\udcffb"}, "tablename is not UTF-8"),
+        ({"tablename": "a\udcffb"}, "tablename is not valid UTF-8"),
         ({"options": (("a-b", "1"), ("a.b", "2"))}, "the same variable"),
         ({"encryptedpass": "hunter2hunter2"}, "is not an encrypted record"),
     ],
 )
-def test_a_dataset_that_cannot_be_is_refused_with_the_reason(
+def test_an_invalid_dataset_is_refused_with_the_reason(
     sqlite_world: World, fields: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(BadInput, match=reason) as error:
         add_dataset(sqlite_world.store, Dataset(**{"name": "bobin"} | fields))
     assert "hunter2" not in str(error.value)
-    assert sqlite_world.store.list_datasets() == []
+    assert sqlite_world.store.read.list_datasets() == []
     assert sqlite_world.journal() == []
 
 
@@ -113,7 +113,7 @@ def test_a_grain_that_a_job_cannot_take_is_refused_with_the_way_to_change_both(w
     for name in ("bobin", "other"):
         add_dataset(world.store, Dataset(name))
     add_job(world.store, Job("loadbob", (JobInput("bobin"), JobInput("other"))))
-    with pytest.raises(Conflict, match=r"share one grain.*dataflow apply FILE"):
+    with pytest.raises(Conflict, match=r"have one grain.*dataflow apply FILE"):
         add_dataset(world.store, Dataset("bobin", grain="daily"))
     assert world.dataset_record("bobin")[1].grain == "text"
 

@@ -44,25 +44,25 @@ def test_chunks_that_were_ready_before_the_job_give_it_work(world: World) -> Non
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"name": "load/bob"}, "cannot be the name of a job"),
+        ({"name": "load/bob"}, "is not a valid name for a job"),
         ({"inputs": ()}, "neither an input nor a schedule"),
-        ({"inputs": (JobInput("bobin"), JobInput("bobin"))}, '"bobin" is named twice'),
+        ({"inputs": (JobInput("bobin"), JobInput("bobin"))}, '"bobin" appears twice'),
         (
             {"inputs": (JobInput("bobin", "previous"),)},
             "previous needs an input whose dataids can be counted",
         ),
         ({"inputs": (JobInput("bobin", "window"),)}, "Known mappings: same, previous"),
-        ({"outputs": ("bobout", "bobout")}, '"bobout" is named twice'),
-        ({"outputs": ("today",)}, "no job produces"),
+        ({"outputs": ("bobout", "bobout")}, '"bobout" appears twice'),
+        ({"outputs": ("today",)}, "no job can produce"),
         ({"retries": -1}, "--retries is -1"),
         ({"max_running": -1}, "--max-running is -1"),
         ({"retry_delay_seconds": -1.0}, "--retry-delay is -1"),
         ({"priority": 2**31}, "--priority is 2.*between"),
         ({"lease_seconds": 15.0, "grace_seconds": 10.0}, "lease 15s is too short for grace 10s.*--lease 19s"),
         ({"timezone": "Mars/Base"}, "is not a time zone"),
-        ({"end": "2026-01-01"}, "--end is about a schedule"),
-        ({"catchup": True}, "--catchup is about a schedule"),
-        ({"environment": (("1x", "y"),)}, "is no name for a variable"),
+        ({"end": "2026-01-01"}, "--end needs a schedule"),
+        ({"catchup": True}, "--catchup needs a schedule"),
+        ({"environment": (("1x", "y"),)}, "is not a variable name"),
         ({"environment": (("dataid", "y"),)}, "would hide a variable of DataFlow"),
         ({"environment": (("DATAFLOW_RUN_ID", "y"),)}, "would hide a variable of DataFlow"),
         ({"environment": (("bobin_hostname", "y"),)}, "would hide a variable of dataset bobin"),
@@ -73,15 +73,15 @@ def test_chunks_that_were_ready_before_the_job_give_it_work(world: World) -> Non
         ({"schedule": "@daily"}, "If bobin has no chunks yet: dataflow dataset add bobin --grain daily; "),
     ],
 )
-def test_a_job_that_cannot_be_is_refused_with_the_reason(
+def test_an_invalid_job_is_refused_with_the_reason(
     sqlite_world: World, fields: dict[str, Any], reason: str
 ) -> None:
     add_datasets(sqlite_world, "bobin", "bobout")
     given = {"name": "loadbob", "inputs": (JobInput("bobin"),), "outputs": ("bobout",)} | fields
     with pytest.raises(BadInput, match=reason):
         add_job(sqlite_world.store, Job(**given))
-    assert sqlite_world.store.list_plans() == []
-    assert sqlite_world.store.list_names("dataset") == ["bobin", "bobout"]
+    assert sqlite_world.store.read.list_plans() == []
+    assert sqlite_world.store.read.list_names("dataset") == ["bobin", "bobout"]
 
 
 def test_an_unknown_dataset_is_named_with_the_nearest_one(world: World) -> None:
@@ -99,7 +99,7 @@ def test_a_dataset_has_one_producer(world: World) -> None:
     add_job(world.store, job("first", "a", "c"))
     with pytest.raises(Conflict, match=r"c is already produced by job first.*Give second another output"):
         add_job(world.store, job("second", "b", "c"))
-    assert world.store.list_names("job") == ["first"]
+    assert world.store.read.list_names("job") == ["first"]
 
 
 def test_a_cycle_is_shown_and_a_lag_is_none(world: World) -> None:
@@ -128,17 +128,18 @@ def test_inputs_share_a_grain_and_outputs_share_it_or_are_text(world: World) -> 
 def test_hours_of_two_zones_never_meet(world: World) -> None:
     add_datasets(world, "here", grain="hourly", timezone="Europe/London")
     add_datasets(world, "there", grain="hourly", timezone="Asia/Kolkata")
-    with pytest.raises(BadInput, match="so their dataids never agree"):
+    with pytest.raises(BadInput, match="so their dataids never match"):
         add_job(world.store, job("load", "here there"))
 
 
 def test_names_that_would_be_one_to_a_script_are_refused(world: World) -> None:
     add_datasets(world, "a-b", "a.b", "totals", "totals_previous", grain="daily")
-    with pytest.raises(BadInput, match=r"a-b and a.b would both be a_b_"):
+    with pytest.raises(BadInput, match=r"a-b and a.b would both become a_b_"):
         add_job(world.store, job("load", "a-b a.b"))
-    with pytest.raises(BadInput, match="would both be a_b_"):
+    with pytest.raises(BadInput, match="would both become a_b_"):
         add_job(world.store, job("load", "a-b", "a.b"))
-    with pytest.raises(BadInput, match="totals:previous and totals_previous would both be totals_previous_"):
+    both = "totals:previous and totals_previous would both become totals_previous_"
+    with pytest.raises(BadInput, match=both):
         add_job(world.store, job("load", "totals:previous totals_previous"))
     add_job(world.store, job("load", "totals totals:previous"))
 
@@ -154,7 +155,7 @@ def test_a_schedule_gives_the_job_a_calendar_and_takes_it_away_again(world: Worl
     assert (plan.job.schedule, plan.job.start) == ("@daily", "2026-01-01")
     assert [item.dataset.name for item in plan.inputs] == ["days", "load.calendar"]
     assert plan.job.inputs == (JobInput("days"),)
-    with pytest.raises(Conflict, match=r"made by the schedule of job load.*--schedule ''"):
+    with pytest.raises(Conflict, match=r"created by the schedule of job load.*--schedule ''"):
         remove_dataset(world.store, "load.calendar")
     add_job(world.store, job("load", "days"))
     assert world.store.find_dataset("load.calendar") is None
@@ -164,7 +165,7 @@ def test_a_schedule_gives_the_job_a_calendar_and_takes_it_away_again(world: Worl
 def test_removing_a_job_removes_its_calendar_and_keeps_its_history(world: World) -> None:
     add_job(world.store, job("load", schedule="@daily"))
     remove_job(world.store, "load")
-    assert world.store.list_names("dataset") == []
+    assert world.store.read.list_names("dataset") == []
     assert world.journal("job remove")[0]["job"] == "load"
     with pytest.raises(UnknownName, match="dataflow job list"):
         remove_job(world.store, "load")
@@ -175,7 +176,7 @@ def test_a_job_with_a_live_run_is_not_removed(world: World) -> None:
     add_job(world.store, job("loadbob", "bobin"))
     world.ready("bobin", "1.0")
     run = world.take("loadbob")
-    with pytest.raises(Conflict, match=f"run {run.run_id} is at work"):
+    with pytest.raises(Conflict, match=f"run {run.run_id} is running"):
         remove_job(world.store, "loadbob")
 
 
@@ -238,18 +239,18 @@ def test_today_is_made_when_a_job_first_reads_it(world: World) -> None:
     add_job(world.store, job("other", "today", timezone="Asia/Tokyo"))
     record = world.dataset_record("today")[1]
     assert (record.grain, record.timezone) == ("daily", "Asia/Tokyo")
-    with pytest.raises(BadInput, match=r"goes by the clock of Asia/Tokyo.*--timezone Asia/Tokyo"):
+    with pytest.raises(BadInput, match=r"uses the time zone Asia/Tokyo.*--timezone Asia/Tokyo"):
         add_job(world.store, job("third", "today"))
 
 
 def test_a_job_may_read_the_calendar_of_another_but_not_name_its_own(world: World) -> None:
     add_job(world.store, job("load", schedule="@daily"))
     add_job(world.store, job("follow", "load.calendar"))
-    with pytest.raises(BadInput, match="made by its own schedule"):
+    with pytest.raises(BadInput, match="created by the job's own schedule"):
         add_job(world.store, job("load", "load.calendar", schedule="@daily"))
     with pytest.raises(Conflict, match="used by follow"):
         remove_job(world.store, "load")
-    assert world.store.list_names("job") == ["follow", "load"]
+    assert world.store.read.list_names("job") == ["follow", "load"]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +295,7 @@ def test_of_two_producers_registered_at_once_one_is_refused(world: World) -> Non
     add_datasets(world, "a", "b", "c")
     [error] = register_at_once(world, job("one", "a", "c"), job("two", "b", "c"))
     assert "is already produced by job" in str(error)
-    assert len(world.store.list_names("job")) == 1
+    assert len(world.store.read.list_names("job")) == 1
 
 
 def test_of_two_jobs_that_close_a_circle_at_once_one_is_refused(world: World) -> None:

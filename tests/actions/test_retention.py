@@ -11,9 +11,9 @@ import pytest
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.retention import Retained, retain
 from dataflow.actions.versions import list_versions
-from dataflow.model.moments import utc_text
 from dataflow.model.records import Dataset, Job, JobInput, Publication
 from dataflow.model.status import RunOutcome
+from dataflow.model.wording import utc_text
 from tests.actions.test_versions import LAKE, publish
 from tests.store.test_versions import make_old
 from tests.store.world import World
@@ -128,9 +128,7 @@ def test_young_folders_and_those_of_others_stay(bob: World, tmp_path: Path) -> N
 
 def test_what_a_killed_compaction_left_goes_and_a_compacted_version_stays(bob: World, tmp_path: Path) -> None:
     first = publish(bob, tmp_path)
-    row = bob.store.find("versions.store_id")
-    assert row is not None
-    left = first.parent / f"{first.name}-{row[0][:8]}-0123abcd"
+    left = first.parent / f"{first.name}-{bob.store.read.get_store_id()[:8]}-0123abcd"
     left.mkdir()
     age(bob, left)
     assert purge(bob, tmp_path).folders == 1
@@ -170,10 +168,9 @@ def test_a_version_whose_files_could_not_all_be_deleted_is_found_again(bob: Worl
     make_old(bob)
     age(bob, first)
     dataset_id = bob.dataset_record("orders")[0]
-    now = bob.store.find("reading.now")
-    assert now is not None
+    now = bob.store.read.get_now()
     # As after a kill between the store's transaction and the deletion.
-    assert list(bob.store.forget_versions(dataset_id, utc_text(float(now[0]) - 90 * DAY)))
+    assert list(bob.store.forget_versions(dataset_id, utc_text(now - 90 * DAY)))
     assert first.exists()
     assert purge(bob, tmp_path) == Retained(0, 1, 0)
     assert not first.exists()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataflow.actions.calendar import add_due_intervals
 from dataflow.actions.gaps import find_span, first_missing
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.status import DatasetStatus, JobStatus, get_status
@@ -13,6 +14,7 @@ from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import Dataset, Job
 from dataflow.model.status import RunOutcome
+from dataflow.model.wording import utc_text
 from tests.store.world import World
 
 NONE = {"WAITING": 0, "CLAIMABLE": 0, "RUNNING": 0, "DONE": 0, "FAILED": 0, "INVALID": 0, "HOLD": 0}
@@ -185,3 +187,68 @@ def test_a_gap_far_away_is_found_with_few_counts() -> None:
 
     assert list(first_missing(span, 999_999, 5, count_between)) == ["999900"]
     assert len(asked) < 50
+
+
+def test_intervals_that_nobody_has_added_make_a_job_late(world: World) -> None:
+    add_dataset(world.store, Dataset("out", grain="daily"))
+    now = world.store.read.get_now()
+    start = utc_text(now - 46 * 86400)[:10]
+    add_job(world.store, Job("daily", (), ("out",), schedule="@daily", start=start, catchup=True))
+    overdue = job(world, "daily").overdue
+    assert overdue is not None
+    assert (overdue.dataset, overdue.intervals) == ("daily.calendar", 46)
+    assert utc_text(overdue.since_at)[:10] == utc_text(now - 45 * 86400)[:10]
+    assert [found.job for found in get_status(world.store).list_late(44 * 86400)] == ["daily"]
+    assert get_status(world.store).list_late(46 * 86400) == []
+    world.hold("daily")
+    assert get_status(world.store).list_late(44 * 86400) == []
+
+
+def test_without_catchup_the_next_interval_is_overdue_since_it_ended(world: World) -> None:
+    add_dataset(world.store, Dataset("out", grain="daily"))
+    add_job(world.store, Job("daily", (), ("out",), schedule="@daily"))
+    assert add_due_intervals(world.store, world.plan("daily")) == 1
+    assert job(world, "daily").overdue is None
+    due_at = world.store.read.get_now() - 46 * 86400
+    world.poke(f"UPDATE calendar SET due_at = {due_at}, cursor_at = {due_at - 86400}")
+    overdue = job(world, "daily").overdue
+    assert overdue is not None
+    assert (overdue.intervals, round(overdue.age_seconds / 86400)) == (1, 46)
+
+
+def test_a_schedule_that_has_not_begun_is_not_overdue(world: World) -> None:
+    add_dataset(world.store, Dataset("out", grain="daily"))
+    start = utc_text(world.store.read.get_now() + 10 * 86400)[:10]
+    add_job(world.store, Job("daily", (), ("out",), schedule="@daily", start=start))
+    assert job(world, "daily").overdue is None
+
+
+def test_a_run_is_late_when_it_takes_much_longer_than_usual(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1", "2")
+    world.do("to_clean", "1")
+    run = world.take("to_clean", "2", lease_seconds=1e6)
+    now = world.store.read.get_now()
+
+    def last(seconds: float, usual: float) -> list[str]:
+        world.poke(f"UPDATE run SET started_at = '{utc_text(now - seconds)}' WHERE run_id = {run.run_id}")
+        ended = f"started_at = '{utc_text(now - 9e4 - usual)}', ended_at = '{utc_text(now - 9e4)}'"
+        world.poke(f"UPDATE run SET {ended} WHERE outcome = 'DONE'")
+        return [found.job for found in get_status(world.store).list_late(3600)]
+
+    assert last(4000, 60) == ["to_clean"]
+    assert last(3500, 60) == []  # not longer than --late-after
+    assert last(4000, 1400) == []  # not three times as long as usual
+    assert last(4300, 1400) == ["to_clean"]
+    longest = job(world, "to_clean").longest
+    assert longest is not None
+    assert (longest.run_id, longest.dataid, round(longest.usual_seconds or 0)) == (run.run_id, "2", 1400)
+
+
+def test_a_first_run_is_late_after_the_span_alone(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1")
+    world.take("to_clean", "1", lease_seconds=1e6)
+    assert get_status(world.store).list_late(3600) == []
+    world.poke(f"UPDATE run SET started_at = '{utc_text(world.store.read.get_now() - 4000)}'")
+    assert [found.job for found in get_status(world.store).list_late(3600)] == ["to_clean"]

@@ -59,7 +59,7 @@ def test_going_back_takes_the_version_before_and_again_the_one_before_that(
     done = roll_back(bob.store, ("orders", "1.0"), None, str(tmp_path))
     assert (done.version, done.as_version, done.job, done.work_state) == (2, 4, "load", "DONE")
     assert roll_back(bob.store, ("orders", "1.0"), None, str(tmp_path)).version == 1
-    with pytest.raises(Conflict, match="no older version that is still there"):
+    with pytest.raises(Conflict, match="no older version left"):
         roll_back(bob.store, ("orders", "1.0"), None, str(tmp_path))
     assert roll_back(bob.store, ("orders", "1.0"), 3, str(tmp_path)).as_version == 6
 
@@ -78,7 +78,7 @@ def test_a_version_that_is_not_whole_is_refused_and_passed_over(bob: World, tmp_
     second = publish(bob, tmp_path)
     publish(bob, tmp_path)
     (second / "part-0.parquet").unlink()
-    with pytest.raises(Conflict, match=r"part-0.parquet is gone; nothing was changed"):
+    with pytest.raises(Conflict, match=r"part-0.parquet is missing; nothing was changed"):
         roll_back(bob.store, ("orders", "1.0"), 2, str(tmp_path))
     assert bob.version("orders", "1.0") == 3
     assert roll_back(bob.store, ("orders", "1.0"), None, str(tmp_path)).version == 1
@@ -88,7 +88,7 @@ def test_a_version_without_its_manifest_is_refused(bob: World, tmp_path: Path) -
     first = publish(bob, tmp_path)
     publish(bob, tmp_path)
     (first / "_manifest.json").unlink()
-    with pytest.raises(Conflict, match=r"_manifest.json is gone"):
+    with pytest.raises(Conflict, match=r"_manifest.json is missing"):
         roll_back(bob.store, ("orders", "1.0"), 1, str(tmp_path))
 
 

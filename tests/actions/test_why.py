@@ -58,7 +58,7 @@ def test_a_dataid_nobody_called_for_says_what_to_make_ready(world: World) -> Non
     assert found.next == "dataflow ready raw 7.0"
 
 
-def test_a_dataid_that_cannot_be_is_refused(world: World) -> None:
+def test_an_invalid_dataid_is_refused(world: World) -> None:
     world.chain("raw", "clean", grain="daily")
     with pytest.raises(BadInput, match="calendar date"):
         ask(world, "to_clean", "2026-02-30")
@@ -70,7 +70,7 @@ def test_claimable_work_is_what_the_next_run_takes(world: World) -> None:
     found = ask(world, "to_clean")
     assert (found.dataid, found.verdict) == (
         "1.0",
-        "PENDING: nothing is in its way: the next RunJob takes it",
+        "PENDING: nothing blocks it: the next RunJob takes it",
     )
     assert [answers(found)[name] for name in ("ready", "right", "valid", "safe")] == [
         "yes",
@@ -86,7 +86,7 @@ def test_work_that_is_not_the_first_says_which_comes_first(world: World) -> None
     world.ready("raw", "1.0", "2.0")
     world.poke("UPDATE job SET script_path = '/etl/to_clean.sh'")
     found = ask(world, "to_clean", "2.0")
-    assert found.verdict == "PENDING: nothing is in its way, but 1.0 comes first"
+    assert found.verdict == "PENDING: nothing blocks it, but 1.0 comes first"
     assert found.next == "RunJob --dataid 2.0 /etl/to_clean.sh"
     assert ask(world, "to_clean").next == "RunJob /etl/to_clean.sh"
 
@@ -104,7 +104,7 @@ def test_a_missing_input_that_nobody_produces_is_to_be_made_ready(world: World) 
     world.job("join", ["left", "right_side"])
     world.ready("left", "1.0")
     found = ask(world, "join")
-    assert found.verdict == ("PENDING: input right_side/1.0 is not ready: nobody has said that it is there")
+    assert found.verdict == ("PENDING: input right_side/1.0 is not ready: not marked ready")
     assert found.next == "dataflow ready right_side 1.0"
     assert answers(found)["ready"] == "no"
     assert "right_side/1.0" in evidence(found, "ready")
@@ -184,7 +184,7 @@ def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
     assert (found.verdict, found.next) == ("HOLD: job to_clean is on hold", "dataflow release to_clean")
 
 
-def test_a_hold_is_told_even_when_the_job_has_no_work(world: World) -> None:
+def test_a_hold_is_reported_even_when_the_job_has_no_work(world: World) -> None:
     world.chain("raw", "clean")
     world.hold("to_clean")
     found = ask(world, "to_clean")
@@ -260,7 +260,7 @@ def test_done_work_says_so_with_the_answers_its_run_recorded(world: World) -> No
     assert found.next == "dataflow resubmit to_clean 1.0"
 
 
-def test_answers_that_another_version_wrote_otherwise_are_asked_anew(world: World) -> None:
+def test_answers_that_another_version_wrote_otherwise_are_asked_again(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.do("to_clean", answers='[{"question": "sane", "answer": "perhaps"}]')
@@ -302,23 +302,23 @@ def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     world.ready("raw", "1.0")
     world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="exited with 1")
     found = ask(world, "to_clean")
-    assert found.verdict.startswith("PENDING: exited with 1; the next try is in 1")
+    assert found.verdict.startswith("PENDING: exited with 1; the next attempt is in 1")
     assert answers(found)["safe"] == "yes"
     world.advance(121)
     assert "the next RunJob takes it" in ask(world, "to_clean").verdict
 
 
-def test_work_handed_back_says_which_answer_was_no(world: World) -> None:
+def test_returned_work_says_which_answer_was_no(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     reason = "located? no: raw/1.0 is not at /data/raw"
     world.do("to_clean", None, RunOutcome.RETURNED, reason=reason, delay_seconds=40, untouched=True)
     found = ask(world, "to_clean")
-    assert found.verdict.startswith(f"PENDING: {reason}; the next try is in ")
+    assert found.verdict.startswith(f"PENDING: {reason}; the next attempt is in ")
     assert (answers(found)["located"], answers(found)["safe"]) == ("no", "yes")
 
 
-def test_a_check_of_an_input_that_failed_is_told_under_valid(world: World) -> None:
+def test_a_check_of_an_input_that_failed_is_reported_under_valid(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     reason = "valid? no: the check of input raw exited with 3"
@@ -363,10 +363,10 @@ def test_a_staged_chunk_published_without_a_place_is_not_looked_for_at_the_reade
     world.ready("raw", "1.0")
     found = ask(world, "load", folder=tmp_path)
     assert answers(found)["located"] == "no"
-    assert evidence(found, "located") == "raw/1.0 was published without a place"
+    assert evidence(found, "located") == "raw/1.0 was published without a location"
 
 
-def test_a_limit_is_no_matter_of_safety(world: World) -> None:
+def test_a_limit_does_not_affect_safety(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.ready("raw", "1.0", "2.0")
     world.take("to_clean")
@@ -388,7 +388,7 @@ def test_the_first_work_of_a_chain_that_begins_nowhere_names_the_start(world: Wo
     world.ready("days", "2026-08-02", "2026-08-03")
     for dataid in ("2026-08-02", "2026-08-03"):
         found = ask(world, "cumulate", dataid)
-        assert "nothing says that 2026-08-02 is the first" in found.verdict
+        assert "2026-08-02 is not declared to be the first" in found.verdict
         assert found.next == "dataflow job add cumulate --start 2026-08-02"
     world.ready("total", "2026-08-01")
     assert "takes it" in ask(world, "cumulate", "2026-08-02").verdict
@@ -423,7 +423,7 @@ def test_resubmitted_work_is_called_resubmit(world: World) -> None:
     world.do("to_clean")
     world.resubmit("to_clean", "1.0")
     assert ask(world, "to_clean").verdict.startswith(
-        "RESUBMIT: resubmitted by op@desk: please; nothing is in"
+        "RESUBMIT: resubmitted by op@desk: please; nothing blocks"
     )
 
 
@@ -432,9 +432,7 @@ def test_a_newer_input_makes_the_output_stale(world: World) -> None:
     world.ready("raw", "1.0")
     world.do("to_clean")
     world.ready("raw", "1.0", again=True)
-    assert ask(world, "to_clean").verdict.startswith(
-        "STALE: an input has a newer version; nothing is in its way"
-    )
+    assert ask(world, "to_clean").verdict.startswith("STALE: an input has a newer version; nothing blocks it")
     assert world.status("clean", "1.0") == "STALE"
 
 
@@ -445,7 +443,7 @@ def test_a_limit_on_running_work_names_the_runs_that_fill_it(world: World) -> No
     found = ask(world, "to_clean", "2.0")
     assert (
         found.verdict
-        == f"PENDING: job to_clean may have 1 running, and run {run.run_id} is, or is still ending"
+        == f"PENDING: job to_clean may have 1 running at a time; still running or ending: {run.run_id}"
     )
     assert found.next == f"dataflow logs {run.run_id} -f"
 
@@ -465,7 +463,7 @@ def test_an_ordered_job_does_not_jump_over_a_gap(world: World) -> None:
     world.do("to_clean")
     world.ready("raw", "2026-08-03")
     found = ask(world, "to_clean", "2026-08-03")
-    assert "nothing has called for 2026-08-02, which comes first" in found.verdict
+    assert "2026-08-02, which comes first, has no work yet" in found.verdict
     assert found.next == "dataflow why to_clean 2026-08-02"
 
 
@@ -549,7 +547,7 @@ def test_an_interval_that_has_ended_is_what_the_next_run_adds(world: World) -> N
     assert "interval 2020 of yearly.calendar has ended, and the next RunJob adds it" in found.verdict
     assert "its interval has ended" in ask(world, "yearly", "2021").verdict
     found = ask(world, "yearly", "1990")
-    assert "calendar yearly.calendar gives no 1990" in found.verdict
+    assert "calendar yearly.calendar has no interval 1990" in found.verdict
     assert found.next == "dataflow force yearly 1990, followed by -- and its script"
     world.poke("UPDATE job SET script_path = '/srv/yearly report.sh' WHERE name = 'yearly'")
     assert ask(world, "yearly", "1990").next == "dataflow force yearly 1990 -- '/srv/yearly report.sh'"
@@ -562,7 +560,7 @@ def test_a_calendar_that_has_ended_goes_on_when_its_job_is_given_a_later_end(wor
     world.poke("DELETE FROM work_input")
     world.poke("DELETE FROM work")
     found = ask(world, "yearly")
-    assert "calendar yearly.calendar has come to its end" in found.verdict
+    assert "calendar yearly.calendar has ended" in found.verdict
     assert found.next == "dataflow job add yearly --end DATE"
     add_job(world.store, replace(job, end="2021"))
     assert add_due_intervals(world.store, world.plan("yearly")) == 1
@@ -583,7 +581,7 @@ def test_without_a_dataid_running_comes_before_claimable_before_waiting_before_f
     assert ask(world, "join").verdict.startswith("RUNNING")
 
 
-def test_work_marked_done_by_hand_says_by_whom(world: World) -> None:
+def test_work_marked_done_manually_says_by_whom(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.mark("to_clean", "1.0", WorkState.DONE)
@@ -638,7 +636,7 @@ def _move(world: World, chance: random.Random, jobs: tuple[str, ...], dataids: t
 def _compare(world: World, job: str, dataid: str) -> None:
     verdict = ask(world, job, dataid).verdict
     given = world.store.preview(world.plan(job), make_request(dataid=dataid)).runs
-    says_taken = "nothing is in its way" in verdict and "is not ready" not in verdict
+    says_taken = "nothing blocks it" in verdict and "is not ready" not in verdict
     if "takes it over" in verdict:
         return  # a lost run's work may have to wait first; the claim that frees it decides
     assert says_taken == bool(given), (job, dataid, verdict, given)

@@ -60,7 +60,7 @@ class LakeShop:
     ) -> Path:
         """Makes the next version of a chunk, a file for each table; gives the manifest's path."""
         self.ready(dataid)
-        work = self.store.find_work(self._plan(name).job_id, dataid)
+        work = self.store.read.find_work(self._plan(name).job_id, dataid)
         if work is not None and work.state == "DONE":
             self.store.resubmit(self._plan(name), [(dataid, dataid)], "a newer version")
         run = self.claim(name, dataid)

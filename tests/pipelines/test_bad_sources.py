@@ -170,4 +170,4 @@ def test_without_its_key_the_source_is_not_even_asked(workshop: Workshop) -> Non
         with pytest.raises(ConfigError, match="HAWK_ID is not set"):
             workshop.run("OrdersDatasetPipeline", DAY)
     assert api.seen == []
-    assert workshop.store.list_runs() == []
+    assert workshop.store.read.list_runs() == []

@@ -62,7 +62,7 @@ def test_a_view_that_can_be_for_no_interval_is_refused_once_and_none_is_claimed(
     with pytest.raises(BadInput) as refusal:
         orders.run("AllViewPipeline", drain=True)
     assert reason in str(refusal.value)
-    assert not orders.store.list_runs()
+    assert not orders.store.read.list_runs()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_column_that_is_in_no_dataset_is_refused_before_anything_is_claimed(or
     orders.run("OrdersDatasetPipeline", "2026-11-14")
     with pytest.raises(BadInput, match=r'unknown column "order_idd"\. Did you mean "order_id"\?'):
         orders.run("AllViewPipeline", drain=True)
-    assert [run.job for run in orders.store.list_runs()] == ["OrdersDatasetPipeline"]
+    assert [run.job for run in orders.store.read.list_runs()] == ["OrdersDatasetPipeline"]
 
 
 def test_a_column_that_was_added_to_the_mapping_can_be_read_once_it_is_published(orders: Workshop) -> None:
@@ -140,7 +140,7 @@ def test_a_view_that_nobody_can_compute_where_its_datasets_are_is_refused_and_no
     for look in (orders.run, partial(plan, orders), partial(preview, orders)):
         with pytest.raises(BadInput, match=rf"pipelines/orders.py:16: AllViewPipeline.*{reason}"):
             look("AllViewPipeline")
-    assert not orders.store.list_runs()
+    assert not orders.store.read.list_runs()
     listed = Project(orders.path, orders.path).run("dataflow", "pipeline", "list", env=orders.environ)
     assert "can never run: pipelines/orders.py:16: AllViewPipeline" in listed.stdout
 

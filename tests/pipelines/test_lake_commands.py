@@ -24,7 +24,7 @@ from dataflow.pipelines.lake.compaction import compact, is_same
 from dataflow.pipelines.lake.published_files import locate_chunk
 from dataflow.pipelines.show.query import ask, read_question
 from dataflow.store.store import Store
-from dataflow.store.versions import Place
+from dataflow.store.version_moves import Place
 from tests.pipelines.lake_shop import LakeShop, make_table
 
 ODD = "Zürich 50%|a+b"
@@ -226,12 +226,10 @@ def test_versions_are_listed_and_gone_back_to_by_command(
         (2, 6, True),
     ]
     said = call(capsys, "rollback", "orders", "1", "--why", "wrong prices")[1]
-    assert "version 1 is current again, as version 3" in said
+    assert "version 1 published again as version 3" in said
     (path,) = call(capsys, "locate", "orders")[0].splitlines()
     assert pq.read_table(path, partitioning=None)["id"].to_pylist() == [0, 1, 2, 3, 4]
-    assert (
-        "is what is current already" in call(capsys, "rollback", "orders", "1", "--version", "1", code=75)[1]
-    )
+    assert "is already current" in call(capsys, "rollback", "orders", "1", "--version", "1", code=75)[1]
 
 
 def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
@@ -248,7 +246,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     shop.finish("report", reader)
     plan = shop.store.find_plan("load_report")
     assert plan is not None
-    work = shop.store.find_work(plan.job_id, "1")
+    work = shop.store.read.find_work(plan.job_id, "1")
     assert work is not None and work.state == "DONE"
     assert old.exists()
     assert "1 files, which are large enough; nothing was changed" in call(capsys, "compact", "orders", "1")[1]
@@ -299,7 +297,7 @@ class Overtaken(Store):
 
 def test_a_version_published_during_compaction_is_not_replaced(shop: LakeShop) -> None:
     shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
-    with pytest.raises(Conflict, match="has changed while version 1 was compacted"):
+    with pytest.raises(Conflict, match="changed while version 1 was compacted"):
         compact(Overtaken(shop), ("orders", "1"), str(shop.path))
     assert locate_chunk(shop.store, "orders", "1", str(shop.path))[0].manifest.rows == 1
     folders = [path.name for path in (shop.path / "lake" / "orders" / "dataid=1").iterdir()]

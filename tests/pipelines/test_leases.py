@@ -77,7 +77,7 @@ def run_and_cancel(
     thread = threading.Thread(target=lambda: outcomes.append(orders.run(job, dataid)))
     thread.start()
     wait_until(is_at_work)
-    [run] = orders.store.list_runs(10, outcome="RUNNING")
+    [run] = orders.store.read.list_runs(10, outcome="RUNNING")
     orders.store.cancel(run.run_id, "a test wants it")
     afterwards()
     thread.join(SOON_SECONDS)
@@ -155,7 +155,7 @@ def test_a_cancelled_view_run_ends_with_its_spark_and_publishes_nothing(orders: 
     try:
         wait_until(lambda: has_task(process.pid))
         family = psutil.Process(process.pid).children(recursive=True)
-        [run] = orders.store.list_runs(10, outcome="RUNNING")
+        [run] = orders.store.read.list_runs(10, outcome="RUNNING")
         orders.store.cancel(run.run_id, "a test wants it")
         assert process.wait(SOON_SECONDS) == LeaseLost.exit_code
     finally:

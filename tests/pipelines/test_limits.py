@@ -32,7 +32,7 @@ def test_a_run_that_takes_longer_than_its_timeout_fails_and_publishes_nothing(wo
     workshop.write("jobs.py", SLOW)
     outcome = workshop.run("make_slow")
     assert isinstance(outcome.error, TimedOut)
-    [run] = workshop.store.list_runs(most=10)
+    [run] = workshop.store.read.list_runs(most=10)
     assert (str(run.outcome), run.exit_code) == ("FAILED", 124)
     chunk = workshop.chunk("slow", run.dataid)
     assert chunk is None or chunk.version == 0

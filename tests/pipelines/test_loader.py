@@ -179,7 +179,7 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
             "datetime.min",
             "start_date is 0001-01-01, and must be in the years",
         ),
-        ("'omis_dataset'", "'omis dataset'", "cannot be the name of a dataset"),
+        ("'omis_dataset'", "'omis dataset'", "is not a valid name for a dataset"),
         ("target_db = 'datasets_db'", "checks = 5", "checks must be a list, such as [minimum_rows(10)]"),
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
         ("target_db = 'datasets_db'", "indexes = [5]", "indexes holds"),

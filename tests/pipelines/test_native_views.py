@@ -97,7 +97,7 @@ def test_a_column_that_no_table_has_is_refused_before_anything_is_claimed(orders
     change(orders, '("id", "id")', '("idd", "id")')
     with pytest.raises(BadInput, match=r'11: MonthViewPipeline: column "idd" does not exist. .*"orders.id"'):
         orders.run(VIEW)
-    assert [run.job for run in orders.store.list_runs()] == [DATASET]
+    assert [run.job for run in orders.store.read.list_runs()] == [DATASET]
 
 
 def test_a_column_may_be_of_a_type_that_only_the_database_has(orders: Workshop) -> None:

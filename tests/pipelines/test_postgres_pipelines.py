@@ -173,7 +173,7 @@ def test_a_view_of_a_table_that_is_published_but_not_finished_waits_for_it(order
     assert "orders holds what run 99 published" in str(outcome.error)
     plan = orders.store.find_plan("CompletedOrdersViewPipeline")
     assert plan is not None
-    work = orders.store.find_work(plan.job_id, "2026-09")
+    work = orders.store.read.find_work(plan.job_id, "2026-09")
     assert work is not None and (work.state, work.attempts) == ("WAITING", 0)
     ask(orders, f"update dataflow_ledger set run_id = {published[0][0]} returning 1")
     while not orders.run("CompletedOrdersViewPipeline", "2026-09").done:

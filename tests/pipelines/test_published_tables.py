@@ -136,7 +136,7 @@ def test_a_table_that_moved_on_is_told_and_not_read(orders: Workshop) -> None:
     assert "holds what run 99 published for 2026-11-14, not what run 1" in str(outcome.error)
     plan = orders.store.find_plan("copy_orders")
     assert plan is not None
-    work = orders.store.find_work(plan.job_id, DAY)
+    work = orders.store.read.find_work(plan.job_id, DAY)
     assert work is not None and (work.state, work.attempts) == ("WAITING", 0)
     execute(orders, "update dataflow_ledger set run_id = 1")
     execute(orders, "update dataflow_ledger set store_id = 'another'")

@@ -282,7 +282,7 @@ def make_totals(run):
         ('inputs="orders", outputs=["a"]', 'inputs must be a list, such as ["orders"]'),
         ('inputs=["orders:latst"], outputs=["a"]', 'inputs: "latst" is not a mapping. Did you mean "latest'),
         ('inputs=["orders:latest"], outputs=["a"]', "inputs name nothing that would ever start it"),
-        ('inputs=["orders"], outputs=["a b"]', 'outputs: "a b" cannot be the name of a dataset'),
+        ('inputs=["orders"], outputs=["a b"]', 'outputs: "a b" is not a valid name for a dataset'),
         ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders makes already"),
         ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is no attribute of a pipeline."),
         ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a name'),

@@ -85,12 +85,11 @@ def test_a_pipeline_on_demand_says_how_to_ask_for_it(orders: Workshop) -> None:
     assert listed["OrdersDatasetPipeline"] == "none"
     assert listed["StepViewPipeline"] == "every 36 hours"
     ran = project.run("dataflow", "run", "OrdersDatasetPipeline").stderr
-    assert "OrdersDatasetPipeline runs only when asked for a dataid" in ran
+    assert "OrdersDatasetPipeline runs only on request, with a dataid" in ran
     assert ran.endswith("next: dataflow run OrdersDatasetPipeline --dataid DATAID\n")
     planned = project.run("dataflow", "pipeline", "plan", "AskedViewPipeline", "--dataid", "2024-02-29")
     assert "2024-02-29" in planned.stdout
 
 
 def _dataids(orders: Workshop, job: str) -> list[str]:
-    rows = orders.store.rows("reading.done_work", job_id=get_plan(orders.store, job).job_id, most=10)
-    return sorted(row[0] for row in rows)
+    return sorted(orders.store.read.list_done_dataids(get_plan(orders.store, job).job_id, 10))

@@ -82,7 +82,7 @@ def test_a_spark_on_other_machines_is_refused_before_anything_is_claimed(orders:
         ConfigError, match=r"spark://elsewhere:7077 run on other machines.*shared_files = true"
     ):
         orders.run("OrdersDatasetPipeline", DAY)
-    assert orders.store.list_runs() == []
+    assert orders.store.read.list_runs() == []
 
 
 def test_where_tasks_do_not_reach_the_database_this_process_copies_what_they_staged(orders: Workshop) -> None:

@@ -177,7 +177,7 @@ def test_a_target_that_stays_away_is_told_with_how_long_it_was_waited_for(
         server.stop()
     assert held.done == 0
     said = "\n".join(orders.said)
-    assert "OrdersDatasetPipeline 2026-11-14: Connection warehouse gives no answer: " in said
+    assert "OrdersDatasetPipeline 2026-11-14: Connection warehouse does not answer: " in said
     assert "It was waited for 0 s." in said
     assert server.password not in said + orders.log()
 

@@ -129,4 +129,4 @@ def test_an_interval_that_a_schedule_does_not_have_makes_no_work(orders: Worksho
         orders.run(MONTHS, "2026-09-01T00:00+00:00")
     found = orders.store.find_plan(MONTHS)
     assert found is not None
-    assert orders.store.find_work(found.job_id, "2026-09-01T00:00+00:00") is None
+    assert orders.store.read.find_work(found.job_id, "2026-09-01T00:00+00:00") is None

@@ -103,7 +103,7 @@ class Workshop:
 
     def chunk(self, dataset: str, dataid: str) -> Any:
         """The published chunk of a dataset: status, version and location."""
-        chunks = self.store.list_chunks(self._dataset_id(dataset))
+        chunks = self.store.read.list_chunks(self._dataset_id(dataset))
         return next((chunk for chunk in chunks if chunk.dataid == dataid), None)
 
     def rows(self, dataset: str, dataid: str) -> list[dict[str, Any]]:

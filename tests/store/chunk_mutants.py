@@ -22,7 +22,7 @@ PUBLISH = [
         publishing.test_withdrawing_takes_readiness_away_and_ready_gives_it_back,
     ),
     Mutant(
-        "publish.make_ready", "OR chunk.stale", publishing.test_a_stale_chunk_can_be_declared_ready_by_hand
+        "publish.make_ready", "OR chunk.stale", publishing.test_a_stale_chunk_can_be_marked_ready_manually
     ),
     Mutant(
         "publish.make_ready",
@@ -238,7 +238,7 @@ REGISTRATION = [
     Mutant(
         "registration.delete_uncalled_inputs",
         "AND w.state = 'WAITING'",
-        registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
+        registration.test_work_marked_manually_is_kept_even_if_nobody_calls_for_it,
     ),
     Mutant(
         "registration.delete_uncalled_inputs",
@@ -261,7 +261,7 @@ REGISTRATION = [
     Mutant(
         "registration.delete_uncalled",
         "AND state = 'WAITING'",
-        registration.test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it,
+        registration.test_work_marked_manually_is_kept_even_if_nobody_calls_for_it,
     ),
     Mutant(
         "publish.clean_place",

@@ -58,7 +58,7 @@ COVER = [
     Mutant(
         "cover.readers",
         "i.run_id = w.run_id",
-        viewed(latest.test_work_marked_done_by_hand_follows_the_chunk_that_its_last_run_read),
+        viewed(latest.test_work_marked_done_manually_follows_the_chunk_that_its_last_run_read),
         "i.run_id = -w.run_id",
     ),
     Mutant(
@@ -99,7 +99,7 @@ PIN_READY = [
     Mutant(
         "claim.pin_ready",
         "AND r.claimant = :claimant",
-        viewed(latest.test_a_run_of_somebody_else_pins_nothing),
+        viewed(latest.test_a_run_of_another_claimant_pins_nothing),
         "AND :claimant <> '-'",
     ),
     Mutant(

@@ -55,7 +55,7 @@ LOCKS = [
     Mutant(
         "publish.publish",
         "WHERE :known",
-        races.test_a_first_output_made_ready_by_hand_while_its_run_comes_and_goes_counts_once,
+        races.test_a_first_output_marked_ready_manually_while_its_run_comes_and_goes_counts_once,
         "WHERE :known OR TRUE",
     ),
     # Inputs that come at once also meet in insert_work, whose conflict waits; those that go meet only here.
@@ -115,7 +115,7 @@ LOCKS = [
     Mutant(
         "claim.promote",
         "SKIP LOCKED",
-        races.test_a_claim_does_not_wait_for_somebody_who_changes_work_that_is_due,
+        races.test_a_claim_does_not_wait_for_a_transaction_that_changes_work_that_is_due,
     ),
     Mutant(
         "operate.list_named",

@@ -19,7 +19,7 @@ CLAIM = [
     Mutant(
         "claim.look",
         "OR r.clock_id <> $clock_id",
-        leased(leases.test_a_machine_that_was_started_anew_has_lost_its_runs),
+        leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs),
     ),
     Mutant(
         "claim.look",
@@ -39,7 +39,7 @@ CLAIM = [
     Mutant(
         "claim.list_lapsed",
         "OR r.clock_id <> $clock_id",
-        leased(leases.test_a_machine_that_was_started_anew_has_lost_its_runs),
+        leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs),
     ),
     Mutant(
         "claim.list_lapsed",
@@ -134,7 +134,7 @@ CLAIM = [
     Mutant(
         "claim.take",
         "(SELECT r.started_at FROM run r WHERE r.run_id = :run_id)",
-        claiming.test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_anew,
+        claiming.test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_again,
         "called_at",
     ),
     Mutant("claim.take", "AND run_id < :run_id", lines.taking_work_for_a_run_older_than_its_last),
@@ -142,7 +142,7 @@ CLAIM = [
         "claim.pin_chunk", "AND NOT c.withdrawn", claiming.test_a_forced_run_is_not_given_what_was_withdrawn
     ),
     Mutant("claim.readers", "r.ended_at IS NULL AND", claiming.test_a_finished_reader_reads_no_more),
-    Mutant("claim.readers", R_LEASE, rerun(in_place.test_a_reader_that_died_holds_nobody_up)),
+    Mutant("claim.readers", R_LEASE, rerun(in_place.test_a_dead_reader_blocks_nothing)),
     Mutant("claim.readers", R_BOOT, leases.test_a_run_of_the_boot_before_neither_counts_nor_reads),
     Mutant(
         "claim.readers",
@@ -164,7 +164,7 @@ CLAIM = [
         LEASE,
         leased(leases.test_a_lapsed_lease_cannot_be_renewed_even_if_nobody_took_the_work),
     ),
-    Mutant("claim.renew", BOOT, leased(leases.test_a_machine_that_was_started_anew_has_lost_its_runs)),
+    Mutant("claim.renew", BOOT, leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs)),
     Mutant(
         "claim.still_held",
         "AND claimant = :claimant",
@@ -215,7 +215,7 @@ FINISH = [
     ),
     Mutant("finish.end_run", "AND ended_at IS NULL", leased(leases.test_a_run_finishes_once)),
     Mutant("finish.end_run", LEASE, leased(leases.test_a_lapsed_run_may_not_finish)),
-    Mutant("finish.end_run", BOOT, leased(leases.test_a_machine_that_was_started_anew_has_lost_its_runs)),
+    Mutant("finish.end_run", BOOT, leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs)),
     Mutant(
         "finish.count_moved_pins",
         "c.version <> i.version OR",

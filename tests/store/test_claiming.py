@@ -252,11 +252,11 @@ def test_a_forced_run_that_came_to_nothing_is_done_again_by_the_ordinary_command
 
 
 def earlier_runs(world: World, run: Run) -> list[tuple[int, bool]]:
-    rows = world.store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
-    return [(run_id, bool(called_anew)) for run_id, _, called_anew in rows]
+    found = world.store.read.list_earlier_runs(run.work_id, run.run_id)
+    return [(earlier.run_id, earlier.called_since) for earlier in found]
 
 
-def test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_anew(
+def test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_again(
     world: World,
 ) -> None:
     world.chain("raw", "clean")

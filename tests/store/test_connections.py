@@ -50,7 +50,7 @@ def test_a_reader_that_pauses_keeps_no_transaction_open(postgres_world: World) -
     make_chunks(postgres_world)
     world = postgres_world.beside()
     (pid,) = world.select("SELECT pg_backend_pid()")[0]
-    chunks = world.store.list_chunks(world.dataset_record("raw")[0])
+    chunks = world.store.read.list_chunks(world.dataset_record("raw")[0])
     assert next(chunks).dataid == "0"
     assert postgres_world.select(f"SELECT state FROM pg_stat_activity WHERE pid = {pid}") == [("idle",)]
     assert sum(1 for _ in chunks) == 11_999
@@ -61,7 +61,7 @@ def test_two_readers_share_a_connection_with_a_writer(postgres_world: World) -> 
     make_chunks(postgres_world)
     world = postgres_world
     dataset_id = world.dataset_record("raw")[0]
-    one, two = world.store.list_chunks(dataset_id), world.store.list_chunks(dataset_id)
+    one, two = world.store.read.list_chunks(dataset_id), world.store.read.list_chunks(dataset_id)
     assert next(one).dataid == next(two).dataid
     assert world.ready("raw", "more") == 1
     assert sum(1 for _ in one) == sum(1 for _ in two) == 11_999
@@ -78,7 +78,7 @@ def test_a_reader_whose_server_goes_away_is_told_so_in_our_words(postgres_world:
     make_chunks(postgres_world)
     world = postgres_world.beside()
     (pid,) = world.select("SELECT pg_backend_pid()")[0]
-    chunks = world.store.list_chunks(world.dataset_record("raw")[0])
+    chunks = world.store.read.list_chunks(world.dataset_record("raw")[0])
     next(chunks)
     postgres_world.select(f"SELECT pg_terminate_backend({pid})")
     with pytest.raises(errors.StoreUnreachable):

@@ -127,18 +127,14 @@ def test_what_runs_have_left_behind_is_found_without_reading_all_that_lost_their
 
 
 QUESTIONS: dict[str, Callable[[World], object]] = {
-    "runs --dataid": lambda w: w.store.list_runs(50, dataid="7"),
-    "runs --dataid --job": lambda w: w.store.list_runs(50, "to_clean", dataid="7"),
-    "runs --outcome": lambda w: w.store.list_runs(50, outcome="INVALID"),
-    "runs --outcome RUNNING": lambda w: w.store.list_runs(50, outcome="RUNNING"),
-    "journal --run": lambda w: w.store.rows("reading.journal", **journal(run_id=7)),
-    "journal --dataid": lambda w: w.store.rows("reading.journal", **journal(dataid="7")),
-    "the runs of a work before": lambda w: w.store.rows("reading.earlier_runs", work_id=7, run_id=1 << 40),
+    "runs --dataid": lambda w: w.store.read.list_runs(50, dataid="7"),
+    "runs --dataid --job": lambda w: w.store.read.list_runs(50, "to_clean", dataid="7"),
+    "runs --outcome": lambda w: w.store.read.list_runs(50, outcome="INVALID"),
+    "runs --outcome RUNNING": lambda w: w.store.read.list_runs(50, outcome="RUNNING"),
+    "journal --run": lambda w: w.store.read.list_journal(50, run_id=7),
+    "journal --dataid": lambda w: w.store.read.list_journal(50, dataid="7"),
+    "the runs of a work before": lambda w: w.store.read.list_earlier_runs(7, 1 << 40),
 }
-
-
-def journal(**fields: object) -> dict[str, object]:
-    return {"job": "", "dataset": "", "dataid": "", "run_id": 0, "most": 100} | fields
 
 
 def test_what_is_asked_about_history_is_found_without_reading_all_of_it(world: World) -> None:

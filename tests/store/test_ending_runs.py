@@ -167,7 +167,7 @@ def make_rerun(world: World) -> Run:
     return world.take("to_clean")
 
 
-def test_nobody_says_by_hand_that_a_chunk_is_good_while_a_run_may_be_writing_it(world: World) -> None:
+def test_a_chunk_cannot_be_marked_good_while_a_run_may_be_writing_it(world: World) -> None:
     run = make_rerun(world)
     for _ in range(2):
         with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_clean/1 .* may be writing it"):
@@ -195,7 +195,7 @@ def test_what_failed_its_check_in_a_place_of_its_own_is_not_marked_ready(world: 
     first = world.do("to_clean")
     world.resubmit("to_clean", "1")
     world.do("to_clean", outcome=RunOutcome.INVALID)
-    with pytest.raises(errors.Conflict, match=r"is not kept: .* dataflow resubmit to_clean 1$"):
+    with pytest.raises(errors.Conflict, match=r"is not recorded: .* dataflow resubmit to_clean 1$"):
         world.mark("to_clean", "1", WorkState.DONE)
     assert world.state("to_clean", "1") == "INVALID"
     assert [chunk.location for chunk in world.chunks("clean")] == [f"/data/clean/{first.run_id}"]

@@ -200,7 +200,7 @@ def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
     world.take("to_clean", "1")
 
 
-def test_what_a_run_gives_out_is_kept_with_the_chunk(world: World) -> None:
+def test_what_a_run_publishes_is_kept_with_the_chunk(world: World) -> None:
     prepared(world)
     world.dataset("report")
     world.job("to_report", ["clean"], ["report"])
@@ -215,7 +215,7 @@ def test_what_a_run_gives_out_is_kept_with_the_chunk(world: World) -> None:
 def test_the_run_keeps_its_outcome_its_exit_code_and_its_answers(world: World) -> None:
     prepared(world)
     run = world.do("to_clean", outcome=RunOutcome.FAILED, exit_code=3, reason="exit 3", answers='["no"]')
-    (row,) = world.store.list_runs(job="to_clean")
+    (row,) = world.store.read.list_runs(job="to_clean")
     assert (row.run_id, row.outcome, row.exit_code) == (run.run_id, RunOutcome.FAILED, 3)
     assert (row.reason, row.answers, row.lease_left_seconds) == ("exit 3", '["no"]', None)
     assert row.ended_at is not None

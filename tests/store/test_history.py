@@ -19,12 +19,12 @@ def test_the_runs_of_a_removed_job_keep_its_name(world: World) -> None:
     world.ready("raw", "1")
     run = world.do("to_clean")
     world.remove_job("to_clean")
-    found = world.store.find_run(run.run_id)
+    found = world.store.read.find_run(run.run_id)
     assert found is not None
     assert found.job == "to_clean"
-    assert [row.run_id for row in world.store.list_runs(job="to_clean")] == [run.run_id]
+    assert [row.run_id for row in world.store.read.list_runs(job="to_clean")] == [run.run_id]
     world.job("to_clean_again", ["raw"], ["clean"])
-    assert [row.job for row in world.store.list_runs()] == ["to_clean"]
+    assert [row.job for row in world.store.read.list_runs()] == ["to_clean"]
 
 
 def test_ids_of_what_was_removed_are_not_given_again(world: World) -> None:
@@ -47,7 +47,7 @@ def test_the_last_done_of_a_removed_job_is_not_that_of_another(world: World) -> 
     world.do("to_clean")
     world.remove_job("to_clean")
     plan = world.job("other", ["raw"], ["clean"])
-    assert world.store.find("explain.last_done", job_id=plan.job_id) is None
+    assert world.store.read.find_last_done(plan.job_id) is None
 
 
 def test_the_age_of_work_counts_from_when_it_was_called_for(world: World) -> None:
@@ -88,7 +88,7 @@ def test_purging_looks_at_each_run_once(world: World) -> None:
     assert count > 2 * BULK_BATCH
     watching = Watching(world.store.database)
     assert world.beside(watching).store.purge("2999-01-01T00:00:00Z") > count - 10
-    assert len(world.store.list_runs()) == 1
+    assert len(world.store.read.list_runs()) == 1
     ends = [last for _, last in watching.looked_at]
     assert len(ends) > 2
     assert watching.looked_at == list(zip([0, *ends], ends, strict=False))

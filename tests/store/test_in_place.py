@@ -157,7 +157,7 @@ def test_a_run_is_not_told_that_it_reads_what_it_overwrites(world: World) -> Non
     assert world.take("touch").replaces[0].readers == ()
 
 
-def test_a_reader_that_died_holds_nobody_up(rerun: World) -> None:
+def test_a_dead_reader_blocks_nothing(rerun: World) -> None:
     rerun.take("to_report")
     rerun.advance(LEASE_SECONDS)
     assert rerun.take("to_clean").replaces[0].readers == ()

@@ -277,7 +277,7 @@ def test_ready_again_beside_a_withdrawal_counts_right(postgres_world: World, aft
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_an_output_made_ready_by_hand_beside_its_finish_counts_once(
+def test_an_output_marked_ready_manually_beside_its_finish_counts_once(
     postgres_world: World, again: bool
 ) -> None:
     world = postgres_world
@@ -289,7 +289,7 @@ def test_an_output_made_ready_by_hand_beside_its_finish_counts_once(
     assert world.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_first_output_made_ready_by_hand_while_its_run_comes_and_goes_counts_once(
+def test_a_first_output_marked_ready_manually_while_its_run_comes_and_goes_counts_once(
     postgres_world: World,
 ) -> None:
     world = postgres_world
@@ -419,7 +419,7 @@ def test_a_lease_that_lapsed_for_others_while_its_renewal_was_under_way_is_not_f
     world.poke("UPDATE run SET lease_until = extract(epoch from clock_timestamp()) + 0.2")
 
     def take_over(other: World) -> object:
-        while (other.store.list_runs()[0].lease_left_seconds or 0) > 0:
+        while (other.store.read.list_runs()[0].lease_left_seconds or 0) > 0:
             pass
         return other.claim("to_clean", claimant="second")
 
@@ -516,7 +516,7 @@ def test_of_a_reader_and_a_writer_in_place_that_claim_at_once_one_sees_the_other
     check(world)
 
 
-def test_a_claim_does_not_wait_for_somebody_who_changes_work_that_is_due(postgres_world: World) -> None:
+def test_a_claim_does_not_wait_for_a_transaction_that_changes_work_that_is_due(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean", retries=1, retry_delay_seconds=0)
     world.ready("raw", "1", "2")
@@ -533,7 +533,7 @@ def test_of_two_producers_registered_at_once_one_is_refused(postgres_world: Worl
         world, lambda w: w.job("one", ["left"], ["both"]), lambda w: w.job("two", ["right"], ["both"])
     )
     assert isinstance(raced.second, errors.Conflict)
-    assert [plan.job.name for plan in world.store.list_plans()] == ["one"]
+    assert [plan.job.name for plan in world.store.read.list_plans()] == ["one"]
 
 
 def test_registrations_go_one_at_a_time(postgres_world: World) -> None:

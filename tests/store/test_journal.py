@@ -98,7 +98,7 @@ def test_a_refused_move_leaves_no_line(world: World) -> None:
     assert len(world.journal()) == before
 
 
-def test_a_job_on_hold_and_released_is_told(world: World) -> None:
+def test_a_job_on_hold_and_released_is_reported(world: World) -> None:
     world.chain("raw", "clean")
     world.hold("to_clean")
     world.release("to_clean")

@@ -32,7 +32,7 @@ def view(world: World) -> World:
 
 def check(world: World) -> None:
     """What is kept is what follows from what is published."""
-    for plan in world.store.list_plans():
+    for plan in world.store.read.list_plans():
         assert list_discrepancies(world.store, plan) == []
 
 
@@ -141,7 +141,7 @@ def test_an_output_is_stale_when_what_it_was_made_from_is_newer_whatever_was_tri
     assert (view.state("to_view", "2017-11"), view.chunks("view")[0].status) == ("CLAIMABLE", "STALE")
 
 
-def test_work_marked_done_by_hand_follows_the_chunk_that_its_last_run_read(view: World) -> None:
+def test_work_marked_done_manually_follows_the_chunk_that_its_last_run_read(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view", outcome=RunOutcome.FAILED)
@@ -439,7 +439,8 @@ def test_the_cost_of_a_claim_does_not_grow_with_chunks_that_stopped_being_ready(
 
 
 def list_chunks_read(world: World, run_id: int) -> list[str]:
-    return sorted(row[3] for row in world.store.rows("claim.pins_of", run_id=run_id) if row[0] == 1)
+    rows = world.store.database.read(lambda tx: tx.rows("claim.pins_of", run_id=run_id))
+    return sorted(row[3] for row in rows if row[0] == 1)
 
 
 def test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each(view: World) -> None:
@@ -479,7 +480,7 @@ def test_a_run_that_has_ended_pins_nothing_more(view: World) -> None:
     assert list_chunks_read(view, run.run_id) == ["2017-11-30"]
 
 
-def test_a_run_of_somebody_else_pins_nothing(view: World) -> None:
+def test_a_run_of_another_claimant_pins_nothing(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-10", "2017-11-30")
     run, plan = view.take("to_view"), view.plan("to_view")

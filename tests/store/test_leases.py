@@ -94,7 +94,7 @@ def test_a_run_is_finished_only_by_its_claimant(world: World, run: Run) -> None:
 
 
 def test_a_run_of_another_store_may_not_finish(world: World, run: Run) -> None:
-    with pytest.raises(errors.LeaseLost, match="is not in this store any more"):
+    with pytest.raises(errors.LeaseLost, match="is no longer in this store"):
         world.finish(replace(run, run_id=run.run_id + 1000))
 
 
@@ -131,7 +131,7 @@ def test_another_dead_process_takes_nothing_from_a_live_one(world: World, run: R
     assert world.outcome(run) == "RUNNING"
 
 
-def test_a_machine_that_was_started_anew_has_lost_its_runs(world: World, run: Run) -> None:
+def test_a_machine_that_was_restarted_has_lost_its_runs(world: World, run: Run) -> None:
     world.poke("UPDATE run SET clock_id = 'the boot before'")
     assert world.renew(run) == set()
     with pytest.raises(errors.LeaseLost):
@@ -231,7 +231,7 @@ def test_postgresql_judges_a_lease_by_its_own_clock(postgres_world: World) -> No
     request = replace(make_request(), lease_seconds=0.2)
     (run,) = world.store.claim(world.plan("to_clean"), request).runs
     assert world.renew(run) == {run.run_id}
-    while (world.store.list_runs()[0].lease_left_seconds or 0) > 0:
+    while (world.store.read.list_runs()[0].lease_left_seconds or 0) > 0:
         time.sleep(0.01)
     assert world.renew(run) == set()
     world.take("to_clean", claimant="second")

@@ -65,7 +65,7 @@ def test_the_printed_schema_is_the_one_that_upgrade_makes(
 def test_the_printed_schema_is_only_what_is_missing(shared_database_url: str) -> None:
     upgraded = PostgresDatabase(shared_database_url, SCHEMA)
     text = upgraded.migrations_text()
-    assert text == f"-- Schema {SCHEMA} is at {SCHEMA_VERSION}; nothing is missing."
+    assert text == f"-- Schema {SCHEMA} is at {SCHEMA_VERSION}; nothing to do."
 
 
 @pytest.mark.parametrize("schema", ['of "eve"', 'x"; DROP SCHEMA public; --'])
@@ -90,7 +90,7 @@ def test_the_printed_schema_is_made_as_a_whole_or_not_at_all(postgres_url: str) 
 def test_the_whole_schema_is_printed_when_the_store_cannot_be_asked() -> None:
     database = PostgresDatabase("postgresql://etl:hunter2@127.0.0.1:1/flow", SCHEMA)
     note, _, text = database.migrations_text().partition("\n")
-    assert note.startswith("-- The whole schema, as the store could not be asked what it has: ")
+    assert note.startswith("-- The whole schema, because the store could not be read: ")
     assert "hunter2" not in note
     assert text.startswith("BEGIN;") and text.endswith("COMMIT;")
 

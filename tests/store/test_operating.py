@@ -274,7 +274,7 @@ def test_purging_deletes_old_history_and_keeps_what_the_present_rests_on(world: 
     later = "2999-01-01T00:00:00Z"
     assert world.store.purge("1999-01-01T00:00:00Z") == 0
     assert world.store.purge(later) > 0
-    assert [row.run_id for row in world.store.list_runs()] == [reader.run_id, last.run_id]
+    assert [row.run_id for row in world.store.read.list_runs()] == [reader.run_id, last.run_id]
     assert {row[0] for row in world.select("SELECT run_id FROM run_input")} == {reader.run_id, last.run_id}
     assert not world.journal()
     assert world.finish(reader) is DONE
@@ -283,7 +283,7 @@ def test_purging_deletes_old_history_and_keeps_what_the_present_rests_on(world: 
 def test_purging_keeps_the_last_run_of_work_that_published_nothing(world: World, run: Run) -> None:
     world.finish(run, RunOutcome.FAILED)
     world.store.purge("2999-01-01T00:00:00Z")
-    assert [row.run_id for row in world.store.list_runs()] == [run.run_id]
+    assert [row.run_id for row in world.store.read.list_runs()] == [run.run_id]
 
 
 def test_purging_keeps_the_run_that_made_what_is_published(world: World, run: Run) -> None:
@@ -291,7 +291,7 @@ def test_purging_keeps_the_run_that_made_what_is_published(world: World, run: Ru
     world.resubmit("to_clean", "1")
     world.do("to_clean", outcome=RunOutcome.FAILED)
     world.store.purge("2999-01-01T00:00:00Z")
-    assert run.run_id in {row.run_id for row in world.store.list_runs()}
+    assert run.run_id in {row.run_id for row in world.store.read.list_runs()}
 
 
 def test_purging_keeps_what_the_runs_that_stay_have_read(world: World, run: Run) -> None:
@@ -309,4 +309,4 @@ def test_purging_keeps_the_run_that_left_a_chunk_dirty(world: World, run: Run) -
     dirty = world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
     world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
     world.store.purge("2999-01-01T00:00:00Z")
-    assert dirty.run_id in {row.run_id for row in world.store.list_runs()}
+    assert dirty.run_id in {row.run_id for row in world.store.read.list_runs()}

@@ -45,7 +45,7 @@ def test_a_corrected_day_is_carried_through_all_that_follow(world: World) -> Non
     assert [world.version("total", day) for day in DAYS[:4]] == [1, 2, 2, 2]
 
 
-def test_without_a_start_somebody_must_give_the_first_previous_chunk(world: World) -> None:
+def test_without_a_start_an_operator_must_provide_the_first_previous_chunk(world: World) -> None:
     cumulate(world, start="")
     world.ready("days", DAYS[1])
     assert not world.claim("cumulate")

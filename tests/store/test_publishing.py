@@ -113,7 +113,7 @@ def test_publishing_again_and_again_takes_readiness_away_once(world: World) -> N
     assert world.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_stale_chunk_can_be_declared_ready_by_hand(world: World) -> None:
+def test_a_stale_chunk_can_be_marked_ready_manually(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")

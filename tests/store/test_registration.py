@@ -20,8 +20,8 @@ def test_a_dataset_is_kept_as_it_was_given(world: World) -> None:
     )  # fmt: skip
     world.dataset(**{name: getattr(record, name) for name in record.__match_args__})
     assert world.dataset_record("orders")[1] == record
-    assert world.store.list_datasets() == [record]
-    assert world.store.list_names("dataset") == ["orders"]
+    assert world.store.read.list_datasets() == [record]
+    assert world.store.read.list_names("dataset") == ["orders"]
 
 
 def test_a_job_is_kept_as_it_was_given(world: World) -> None:
@@ -45,7 +45,7 @@ def test_a_job_is_kept_as_it_was_given(world: World) -> None:
     plan = world.job("join", ["left", "right:previous"], ["both"], **fields)
     assert plan.job == Job("join", (JobInput("left"), JobInput("right", "previous")), ("both",), **fields)
     assert (plan.grain, [item.dataset.name for item in plan.inputs]) == ("daily", ["left", "right"])
-    assert world.store.list_plans() == [plan]
+    assert world.store.read.list_plans() == [plan]
     assert world.store.find_plan("other") is None
 
 
@@ -124,7 +124,7 @@ def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World
     assert world.present("to_clean", "1") == [(1, 0)]
 
 
-def test_work_marked_by_hand_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
+def test_work_marked_manually_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
     world.ready("raw", "1")
@@ -204,7 +204,7 @@ def test_a_job_with_running_work_is_not_removed(world: World) -> None:
     run = world.take("to_clean")
     with pytest.raises(
         errors.Conflict,
-        match=f"cannot be removed now: run {run.run_id} is at work.* dataflow cancel {run.run_id}$",
+        match=f"cannot be removed now: run {run.run_id} is running.* dataflow cancel {run.run_id}$",
     ):
         world.remove_job("to_clean")
     assert world.state("to_clean", "1") == "RUNNING"
@@ -235,7 +235,7 @@ def test_outputs_do_not_change_under_a_live_run(world: World, outputs: list[str]
     world.ready("raw", "1")
     run = world.take("to_clean")
     with pytest.raises(
-        errors.Conflict, match=rf"outputs of job to_clean cannot change now: run {run.run_id} is at work"
+        errors.Conflict, match=rf"outputs of job to_clean cannot change now: run {run.run_id} is running"
     ):
         world.job("to_clean", ["raw"], outputs)
     world.job("to_clean", ["raw"], ["clean"], retries=3)

@@ -24,11 +24,11 @@ def test_what_is_rehearsed_is_seen_inside_and_gone_afterwards(world: World) -> N
         found = rehearsed.find_dataset("rehearsed")
         assert found is not None
         rehearsed.make_ready(found[0], "rehearsed", [("1", "1")], again=False)
-        assert [chunk.status for chunk in rehearsed.list_chunks(found[0])] == ["READY"]
-        return rehearsed.list_names("dataset")
+        assert [chunk.status for chunk in rehearsed.read.list_chunks(found[0])] == ["READY"]
+        return rehearsed.read.list_names("dataset")
 
     assert sorted(world.store.rehearse(act)) == ["kept", "rehearsed"]
-    assert world.store.list_names("dataset") == ["kept"]
+    assert world.store.read.list_names("dataset") == ["kept"]
 
 
 def test_a_rehearsal_that_fails_leaves_nothing_either(world: World) -> None:
@@ -38,4 +38,4 @@ def test_a_rehearsal_that_fails_leaves_nothing_either(world: World) -> None:
 
     with pytest.raises(BadInput):
         world.store.rehearse(act)
-    assert world.store.list_names("dataset") == []
+    assert world.store.read.list_names("dataset") == []

@@ -158,7 +158,7 @@ def test_what_does_not_only_read_is_refused_by_postgresql(postgres_url: str, tmp
     store.close()
 
 
-def test_an_error_half_way_through_the_rows_is_told_as_bad_input(postgres_url: str) -> None:
+def test_an_error_half_way_through_the_rows_is_reported_as_bad_input(postgres_url: str) -> None:
     store = open_store(postgres_url, "tester@here")
     store.database.upgrade()
     _, rows = store.database.select("select 1 / (5000 - n) from generate_series(1, 6000) as n")

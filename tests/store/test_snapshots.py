@@ -39,7 +39,7 @@ def test_snapshots_in_order_are_published(world: World) -> None:
     assert (world.finish(older), world.finish(newer)) == (WorkState.DONE, WorkState.DONE)
 
 
-def test_a_newer_snapshot_that_was_withdrawn_is_no_hindrance(world: World) -> None:
+def test_a_newer_snapshot_that_was_withdrawn_does_not_block(world: World) -> None:
     older, newer = make_two_runs(world)
     world.finish(newer)
     world.withdraw("table", "10")
@@ -135,7 +135,9 @@ def test_the_place_of_a_dataset_does_not_change_while_a_run_may_be_writing_it(
     world.ready("raw", "1")
     run = world.take("to_clean")
     place = {"location": "/data/clean"} | change
-    with pytest.raises(errors.Conflict, match=rf"place of dataset clean .* now: run {run.run_id} is at work"):
+    with pytest.raises(
+        errors.Conflict, match=rf"location of dataset clean .* now: run {run.run_id} is running"
+    ):
         world.dataset("clean", **place)
     world.dataset("clean", location="/data/clean", username="etl")
     world.cancel(run)
@@ -193,7 +195,7 @@ def test_a_half_overwritten_snapshot_that_is_withdrawn_opens_no_other(world: Wor
     assert world.take("to_report", "9").pins[0].dirty_run_id == writer.run_id
 
 
-def test_a_snapshot_made_ready_by_hand_says_that_its_place_is_whole(world: World) -> None:
+def test_a_snapshot_marked_ready_manually_says_that_its_place_is_whole(world: World) -> None:
     make_table(world)
     world.do("to_table", "10", RunOutcome.FAILED)
     world.ready("table", "11")

@@ -102,7 +102,7 @@ def test_chunks_are_listed_by_place_status_and_number(world: World) -> None:
     first, last = (key for _, key in world.pairs("raw", ["2", "4"]))
 
     def listed(**where: object) -> list[str]:
-        return [chunk.dataid for chunk in world.store.list_chunks(dataset_id, **where)]  # type: ignore[arg-type]
+        return [chunk.dataid for chunk in world.store.read.list_chunks(dataset_id, **where)]  # type: ignore[arg-type]
 
     assert listed(first=first, last=last) == ["2", "3", "4"]
     assert listed(status="PENDING") == ["3"]
@@ -145,5 +145,5 @@ def test_the_oracle_and_the_kept_readiness_agree(world: World) -> None:
     world.ready("right", "2", "3", "4")
     world.withdraw("left", "3")
     job_id = world.plan("join").job_id
-    kept = {row[0]: row[2] for row in world.store.rows("reading.kept_readiness", job_id=job_id)}
-    assert dict(world.store.rows("reading.oracle", job_id=job_id)) == kept == {"1": 1, "2": 0, "3": 1, "4": 1}
+    kept = {work.dataid: work.missing for work in world.store.read.list_readiness(job_id)}
+    assert dict(world.store.read.list_expected_missing(job_id)) == kept == {"1": 1, "2": 0, "3": 1, "4": 1}

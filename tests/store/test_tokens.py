@@ -16,7 +16,7 @@ def test_a_claim_whose_answer_was_lost_gives_the_same_runs(world: World) -> None
     deaf = world.beside(LostAnswer(world.store.database))
     runs = deaf.claim("to_clean", 2)
     assert [run.dataid for run in runs] == ["1", "2"]
-    assert [row.run_id for row in world.store.list_runs(outcome="RUNNING")] == [
+    assert [row.run_id for row in world.store.read.list_runs(outcome="RUNNING")] == [
         run.run_id for run in reversed(runs)
     ]
     assert [[pin.dataid for pin in run.pins] for run in runs] == [["1"], ["2"]]
@@ -36,7 +36,7 @@ def test_a_repeated_claim_does_not_give_a_run_that_was_cancelled_meanwhile(world
     world.ready("raw", "1", "2")
 
     def cancel() -> None:
-        world.store.cancel(world.store.list_runs()[0].run_id, "")
+        world.store.cancel(world.store.read.list_runs()[0].run_id, "")
 
     deaf = world.beside(LostAnswer(world.store.database, meanwhile=cancel))
     assert deaf.claim("to_clean") == ()

@@ -41,7 +41,7 @@ def test_an_input_that_took_the_place_of_another_is_read(world: World) -> None:
     assert world.finish(run) is WorkState.CLAIMABLE
 
 
-def test_an_input_whose_mapping_was_changed_is_read_anew(world: World) -> None:
+def test_an_input_whose_mapping_was_changed_is_read_again(world: World) -> None:
     world.chain("days", "sums", grain="daily")
     world.ready("days", "2026-08-01", "2026-08-02")
     world.do("to_sums", "2026-08-01")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dataflow.errors import Conflict
-from dataflow.model.moments import utc_text
+from dataflow.model.record import names_of
 from dataflow.model.records import PlanOutput, Publication, Run
-from dataflow.store.reader import time_text
-from dataflow.store.versions import Place
+from dataflow.model.wording import utc_text
+from dataflow.store.version_moves import Place
 from tests.store.races import Doing, check, race
 from tests.store.world import World
 
@@ -32,8 +32,8 @@ def make_bob(world: World) -> World:
 
 
 def versions(world: World, dataset: str = "orders") -> list[tuple[Any, ...]]:
-    where = {"dataset_id": world.dataset_record(dataset)[0], "dataid": "1.0"}
-    return world.store.rows("versions.of_chunk", **where)
+    found = world.store.read.list_versions(world.dataset_record(dataset)[0], "1.0")
+    return [tuple(getattr(one, name) for name in names_of(one)) for one in found]
 
 
 def again(world: World, location: str) -> Run:
@@ -61,10 +61,9 @@ def make_old(world: World, days: int = 100) -> None:
 
 def forget(world: World, days: int = 90) -> list[str]:
     """Forgets what was replaced so many days ago."""
-    now = world.store.find("reading.now")
-    assert now is not None
+    now = world.store.read.get_now()
     dataset_id = world.dataset_record("orders")[0]
-    return list(world.store.forget_versions(dataset_id, utc_text(float(now[0]) - days * DAY)))
+    return list(world.store.forget_versions(dataset_id, utc_text(now - days * DAY)))
 
 
 def test_each_publish_is_remembered_with_its_place_run_and_rows(bob: World) -> None:
@@ -73,7 +72,7 @@ def test_each_publish_is_remembered_with_its_place_run_and_rows(bob: World) -> N
     assert [row[:2] for row in found] == [(1, "/lake/1"), (2, "/lake/2")]
     assert [(row[3], row[4], bool(row[6])) for row in found] == [(10, 100, False), (20, 200, True)]
     assert found[1][2] == run.run_id
-    assert time_text(found[0][5]) <= time_text(found[1][5])
+    assert found[0][5] <= found[1][5]
 
 
 def test_what_is_said_to_be_ready_or_written_in_place_costs_no_row(world: World) -> None:
@@ -97,7 +96,7 @@ def test_going_back_is_a_new_version_that_consumers_are_told_of(bob: World) -> N
     assert bob.select("SELECT row_count, checked FROM chunk WHERE location = '/lake/1'") == [(10, "checked")]
     (line,) = bob.journal("rollback")
     assert (line["dataset"], line["dataid"], line["job"]) == ("orders", "1.0", "to_orders")
-    assert "version 1 is current again, as version 3 by op@desk: bad" in line["why"]
+    assert "version 1 published again as version 3 by op@desk: bad" in line["why"]
 
 
 def test_a_withdrawn_chunk_is_readable_again_once_it_is_gone_back(bob: World) -> None:
@@ -107,7 +106,7 @@ def test_a_withdrawn_chunk_is_readable_again_once_it_is_gone_back(bob: World) ->
     assert bob.status("orders", "1.0") == "READY"
 
 
-def test_nobody_goes_back_while_the_work_is_running(bob: World) -> None:
+def test_no_rollback_while_the_work_is_running(bob: World) -> None:
     again(bob, "/lake/2")
     bob.resubmit("to_orders", "1.0")
     run = bob.take("to_orders", "1.0")
@@ -116,14 +115,14 @@ def test_nobody_goes_back_while_the_work_is_running(bob: World) -> None:
     assert bob.version("orders", "1.0") == 2
 
 
-def test_nobody_goes_back_under_a_newer_input(bob: World) -> None:
+def test_no_rollback_under_a_newer_input(bob: World) -> None:
     again(bob, "/lake/2")
     bob.ready("raw", "1.0", again=True)
     with pytest.raises(Conflict, match="is STALE"):
         go_back(bob, 1, "/lake/1")
 
 
-def test_nobody_goes_back_to_what_was_forgotten_meanwhile(bob: World) -> None:
+def test_no_rollback_to_a_version_purged_meanwhile(bob: World) -> None:
     again(bob, "/lake/2")
     make_old(bob)
     assert forget(bob) == ["/lake/1"]
@@ -131,7 +130,7 @@ def test_nobody_goes_back_to_what_was_forgotten_meanwhile(bob: World) -> None:
         go_back(bob, 1, "/lake/1")
 
 
-def test_nobody_goes_back_to_a_place_that_was_forgotten(bob: World) -> None:
+def test_no_rollback_to_a_purged_location(bob: World) -> None:
     bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     make_old(bob)
     again(bob, "/lake/2")
@@ -147,7 +146,7 @@ def test_the_current_place_is_kept_even_if_both_are_of_one_instant(bob: World) -
     assert "/lake/0" not in forget(bob)
 
 
-def test_a_moved_version_is_the_same_version_and_wakes_nobody(bob: World) -> None:
+def test_a_moved_version_is_the_same_version_and_wakes_no_consumer(bob: World) -> None:
     reader_before = bob.work("to_report", "1.0")
     bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     (chunk,) = bob.chunks("orders")
@@ -169,7 +168,7 @@ def test_a_run_that_reads_while_its_input_is_moved_finishes_well(bob: World) -> 
 
 def test_what_changed_meanwhile_is_not_moved(bob: World) -> None:
     again(bob, "/lake/2")
-    with pytest.raises(Conflict, match="has changed while version 1 was compacted"):
+    with pytest.raises(Conflict, match="changed while version 1 was compacted"):
         bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     assert bob.chunks("orders")[0].location == "/lake/2"
 
@@ -238,7 +237,7 @@ def test_what_is_gone_back_to_beside_a_purge_is_there_or_refused(postgres_world:
         assert isinstance(raced.second, Conflict)
 
 
-def test_nobody_goes_back_beside_a_claim_of_the_work(postgres_world: World) -> None:
+def test_no_rollback_beside_a_claim_of_the_work(postgres_world: World) -> None:
     bob = make_bob(postgres_world)
     again(bob, "/lake/2")
     bob.resubmit("to_orders", "1.0")

@@ -49,7 +49,7 @@ VERSIONS = [
     Mutant(
         "versions.find",
         "AND v.location = :location",
-        loaded(versions.test_nobody_goes_back_to_a_place_that_was_forgotten),
+        loaded(versions.test_no_rollback_to_a_purged_location),
         "AND :location <> ''",
     ),
 ]

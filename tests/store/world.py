@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.record import names_of
 from dataflow.model.records import (
     ChunkRow,
     Claimant,
@@ -229,21 +230,21 @@ class World:
     # reading
 
     def work(self, job: str, dataid: str) -> WorkRow:
-        found = self.store.find_work(self.plan(job).job_id, dataid)
+        found = self.store.read.find_work(self.plan(job).job_id, dataid)
         assert found is not None, f"no work {job}/{dataid}"
         return found
 
     def state(self, job: str, dataid: str) -> str:
         """The state of a work; empty when it does not exist."""
-        found = self.store.find_work(self.plan(job).job_id, dataid)
+        found = self.store.read.find_work(self.plan(job).job_id, dataid)
         return "" if found is None else found.state.value
 
     def states(self, job: str) -> dict[str, str]:
-        rows = self.store.rows("reading.kept_readiness", job_id=self.plan(job).job_id)
-        return {row[0]: row[1] for row in rows}
+        found = self.store.read.list_readiness(self.plan(job).job_id)
+        return {work.dataid: work.state.value for work in found}
 
     def chunks(self, dataset: str) -> list[ChunkRow]:
-        return list(self.store.list_chunks(self.dataset_record(dataset)[0]))
+        return list(self.store.read.list_chunks(self.dataset_record(dataset)[0]))
 
     def status(self, dataset: str, dataid: str) -> str:
         """The status people see; empty when the chunk is not known."""
@@ -253,7 +254,7 @@ class World:
         return next((chunk.version for chunk in self.chunks(dataset) if chunk.dataid == dataid), 0)
 
     def outcome(self, run: Run) -> str:
-        found = self.store.find_run(run.run_id)
+        found = self.store.read.find_run(run.run_id)
         assert found is not None
         return found.outcome.value
 
@@ -276,13 +277,9 @@ class World:
 
     def journal(self, action: str = "") -> list[dict[str, Any]]:
         """The journal, oldest first."""
-        where = {"job": "", "dataset": "", "dataid": "", "run_id": 0, "most": 10_000}
-        names = (
-            *("journal_id", "at", "actor", "action", "job", "dataset", "dataid", "run_id"),
-            *("from_state", "to_state", "items", "why"),
-        )
-        rows = [dict(zip(names, row, strict=True)) for row in self.store.rows("reading.journal", **where)]
-        return [row for row in reversed(rows) if action in ("", row["action"])]
+        lines = self.store.read.list_journal(10_000)
+        rows = [{name: getattr(line, name) for name in names_of(line)} for line in reversed(lines)]
+        return [row for row in rows if action in ("", row["action"])]
 
     # what no verb does
 

@@ -56,7 +56,7 @@ def test_at_the_full_cost_a_password_comes_back_with_one_derivation_for_many_dat
     assert cipher._derive.cache_info().misses == 1
 
 
-def test_a_record_can_be_opened_by_hand_from_its_description() -> None:
+def test_a_record_can_be_opened_manually_from_its_description() -> None:
     record = encrypt(PASSWORD, PASSPHRASE, "dataset:bobin", SALT)
     version, salt, check, nonce, ciphertext = (
         base64.urlsafe_b64decode(part + "===") if at else part.encode()
@@ -69,7 +69,7 @@ def test_a_record_can_be_opened_by_hand_from_its_description() -> None:
 
 
 def test_a_record_of_a_cheaper_key_does_not_open_by_default() -> None:
-    with pytest.raises(SecretError, match="does not open"):
+    with pytest.raises(SecretError, match="does not decrypt"):
         decrypt(cheap_record(), PASSPHRASE, "dataset:bobin")
 
 
@@ -96,13 +96,13 @@ def test_the_same_password_twice_gives_two_different_records() -> None:
     assert salt_of(unsalted[0]) != salt_of(unsalted[1])
 
 
-def test_a_wrong_passphrase_is_told_as_such() -> None:
+def test_a_wrong_passphrase_is_reported_as_such() -> None:
     message = refusal(cheap_record(), passphrase="wrong horse")
-    assert message.startswith("The passphrase does not open")
+    assert message.startswith("The passphrase does not decrypt")
     assert "dataflow dataset add bobin --password-stdin" in message
 
 
-def test_a_record_copied_from_another_dataset_is_told_as_such() -> None:
+def test_a_record_copied_from_another_dataset_is_reported_as_such() -> None:
     bobin, bobout = cheap_record(bound_to="dataset:bobin"), cheap_record(bound_to="dataset:bobout")
     for record, bound_to in ((bobout, "dataset:bobin"), (bobin, "dataset:bobout")):
         assert "was modified, or copied from another dataset" in refusal(record, bound_to=bound_to)
@@ -115,7 +115,7 @@ def test_no_single_character_of_a_record_can_be_changed() -> None:
             refusal(record[:at] + other + record[at + 1 :])
 
 
-def test_a_changed_nonce_or_ciphertext_is_told_as_modified() -> None:
+def test_a_changed_nonce_or_ciphertext_is_reported_as_modified() -> None:
     parts = cheap_record().split(".")
     for place in (3, 4):
         changed = [*parts]
@@ -123,7 +123,7 @@ def test_a_changed_nonce_or_ciphertext_is_told_as_modified() -> None:
         assert "was modified" in refusal(".".join(changed))
 
 
-def test_a_record_of_another_key_glued_to_this_salt_and_check_is_told_as_modified() -> None:
+def test_a_record_of_another_key_glued_to_this_salt_and_check_is_reported_as_modified() -> None:
     other = encrypt(PASSWORD, "another", "dataset:bobin", SALT, scrypt_n=CHEAP)
     glued = cheap_record().split(".")[:3] + other.split(".")[3:]
     assert "was modified" in refusal(".".join(glued))
@@ -145,7 +145,7 @@ def test_a_record_of_another_key_glued_to_this_salt_and_check_is_told_as_modifie
         "\0",
     ],
 )
-def test_a_text_that_is_no_record_is_refused_by_the_name_of_its_dataset(damaged: str) -> None:
+def test_a_string_that_is_not_a_record_is_refused_by_the_name_of_its_dataset(damaged: str) -> None:
     assert "is not a record" in refusal(damaged)
     assert salt_of(damaged) is None
 
@@ -194,7 +194,7 @@ def test_a_record_of_the_seed_opens_whatever_it_is_bound_to() -> None:
 
 def test_a_record_of_the_seed_refuses_a_wrong_passphrase_and_a_changed_byte() -> None:
     record = seed_record(PASSWORD, PASSPHRASE)
-    assert "The passphrase does not open" in refusal(record, passphrase="wrong horse")
+    assert "The passphrase does not decrypt" in refusal(record, passphrase="wrong horse")
     raw = base64.b64decode(record)
     for at in range(len(raw)):
         changed = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]

@@ -161,7 +161,7 @@ def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
     assert (config.environment, config.passkey) == ("dev", None)
 
 
-def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_everything_wrong_is_reported_at_once(tmp_path: Path) -> None:
     path = write_toml(
         tmp_path,
         'stor = "x"\nenvironment = 3\nschema = "pg_x"\n'
@@ -170,11 +170,11 @@ def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
     message = refused(tmp_path, DATAFLOW_ENVIRONMENT="a b", DATAFLOW_STOER="x")
     assert message.startswith("7 problems in the configuration:")
     assert f'{path}: stor: is unknown. Did you mean "store"?' in message
-    assert f"{path}: environment: must be a text in quotes, not a whole number" in message
-    assert f"{path}: schema: must not begin with pg_" in message
+    assert f"{path}: environment: must be a quoted string, not a whole number" in message
+    assert f"{path}: schema: must not start with pg_" in message
     assert f'{path}: dataset.a.grian: is unknown. Did you mean "grain"?' in message
     assert f"{path}: job.b.retries: must be a whole number, not a text" in message
-    assert 'DATAFLOW_STOER: there is no such setting. Did you mean "DATAFLOW_STORE"?' in message
+    assert 'DATAFLOW_STOER: unknown setting. Did you mean "DATAFLOW_STORE"?' in message
     assert "DATAFLOW_ENVIRONMENT: must be" in message
 
 
@@ -192,8 +192,8 @@ def test_an_unknown_key_that_resembles_none_gets_the_known_ones(tmp_path: Path) 
         (b'a = "\n', ":1:6: "),
         (b"a = [1,\n2", ":2:2: "),
         (b'# \xc3\xa9\nstore = "\xff"\n', ":2:10: is not UTF-8"),
-        (b"a = " + b"[" * 5000, "nesting too deep"),
-        (b"a = " + b"1" * 5000, "number too long"),
+        (b"a = " + b"[" * 5000, "nesting that is too deep"),
+        (b"a = " + b"1" * 5000, "number that is too long"),
     ],
     ids=["no equals sign", "line end", "end of file", "not UTF-8", "nesting", "number"],
 )
@@ -274,7 +274,7 @@ def test_a_password_is_refused_in_an_argument_and_in_the_toml_but_taken_from_the
     assert "hunter22" not in config.store_url
     write_toml(tmp_path, f'store = "{url}"')
     message = refused(tmp_path)
-    assert f"{tmp_path}/dataflow.toml: store: holds a password in plain text" in message
+    assert f"{tmp_path}/dataflow.toml: store: contains a password in plain text" in message
     assert "store_encryptedpass" in message
     assert "hunter22" not in message + str(caught.value)
 
@@ -294,7 +294,7 @@ def test_an_encrypted_password_goes_only_to_the_store_it_stands_beside(tmp_path:
 @pytest.mark.parametrize("store", ["", 'store = "sqlite:///x.db"\n'])
 def test_an_encrypted_password_without_a_server_is_refused(tmp_path: Path, store: str) -> None:
     write_toml(tmp_path, f'{store}store_encryptedpass = "abc"')
-    assert "store_encryptedpass: is of no use without a PostgreSQL `store`" in refused(tmp_path)
+    assert "store_encryptedpass: has no effect without a PostgreSQL `store`" in refused(tmp_path)
 
 
 def test_a_broken_properties_file_is_named(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_a_broken_properties_file_is_named(tmp_path: Path) -> None:
      "postgresql://h/d?sslpassword=hunter22", "jdbc:postgresql://h/d?password=hunter22", "",
      "host=h password=hunter22"],
 )  # fmt: skip
-def test_a_url_that_is_no_store_is_refused_with_the_two_forms_and_without_its_password(
+def test_a_url_that_is_not_a_store_is_refused_with_the_two_forms_and_without_its_password(
     tmp_path: Path, url: str
 ) -> None:
     with pytest.raises(UsageError) as caught:

@@ -74,7 +74,7 @@ def test_an_expression_is_kept_in_one_way_of_writing() -> None:
         ("* * * *", "it has 4 fields and a cron expression has 5"),
         ("* * * * * *", "it has 6 fields"),
         ("", "it has 0 fields"),
-        ("0 0 30 2 *", "no such day ever comes"),
+        ("0 0 30 2 *", "no such day exists"),
         ("@dayly", 'Did you mean "@daily"'),
         ("@reboot", "Presets: @once"),
     ],

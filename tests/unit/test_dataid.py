@@ -86,13 +86,13 @@ def test_text_dataids_are_normalised_so_that_equal_looking_ones_are_equal() -> N
         ("", "it is empty"),
         ("x" * 256, "it is 256 characters long"),
         ("x" * 10_240, "it is 10240 characters long"),
-        (" a", "begins or ends with a space"),
-        ("a ", "begins or ends with a space"),
-        ("a  b", "two spaces in a row"),
-        ("a..b", "two dots in a row"),
-        ("..", "two dots in a row"),
-        (".", "a dot alone"),
-        ("-rf", "begins with -"),
+        (" a", "starts or ends with a space"),
+        ("a ", "starts or ends with a space"),
+        ("a  b", "two consecutive spaces"),
+        ("a..b", "two consecutive dots"),
+        ("..", "two consecutive dots"),
+        (".", "a single dot"),
+        ("-rf", "starts with -"),
     ],
 )
 def test_text_that_cannot_be_a_dataid_is_refused_with_the_reason(text: str, reason: str) -> None:
@@ -104,7 +104,7 @@ def test_text_that_cannot_be_a_dataid_is_refused_with_the_reason(text: str, reas
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_either_canonical_for_good_or_refused(text: str) -> None:
+def test_any_text_is_either_canonical_or_refused(text: str) -> None:
     try:
         canonical = canonical_dataid(text, Grain.TEXT, "UTC")
     except BadInput:
@@ -185,7 +185,7 @@ def test_each_grain_has_one_way_to_write_a_dataid(text: str, grain: Grain, canon
         ),
     ],
 )
-def test_what_is_no_dataid_of_the_grain_is_refused_with_what_is_accepted(
+def test_an_invalid_dataid_of_the_grain_is_refused_with_what_is_accepted(
     text: str, grain: Grain, reason: str
 ) -> None:
     assert reason in refusal(text, grain)
@@ -379,13 +379,13 @@ def test_text_ranges_count_up_in_the_final_number(first: str, last: str, count: 
     ("first", "last"), [("a", "b"), ("1.0", "10.0"), ("a1", "b2"), ("01", "100"), ("1", "010"), ("a1", "a")]
 )
 def test_text_ranges_of_another_kind_are_refused_with_what_to_do(first: str, last: str) -> None:
-    with pytest.raises(BadInput, match="List the dataids, or give them with --file"):
+    with pytest.raises(BadInput, match="List the dataids, or use --file"):
         dataid_range(first, last, Grain.TEXT, "UTC")
 
 
 @pytest.mark.parametrize("grain", [Grain.TEXT, Grain.SEQUENCE])
-def test_a_range_nobody_can_mean_is_refused_before_it_begins(grain: Grain) -> None:
-    with pytest.raises(BadInput, match="100,000,001 dataids, more than 100,000,000 at once"):
+def test_a_range_that_is_too_large_is_refused_before_it_starts(grain: Grain) -> None:
+    with pytest.raises(BadInput, match="100,000,001 dataids, more than the limit of 100,000,000"):
         dataid_range("1", "100000001", grain, "UTC")
 
 

@@ -174,8 +174,8 @@ def test_a_name_declared_in_two_files_is_refused_naming_both(tmp_path: Path) -> 
         path.write_text("[dataset.a]\n[job.b]")
     with pytest.raises(ConfigError) as caught:
         read_declarations([str(path) for path in paths])
-    assert f"{paths[1]}: dataset.a: is declared in {paths[0]} too" in str(caught.value)
-    assert f"{paths[1]}: job.b: is declared in {paths[0]} too" in str(caught.value)
+    assert f"{paths[1]}: dataset.a: is also declared in {paths[0]}" in str(caught.value)
+    assert f"{paths[1]}: job.b: is also declared in {paths[0]}" in str(caught.value)
 
 
 def test_the_same_file_given_twice_is_refused(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_table_with_nothing_but_a_check_declares_no_dataset(tmp_path: Path) ->
 
 def test_a_check_that_no_worker_would_run_is_refused(tmp_path: Path) -> None:
     message = refused(tmp_path, '[dataset.a]\ncheck = "true"')
-    assert "jobs.toml: dataset.a.check: is read only from the dataflow.toml" in message
+    assert "jobs.toml: dataset.a.check: is only read from the dataflow.toml" in message
 
 
 def test_variables_that_the_store_may_not_set_stay_in_the_project_file(tmp_path: Path) -> None:
@@ -209,16 +209,16 @@ def test_variables_that_the_store_may_not_set_stay_in_the_project_file(tmp_path:
     assert declared.jobs == [Job("a", (JobInput("x"),), environment=(("size", "5"),))]
     assert declared.environments == {"a": {"PATH": "/bin"}, "b": {"TZ": "UTC"}}
     message = refused(tmp_path, text)
-    assert "jobs.toml: job.a.environment.PATH: is read only from the dataflow.toml" in message
-    assert "jobs.toml: job.b.environment.TZ: is read only from the dataflow.toml" in message
+    assert "jobs.toml: job.a.environment.PATH: is only read from the dataflow.toml" in message
+    assert "jobs.toml: job.b.environment.TZ: is only read from the dataflow.toml" in message
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("PASSKEY", "is a variable of DataFlow itself"),
-        ("DATAFLOW_RUN_ID", "is a variable of DataFlow itself"),
-        ("BASH_FUNC_ls%%", "is no name for a variable"),
+        ("PASSKEY", "is reserved for DataFlow"),
+        ("DATAFLOW_RUN_ID", "is reserved for DataFlow"),
+        ("BASH_FUNC_ls%%", "is not a variable name"),
     ],
 )
 def test_no_file_sets_a_variable_of_dataflow_itself(tmp_path: Path, name: str, reason: str) -> None:
@@ -250,27 +250,27 @@ def test_a_plain_password_is_refused_with_the_ways_out(tmp_path: Path) -> None:
         ('[dataset.a]\nlocatoin = "x"', 'dataset.a.locatoin: is unknown. Did you mean "location"?'),
         ("[job.a]\nretry = 1", 'job.a.retry: is unknown. Did you mean "retries"?'),
         ("[jobs.a]", 'jobs: is unknown. Did you mean "job"?'),
-        ("[[dataset]]", "dataset: must be tables with a name, like [dataset.NAME]"),
-        ("dataset = 1", "dataset: must be tables with a name"),
+        ("[[dataset]]", "dataset: must be named tables, like [dataset.NAME]"),
+        ("dataset = 1", "dataset: must be named tables"),
         ("[dataset]\na = 1", "dataset.a: must be a table"),
         ('[dataset.""]', "its name must not be empty"),
         ('[dataset.a]\ngrain = "dayly"', 'dataset.a.grain: "dayly" is not a grain. Did you mean "daily"?'),
-        ("[dataset.a]\nhostname = 1", "dataset.a.hostname: must be a text in quotes, not a whole number"),
+        ("[dataset.a]\nhostname = 1", "dataset.a.hostname: must be a quoted string, not a whole number"),
         ('[dataset.a]\nlocation = "a\\u0000b"', "dataset.a.location: must not contain NUL"),
         ("[dataset.a]\noptions = []", "dataset.a.options: must be a table"),
-        ("[dataset.a]\noptions = { x = [1] }", "dataset.a.options: x must be a text in quotes, not an array"),
+        ("[dataset.a]\noptions = { x = [1] }", "dataset.a.options: x must be a quoted string, not an array"),
         ("[job.a.environment]\n'X=Y' = 'z'", 'job.a.environment: has the key "X=Y"'),
         ('[job.a]\nin = "b"', "job.a.in: must be an array like"),
         ('[job.a]\nin = ["b:"]', 'job.a.in: input "b:" must be a dataset'),
         ('[job.a]\nin = ["b:prevous"]', 'Did you mean "previous"?'),
         ('[job.a]\nin = ["b", "b:same"]', 'job.a.in: names "b" twice'),
         ('[job.a]\nout = ["b", "b"]', 'job.a.out: names "b" twice'),
-        ("[job.a]\nout = [1]", "job.a.out: must be a text in quotes, not a whole number"),
+        ("[job.a]\nout = [1]", "job.a.out: must be a quoted string, not a whole number"),
         ("[job.a]\nretries = -1", "job.a.retries: must not be negative"),
         ("[job.a]\nretries = true", "job.a.retries: must be a whole number, not true or false"),
         ("[job.a]\npriority = 99999999999", "job.a.priority: must be between"),
         ("[job.a]\ncatchup = 1", "job.a.catchup: must be true or false, not a whole number"),
-        ("[job.a]\nstart = 12:00:00", "job.a.start: must be a text in quotes, not a date or time"),
+        ("[job.a]\nstart = 12:00:00", "job.a.start: must be a quoted string, not a date or time"),
         ('[job.a]\nlease = "5 minutes"', "job.a.lease: span"),
         ("[job.a]\nlease = inf", "job.a.lease: span inf is not between"),
         ("[job.a]\n[job.a]", "jobs.toml:2:"),
@@ -336,7 +336,7 @@ def test_a_negative_span_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [True, None, [], math.inf, math.nan, 10**400, "9" * 400, "99999d"])
-def test_what_is_no_span_at_all_is_refused(value: object) -> None:
+def test_an_invalid_span_is_refused(value: object) -> None:
     with pytest.raises(BadInput):
         parse_seconds(value)
 

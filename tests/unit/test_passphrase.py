@@ -38,7 +38,7 @@ def test_an_empty_value_counts_as_not_given(tmp_path: Path) -> None:
     assert get_passphrase("", "", lambda: "typed") == "typed"
 
 
-def test_without_any_of_them_the_three_ways_are_told() -> None:
+def test_without_any_of_them_the_three_ways_are_listed() -> None:
     with pytest.raises(SecretError) as refusal:
         get_passphrase(None, None, None)
     for way in ("PASSKEY", "file", "terminal"):

@@ -147,7 +147,7 @@ def test_a_users_name_is_escaped_in_the_url(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("url=jdbc:h2:file:./dataflow;PASSWORD=hunter22", "url jdbc:h2 is not supported; supported"),
+        ("url=jdbc:h2:file:./dataflow;PASSWORD=hunter22", "url jdbc:h2 is not supported; use"),
         ("url=jdbc:mysql://u:hunter22@h/d", "url jdbc:mysql is not supported"),
         ("url=hunter22", "url has no scheme"),
         ("user=etl", "url is missing"),
@@ -161,7 +161,7 @@ def test_a_users_name_is_escaped_in_the_url(tmp_path: Path) -> None:
         ("url=jdbc:postgresql://h:x/d", "cannot be read"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_taken_is_refused_without_showing_a_password(
+def test_an_invalid_value_is_refused_without_showing_a_password(
     tmp_path: Path, text: str, reason: str
 ) -> None:
     message = refused(tmp_path, text)

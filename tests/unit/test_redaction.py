@@ -257,7 +257,7 @@ def test_forms_too_short_to_tell_a_secret_from_other_text_are_left_alone(secret:
     assert Redactor([secret]).redact_text(text) == text
 
 
-def test_a_secret_that_is_no_utf_8_is_masked() -> None:
+def test_a_secret_that_is_not_utf_8_is_masked() -> None:
     raw = b"caf\xe9-\xff\xfe-secret"
     redactor = Redactor([raw.decode("utf-8", "surrogateescape")])
     assert redactor.redact(b"<" + raw + b">") == b"<***>"

@@ -61,7 +61,7 @@ def test_a_schedule_has_one_way_to_be_written(given: Any, schedule: str) -> None
         ("every", "Write it like: every 6 hours"),
     ],
 )
-def test_what_is_no_schedule_is_refused_with_the_reason(given: Any, reason: str) -> None:
+def test_an_invalid_schedule_is_refused_with_the_reason(given: Any, reason: str) -> None:
     with pytest.raises(BadInput, match=r"pipelines/orders\.py:3: .*schedule_interval") as error:
         timing(schedule_interval=given)
     assert reason in str(error.value)

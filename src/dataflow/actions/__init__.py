@@ -1,1 +1,1 @@
-"""What one can do, a verb a file; built from the verbs of the store, used by every face."""
+"""The actions of DataFlow, one verb per file; built from the store's verbs, used by every interface."""

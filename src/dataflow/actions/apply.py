@@ -1,4 +1,4 @@
-"""Apply: what files declare becomes what is registered; export writes such a file. Nothing is removed."""
+"""Apply: register what files declare; export writes such a file. Nothing is removed."""
 
 from __future__ import annotations
 
@@ -17,21 +17,33 @@ if TYPE_CHECKING:
 
 
 def plan_changes(store: Store, declarations: Declarations) -> list[Change]:
-    """What applying would add and change, checked like the real thing; nothing is written."""
+    """Return what applying would add and change, with the checks of applying; nothing is written."""
     return store.database.read(lambda tx: _draft(Registry(tx), declarations).changes)
 
 
+def plan_first_changes(declarations: Declarations) -> list[Change]:
+    """Return what applying to a new store would add; a refusal leaves no store behind."""
+    from dataflow.store.opener import open_store  # start-up: only a new project needs it
+    from dataflow.store.sqlite_file import MEMORY
+
+    store = open_store(f"sqlite:///{MEMORY}", "")
+    try:
+        return plan_changes(store, declarations)
+    finally:
+        store.close()
+
+
 def apply_changes(store: Store, declarations: Declarations) -> list[Change]:
-    """Registers all that is declared or, when any of it cannot be, nothing."""
+    """Register everything that is declared, or nothing if any of it is invalid."""
     return register(store, lambda registry: _draft(registry, declarations))
 
 
 def export_declarations(store: Store, with_secrets: bool = False) -> str:
-    """TOML text of all datasets and jobs; passwords, in their encrypted form, only `with_secrets`."""
-    datasets = [dataset for dataset in store.list_datasets() if not is_automatic(dataset.name)]
+    """Return all datasets and jobs as TOML; encrypted passwords only `with_secrets`."""
+    datasets = [dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)]
     if not with_secrets:
         datasets = [replace(dataset, encryptedpass="") for dataset in datasets]
-    return write_declarations(datasets, [plan.job for plan in store.list_plans()])
+    return write_declarations(datasets, [plan.job for plan in store.read.list_plans()])
 
 
 def _draft(registry: Registry, declarations: Declarations) -> Draft:
@@ -39,7 +51,7 @@ def _draft(registry: Registry, declarations: Declarations) -> Draft:
     datasets = []
     for dataset in declarations.datasets:
         known = registry.datasets.get(dataset.name)
-        # A file without the password, as export writes it, must not take it away.
+        # A file without the password, as export writes it, must not remove the password.
         kept = known.encryptedpass if known is not None else ""
         datasets.append(replace(dataset, encryptedpass=dataset.encryptedpass or kept))
     return registry.draft(datasets, declarations.jobs)

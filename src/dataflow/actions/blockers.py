@@ -1,4 +1,4 @@
-"""What keeps a claim from work whose inputs are there: holds, waits, order, limits, readers, newer data."""
+"""What blocks work whose inputs are ready: holds, waits, order, limits, readers, newer data."""
 
 from __future__ import annotations
 
@@ -21,31 +21,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import RunRow, WorkRow
+    from dataflow.store.work_reads import Unfinished
 
 SHOWN_RUNS = 5
 
 
 def list_blockers(case: WorkCase, work: WorkRow, run: RunRow | None) -> list[Reason]:
-    """Every reason for which a claim would leave this open work alone, or its preparation hand it back."""
-    flags = case.store.find("explain.flags", work_id=work.work_id)
+    """Return every reason why a claim would skip this open work, or its preparation return it."""
+    flags = case.store.read.find_claim_flags(work.work_id)
     if flags is None:
         return []
-    hold, job_hold, max_running, ordered, key = flags
-    found = _holds(case, bool(hold), bool(job_hold))
+    found = _holds(case, flags.hold, flags.job_hold)
     if waiting := _wait(case, work, run):
         found.append(waiting)
-    if ordered and (turn := _turn(case, key)):
+    if flags.ordered and (turn := _turn(case, flags.sort_key)):
         found.append(turn)
-    most = 1 if case.plan.one_at_a_time else max_running
+    most = 1 if case.plan.one_at_a_time else flags.max_running
     if most and (limit := _limit(case, most)):
         found.append(limit)
     return found + _readers(case) + _newer_snapshots(case)
 
 
 def list_job_holds(case: WorkCase) -> list[Reason]:
-    """The hold on the job itself, for work that does not exist yet."""
-    row = case.store.find("explain.job_hold", job_id=case.plan.job_id)
-    return _holds(case, False, row is not None and bool(row[0]))
+    """Return the hold on the job itself, for work that does not exist yet."""
+    return _holds(case, False, case.store.read.is_job_held(case.plan.job_id))
 
 
 def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
@@ -59,68 +58,70 @@ def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
 
 
 def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
-    if work.wait_seconds is not None and run is not None and run.outcome is RunOutcome.CANCELLED:
-        row = case.store.find("explain.has_kill_command", run_id=run.run_id)
-        if row is not None and row[0]:
-            text = (
-                f"run {run.run_id} was cancelled, and what it started outside its process may still be at "
-                "work: the next RunJob with a --kill-command ends it"
-            )
-            return Reason(text, run_command(case.plan, kill=True), question=Question.SAFE)
+    is_cancelled = run is not None and run.outcome is RunOutcome.CANCELLED
+    if (
+        work.wait_seconds is not None
+        and run
+        and is_cancelled
+        and case.store.read.has_kill_command(run.run_id)
+    ):
+        text = (
+            f"run {run.run_id} was cancelled, and what it started outside its process may still be "
+            "running: the next RunJob with a --kill-command stops it"
+        )
+        return Reason(text, run_command(case.plan, kill=True), question=Question.SAFE)
     if work.wait_seconds is None or work.wait_seconds <= 0:
         return None  # the next claim promotes it
     wait, command = f"{work.wait_seconds:.0f} s", run_command(case.plan)
-    if run is not None and run.outcome is RunOutcome.CANCELLED:
-        text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease are left"
+    if run is not None and is_cancelled:
+        text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease left"
         return Reason(text, command, question=Question.SAFE)
-    text = f"{work.reason or 'it was handed back'}; the next try is in {wait}"
+    text = f"{work.reason or 'it was returned'}; the next attempt is in {wait}"
     question = question_of(work.reason)
-    # What is still so says how to repair it; what kept it from being safe then is looked for again.
+    # A problem that persists says how to repair it; safety is checked again.
     repair = (find_repair(case, question) if question else None) or command
     return Reason(text, repair, question=None if question is Question.SAFE else question)
 
 
 def _turn(case: WorkCase, key: str) -> Reason | None:
-    """The same rule as the claim's: nothing overtakes the first unfinished, and no gap is jumped over."""
+    """Apply the claim's rule: nothing overtakes the first unfinished work, and no gap is skipped."""
     job, job_id = case.plan.job.name, case.plan.job_id
-    first = case.store.find("explain.first_unfinished", job_id=job_id)
-    if first is not None and first[0] != case.dataid:
-        return _after(case, *first)
+    first = case.store.read.find_first_unfinished(job_id)
+    if first is not None and first.dataid != case.dataid:
+        return _after(case, first)
     before = previous_dataid(case.dataid, Grain(case.plan.grain), case.plan.timezone)
-    if before is None or case.store.find("claim.earlier_work", job_id=job_id, sort_key=key) is None:
+    if before is None or not case.store.read.has_earlier_work(job_id, key):
         return None
-    state = case.store.find("claim.state_of", job_id=job_id, dataid=before)
-    if state is not None and state[0] == WorkState.DONE:
+    if case.store.read.find_work_state(job_id, before) is WorkState.DONE:
         return None
     return Reason(
-        f"job {job} is ordered, and nothing has called for {before}, which comes first",
+        f"job {job} is ordered, and {before}, which comes first, has no work yet",
         why_command(job, before),
     )
 
 
-def _after(case: WorkCase, dataid: str, state: str, run_id: int) -> Reason:
-    job = case.plan.job.name
-    if state in (WorkState.FAILED, WorkState.INVALID):
+def _after(case: WorkCase, first: Unfinished) -> Reason:
+    job, dataid = case.plan.job.name, first.dataid
+    if first.state in (WorkState.FAILED, WorkState.INVALID):
         command = resubmit_command(job, dataid)
-    elif state == WorkState.RUNNING:
-        command = follow_command(run_id)
+    elif first.state is WorkState.RUNNING:
+        command = follow_command(first.run_id)
     else:
         command = why_command(job, dataid)
-    return Reason(f"job {job} is ordered, and {dataid}, which is {state}, comes first", command)
+    return Reason(f"job {job} is ordered, and {dataid}, which is {first.state}, comes first", command)
 
 
 def _limit(case: WorkCase, most: int) -> Reason | None:
-    where = {"job_id": case.plan.job_id, "outliving": case.plan.one_at_a_time}
-    found = [row[0] for row in case.store.rows("claim.at_work", **where)]
+    found = case.store.read.list_runs_at_work(case.plan.job_id, case.plan.one_at_a_time)
     if len(found) < most:
         return None
     shown = ", ".join(map(str, found[:SHOWN_RUNS])) + (" …" if len(found) > SHOWN_RUNS else "")
-    text = f"job {case.plan.job.name} may have {most} running, and run {shown} is, or is still ending"
+    text = f"job {case.plan.job.name} may have {most} running at a time; still running or ending: {shown}"
     return Reason(text, follow_command(found[0]))
 
 
 def _readers(case: WorkCase) -> list[Reason]:
-    """Live readers of a chunk that the script would overwrite in place."""
+    """Return the live readers of a chunk that the script would overwrite in place."""
     found = []
     for output in case.plan.outputs:
         if output.dataset.staged:
@@ -129,10 +130,10 @@ def _readers(case: WorkCase) -> list[Reason]:
         if chunk is None or chunk.version == 0:
             continue
         if output.dataset.is_overwritten:
-            readers = case.store.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=0)
+            readers = case.store.read.list_dataset_readers(output.dataset_id)
         else:
-            readers = case.store.rows("claim.readers", chunk_id=chunk.chunk_id, run_id=0)
-        for (run_id,) in readers:
+            readers = case.store.read.list_chunk_readers(chunk.chunk_id)
+        for run_id in readers:
             name = f"{output.dataset.name}/{case.dataid}"
             text = f"{name} is being consumed by run {run_id}"
             found.append(Reason(text, follow_command(run_id), question=Question.SAFE))
@@ -140,7 +141,7 @@ def _readers(case: WorkCase) -> list[Reason]:
 
 
 def _newer_snapshots(case: WorkCase) -> list[Reason]:
-    """A snapshot written in place must not go back in time; a run that would do so is refused for good."""
+    """Return the newer snapshots in place; a run that would overwrite them with older data is refused."""
     newer = list_newer_snapshots(case.store, case.plan, case.dataid)
     command = run_command(case.plan)
-    return [Reason(f"{text}: this one will be refused", command, question=Question.SAFE) for text in newer]
+    return [Reason(f"{text}: this dataid will be refused", command, question=Question.SAFE) for text in newer]

@@ -1,4 +1,4 @@
-"""Cancel: a run loses its work; whoever runs it ends it when it notices."""
+"""Cancel: a run loses its work; its process stops when it notices."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def cancel(store: Store, run_id: int, why: str = "") -> RunRow:
-    """Revokes a run, which can no longer publish, and gives it as it was; its work is FAILED."""
+    """Revoke a run, which can no longer publish; return the run as it was. Its work is FAILED."""
     run = get_run(store, run_id)
     store.cancel(run_id, why)
     return run
 
 
 def parse_run_id(text: str) -> int:
-    """The number of a run as people type it; BadInput if it is none."""
+    """Return the run number that a user typed; BadInput if it is not one."""
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
-    raise BadInput(f"{quoted(text)} is not the number of a run. List them: dataflow runs")
+    raise BadInput(f"{quoted(text)} is not a run number. List runs: dataflow runs")

@@ -1,4 +1,4 @@
-"""Claim: ask the store for work until it gives some or there is none."""
+"""Claim: ask the store for work until it returns some or there is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dataflow.model.records import Claimant, ClaimRequest, ClaimResult, Ending, Plan
+    from dataflow.model.records import (
+        Claimant,
+        ClaimRequest,
+        ClaimResult,
+        Ending,
+        Pin,
+        Plan,
+        PlanInput,
+        Run,
+    )
     from dataflow.model.status import WorkState
     from dataflow.store.database import Transaction
     from dataflow.store.store import Store
@@ -19,17 +28,17 @@ if TYPE_CHECKING:
     States = list[WorkState | errors.LeaseLost | None]
 
 MOST_PREVIEWED = 10
-"""Batches of due intervals after which a preview gives up: the store is closed to others meanwhile."""
+"""Batches of due intervals after which a preview gives up: it blocks the store."""
 
 
 def finish_and_claim(
     store: Store, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None, repeat: bool = False
 ) -> tuple[States, ClaimResult, Plan]:
-    """Finishes runs and claims the next in one transaction; gives the plan too, which may have been renewed.
+    """Finish runs and claim the next in one transaction; also return the plan, which may be newer.
 
-    Due intervals of the job's calendars are added on the way, so cron and RunJob need no scheduler. One batch
-    is, and more only while none of them can be given.
-    `repeat` says that an earlier call with the same arguments got no answer.
+    Due intervals of the job's calendars are added too, so cron and RunJob need no scheduler: one batch, and
+    more only while no work can be claimed.
+    `repeat`: an earlier call with the same arguments got no answer.
     """
     if request is not None and plan.is_on_demand and request.dataid is not None and not request.force:
         from dataflow.actions.calendar import call_for  # start-up: few jobs have such a schedule
@@ -45,17 +54,37 @@ def finish_and_claim(
     return states, result, plan
 
 
+def finish_run(store: Store, plan: Plan, ending: Ending) -> WorkState | None:
+    """Record a run's outcome; None if an earlier call with the same outcome was accepted."""
+    return store.finish(plan, ending)
+
+
+def renew_leases(store: Store, claimant: str, run_ids: Sequence[int]) -> set[int]:
+    """Renew the leases of a process's runs; return the runs it still holds."""
+    return store.renew(claimant, run_ids)
+
+
+def acknowledge_end(store: Store, run: Run) -> None:
+    """Record that the processes of a revoked run have ended, so its work need not wait for the lease."""
+    store.acknowledge(run.run_id, run.claimant)
+
+
+def pin_ready_chunks(store: Store, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
+    """Pin all chunks of an input that are ready now for a claimed run; return them in order."""
+    return store.pin_ready(plan, run, source)
+
+
 def list_credentials(plan: Plan) -> tuple[str, ...]:
-    """The job's own datasets whose passwords its runs are given."""
+    """Return the job's datasets whose passwords its runs receive."""
     datasets = [*(item.dataset for item in plan.inputs), *(item.dataset for item in plan.outputs)]
     return tuple(sorted({dataset.name for dataset in datasets if dataset.encryptedpass}))
 
 
 def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResult, Plan]:
-    """What a claim would give now; nothing is claimed or changed.
+    """Return what a claim would give now; nothing is claimed or changed.
 
-    Of due intervals only a few batches are tried, since others have to wait meanwhile; `again` says that a
-    claim would try more.
+    Only a few batches of due intervals are tried, because others have to wait; `again` means that a claim
+    would try more.
     """
     before, batches = _preview_before(store, plan, request, 0), 0
     while (result := store.preview(plan, request, before)).again and batches < MOST_PREVIEWED:
@@ -73,7 +102,7 @@ def preview(store: Store, plan: Plan, request: ClaimRequest) -> tuple[ClaimResul
 def _preview_before(
     store: Store, plan: Plan, request: ClaimRequest, batches: int
 ) -> Callable[[Transaction], None] | None:
-    """What a claim would have added before it looked for work; None for nothing."""
+    """Return what a claim would add before it looks for work; None for nothing."""
     if not batches and not plan.is_on_demand:
         return None
     from dataflow.actions.calendar import preview_due_intervals
@@ -84,7 +113,7 @@ def _preview_before(
 
 
 def prepare_again(store: Store, plan: Plan, reason: str) -> Plan:
-    """Does what a claim asked for before it can be made."""
+    """Do what a claim asked for before it can succeed."""
     if reason == "calendar":
         from dataflow.actions.calendar import (
             add_due_intervals,  # start-up: only jobs with a calendar pay for it
@@ -101,7 +130,7 @@ def prepare_again(store: Store, plan: Plan, reason: str) -> Plan:
 def with_dead(
     store: Store, plan: Plan, request: ClaimRequest, is_dead: Callable[[str], bool]
 ) -> ClaimRequest:
-    """The request with the claimants of this machine that the kernel says are gone."""
+    """Add the dead claimants of this machine to the request."""
     claimant: Claimant = request.claimant
     others = store.list_claimants(plan.job_id, claimant.host, claimant.boot_id, claimant.token)
     return replace(request, dead=tuple(name for name in others if is_dead(name)))

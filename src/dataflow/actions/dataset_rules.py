@@ -1,6 +1,6 @@
-"""What a dataset must be before it is registered, and which names datasets and jobs may have.
+"""Rules for a dataset before it is registered, and for the names of datasets and jobs.
 
-Nothing here asks the store: whether a dataset is used or has chunks is judged in registry.py.
+Nothing here reads the store; registry_draft.py checks whether a dataset is used or has chunks.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ TODAY = "today"
 MODES = ("partition", "snapshot")
 LONGEST_NAME = 100
 NAME_RULE = (
-    f"A name is 1 to {LONGEST_NAME} letters, digits, underscores, dots and dashes, "
-    "and begins with a letter or digit."
+    f"A name has 1 to {LONGEST_NAME} letters, digits, underscores, dots and dashes, and starts with a "
+    "letter or digit."
 )
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -30,30 +30,30 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # the seed's records: at leas
 
 
 def check_name(kind: str, name: str) -> str:
-    """Return the name; BadInput if a dataset or job cannot be called so."""
+    """Return the name; BadInput if it is not valid for a dataset or job."""
     if _NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
         return name
-    raise BadInput(f"{quoted(name)} cannot be the name of a {kind}: {_why_no_name(name)}. {NAME_RULE}")
+    raise BadInput(f"{quoted(name)} is not a valid name for a {kind}: {_why_no_name(name)}. {NAME_RULE}")
 
 
 def is_automatic(name: str) -> bool:
-    """True for the datasets that DataFlow makes and fills by the clock."""
+    """True for the calendars that DataFlow creates and fills."""
     return name == TODAY or name.endswith(CALENDAR_SUFFIX)
 
 
 def refuse_automatic(name: str, wish: str) -> None:
-    """Raise BadInput if the dataset is one that only the clock may change."""
+    """Raise BadInput if the dataset is a calendar that DataFlow maintains."""
     if is_automatic(name):
         raise BadInput(
-            f"Dataset {name} is a calendar that DataFlow keeps by the clock; it {wish}. "
-            "To give a job other times: dataflow job add JOB --schedule …"
+            f"Dataset {name} is a calendar that DataFlow maintains; it {wish}. "
+            "To change a job's schedule: dataflow job add JOB --schedule …"
         )
 
 
 def check_dataset(dataset: Dataset, before: Dataset | None = None) -> Dataset:
-    """Return the dataset in canonical form; BadInput for the first field that cannot be taken."""
+    """Return the dataset in canonical form; BadInput for the first invalid field."""
     check_name("dataset", dataset.name)
-    refuse_automatic(dataset.name, "cannot be added or changed by hand")
+    refuse_automatic(dataset.name, "cannot be added or changed directly")
     try:
         _check_texts(dataset)
         _check_mode(dataset.mode)
@@ -68,11 +68,11 @@ def check_dataset(dataset: Dataset, before: Dataset | None = None) -> Dataset:
 
 
 def check_text(what: str, text: str) -> None:
-    """Raise BadInput for what neither a process nor the store can take."""
+    """Raise BadInput for text that a process or the store cannot hold."""
     if "\0" in text:
-        raise BadInput(f"{what} contains NUL. Leave it out.")
+        raise BadInput(f"{what} contains NUL. Remove it.")
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise BadInput(f"{what} is not UTF-8. Write it in UTF-8.")
+        raise BadInput(f"{what} is not valid UTF-8. Write it in UTF-8.")
 
 
 def _check_texts(dataset: Dataset) -> None:
@@ -95,7 +95,9 @@ def _check_location(location: str) -> None:
         if field not in FIELDS or len(found) < len(field) + 2:
             known = ", ".join([f"{{{name}}}" for name in FIELDS])
             hint = did_you_mean(field, FIELDS)
-            raise BadInput(f"location {quoted(location)} names {quoted(found)}.{hint} Known: {known}.")
+            raise BadInput(
+                f"location {quoted(location)} uses the unknown field {quoted(found)}.{hint} Known: {known}."
+            )
 
 
 def _check_options(options: tuple[tuple[str, str], ...]) -> None:
@@ -106,7 +108,9 @@ def _check_options(options: tuple[tuple[str, str], ...]) -> None:
         check_text(f"option {key}", key + value)
         other = seen.setdefault(shell_name(key), key)
         if other != key:
-            raise BadInput(f"options {other} and {key} would be the same variable to a script. Rename one.")
+            raise BadInput(
+                f"options {other} and {key} would become the same variable in a script. Rename one of them."
+            )
 
 
 def _check_record(record: str) -> None:
@@ -115,8 +119,8 @@ def _check_record(record: str) -> None:
 
     if record and salt_of(record) is None and not _BASE64.fullmatch(record):
         raise BadInput(
-            "encryptedpass is not an encrypted record, and a password is never kept as it is. "
-            "Make one: dataflow secret encrypt --dataset NAME"
+            "encryptedpass is not an encrypted record, and a password is never stored in plain text. "
+            "Create one: dataflow secret encrypt --dataset NAME"
         )
 
 
@@ -126,4 +130,4 @@ def _why_no_name(name: str) -> str:
     for position, letter in enumerate(name, start=1):
         if not re.match("[A-Za-z0-9_.-]", letter):
             return f"character {position} is {quoted(letter)}"
-    return f"it begins with {quoted(name[0])}"
+    return f"it starts with {quoted(name[0])}"

@@ -1,4 +1,4 @@
-"""What a registration changes, field by field, in words that can be shown: a password's record never is."""
+"""What a registration changes, field by field, as text; password records are never shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY_OF = {field: key for key, (field, _) in JOB_KEYS.items()}
 
 @record
 class Difference:
-    """One field before and after, as text; empty for nothing."""
+    """One field before and after, as text; empty if it has no value."""
 
     field: str
     before: str
@@ -34,9 +34,9 @@ class Difference:
 
 @record
 class Change:
-    """What happens to one dataset or job: added, changed or unchanged, and in which fields.
+    """The change of one dataset or job: added, changed or unchanged, and in which fields.
 
-    `new_inputs` are what a job reads from now on and did not read before.
+    `new_inputs` are the datasets that a job did not read before.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Change:
 
 
 def compare(kind: str, before: Dataset | Job | None, after: Dataset | Job) -> Change:
-    """The change from one record, None for no such thing yet, to the next."""
+    """Return the change from one record (None if it is new) to the next."""
     if before == after:
         return Change(kind, after.name, UNCHANGED)
     base = before if before is not None else type(after)(after.name)

@@ -1,4 +1,4 @@
-"""Doctor: is everything as it must be? Each finding is ok, a warning or a problem, with the next command."""
+"""Doctor: checks the store and this machine; each finding is ok, a warning or a problem."""
 
 from __future__ import annotations
 
@@ -26,16 +26,26 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 SAFE_SQLITE = (3, 51, 3)
-"""The first SQLite in which several writers in WAL mode cannot corrupt the file."""
+"""The first SQLite version in which several writers in WAL mode cannot corrupt the file."""
 
 MOST_SKEW_SECONDS = 2.0
 SHOWN = 5
 VANISHING = frozenset({"tmpfs", "ramfs"})
 
 
-def examine(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
-    """Looks at the store and at this machine, one finding after the other."""
-    yield from examine_machine(config, is_dead)
+def examine(
+    store: Store,
+    config: Config,
+    is_dead: Callable[[str], bool],
+    remove_lock: Callable[[str], bool] | None = None,
+) -> Iterator[Finding]:
+    """Check the store and this machine; `remove_lock` deletes the lock file of a dead process."""
+
+    def remove(claimant: str) -> bool:
+        return remove_lock is not None and not store.holds_runs(claimant) and remove_lock(claimant)
+
+    yield from list_permission_findings(config)
+    yield from list_lock_findings(config, is_dead, remove)
     yield from _schema(store)
     yield from _sqlite(store) if store.database.dialect == "sqlite" else _postgres(store)
     yield from _clock(store)
@@ -44,7 +54,7 @@ def examine(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Ite
 
 
 def examine_machine(config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
-    """What can be said without a store."""
+    """Check this machine without a store."""
     yield from list_permission_findings(config)
     yield from list_lock_findings(config, is_dead)
 
@@ -52,9 +62,9 @@ def examine_machine(config: Config, is_dead: Callable[[str], bool]) -> Iterator[
 def _schema(store: Store) -> Iterator[Finding]:
     found = store.database.schema_version()
     if found == SCHEMA_VERSION:
-        yield Finding("store", OK, f"{store.database.url} answers, with schema {found}")
+        yield Finding("store", OK, f"{store.database.url} answers and has schema {found}")
     else:
-        text = f"{store.database.url} has schema {found}, this version needs {SCHEMA_VERSION}"
+        text = f"{store.database.url} has schema {found}; this version needs {SCHEMA_VERSION}"
         yield Finding("store", PROBLEM, text, "dataflow db upgrade")
 
 
@@ -65,14 +75,13 @@ def _sqlite(store: Store) -> Iterator[Finding]:
     if tuple(map(int, version.split("."))) >= SAFE_SQLITE:
         yield Finding("sqlite", OK, f"SQLite {version}")
     else:
-        text = f"SQLite {version} can corrupt a store that several processes write"
+        text = f"SQLite {version} can corrupt a store that several processes write to"
         yield Finding("sqlite", PROBLEM, text, "pip install --upgrade apsw")
     path = store.database.url.removeprefix("sqlite:///")
     kind = file_system_of(path)
     if kind in VANISHING:
-        yield Finding(
-            "disk", WARNING, f"{path} is on {kind}, which a restart empties", "dataflow status --store URL"
-        )
+        text = f"{path} is on {kind}, which is emptied on restart"
+        yield Finding("disk", WARNING, text, "dataflow status --store URL")
     else:
         yield Finding("disk", OK, f"{path} is on {kind or 'an unknown file system'}")
 
@@ -82,7 +91,7 @@ def _postgres(store: Store) -> Iterator[Finding]:
     if fsync == "on":
         yield Finding("postgresql", OK, f"PostgreSQL {version}")
     else:
-        text = f"PostgreSQL {version} runs with fsync off: a crash of its machine can lose the store"
+        text = f"PostgreSQL {version} runs with fsync off: if its machine crashes, the store may be lost"
         yield Finding("postgresql", WARNING, text, "psql -c 'ALTER SYSTEM RESET fsync'")
 
 
@@ -91,53 +100,54 @@ def _clock(store: Store) -> Iterator[Finding]:
         yield Finding("clock", OK, "the store uses this machine's clock")
         return
     before = time.time()
-    row = store.find("reading.now")
+    theirs = store.read.get_now()
     after = time.time()
-    theirs = float(row[0]) if row else after
-    # The answer was made somewhere between the two, so only what lies outside of them is skew.
+    # The store answered at some time between the two, so only what lies outside them is skew.
     skew = max(before - theirs, theirs - after, 0.0)
     if skew <= MOST_SKEW_SECONDS:
-        yield Finding("clock", OK, f"this machine's clock is within {MOST_SKEW_SECONDS:.0f} s of the store's")
+        text = f"this machine's clock is within {MOST_SKEW_SECONDS:.0f} s of the store's clock"
+        yield Finding("clock", OK, text)
     else:
-        text = f"this machine's clock is {skew:.1f} s off the store's: the times it shows are wrong"
+        text = f"this machine's clock is {skew:.1f} s off the store's clock: the times it shows are wrong"
         yield Finding("clock", WARNING, text, "timedatectl status")
 
 
 def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
-    lapsed = [(*row, "its lease has lapsed") for row in store.rows("reading.lapsed_runs")]
-    live = store.rows("doctor.live_runs")
-    gone = [(*row[:4], "its process is gone") for row in live if row[3] == config.host and is_dead(row[4])]
-    for run_id, job, dataid, host, why in lapsed + gone:
-        plan = store.find_plan(job) if job else None
-        text = f"run {run_id} of {job}/{dataid} on {host}: {why}, and no claim has come since to take it over"
-        yield Finding("leases", WARNING, text, run_command(plan) if plan else f"dataflow cancel {run_id}")
-    for job, dataid, run_id in store.rows("doctor.orphaned_running", most=SHOWN):
-        text = f"{job}/{dataid} is RUNNING, but its run {run_id} is not"
-        yield Finding("leases", PROBLEM, text, shell("dataflow", "mark", job, dataid, "FAILED"))
+    lapsed = [(run, "its lease has lapsed") for run in store.read.list_lapsed_runs()]
+    live = store.read.list_live_runs()
+    gone = [(run, "its process is gone") for run in live if run.host == config.host and is_dead(run.claimant)]
+    for run, why in lapsed + gone:
+        plan = store.find_plan(run.job) if run.job else None
+        name = f"run {run.run_id} of {run.job}/{run.dataid} on {run.host}"
+        text = f"{name}: {why}, and no claim has taken it over since"
+        yield Finding("leases", WARNING, text, run_command(plan) if plan else f"dataflow cancel {run.run_id}")
+    for work in store.read.list_orphaned_work(SHOWN):
+        text = f"{work.job}/{work.dataid} is RUNNING, but its run {work.number} is not"
+        yield Finding("leases", PROBLEM, text, shell("dataflow", "mark", work.job, work.dataid, "FAILED"))
     if not lapsed and not gone:
         yield Finding("leases", OK, f"{len(live)} runs hold good leases")
 
 
 def _readiness(store: Store) -> Iterator[Finding]:
-    """Kept readiness against the oracle, and against its own rows."""
+    """Compare the kept readiness with the oracle and with its own rows."""
     wrong = {plan.job.name: found for plan in _suspects(store) if (found := list_discrepancies(store, plan))}
     for job, found in wrong.items():
         shown = "; ".join([f"{job}/{item.dataid} {item.text}" for item in found[:SHOWN]])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         yield Finding("readiness", PROBLEM, shown + more, "dataflow doctor --repair")
-    for job, dataid, missing in store.rows("doctor.miscounted_work", most=SHOWN):
-        if job not in wrong:
-            text = f"{job}/{dataid} counts {missing} missing inputs, its rows say otherwise"
+    for work in store.read.list_miscounted_work(SHOWN):
+        if work.job not in wrong:
+            text = f"{work.job}/{work.dataid} counts {work.number} missing inputs, but its rows disagree"
             yield Finding("readiness", PROBLEM, text, "dataflow doctor --repair")
-            wrong[job] = []
+            wrong[work.job] = []
     if not wrong:
-        jobs = len(store.list_names("job"))
-        yield Finding("readiness", OK, f"what is kept about {jobs} jobs is what their inputs say")
+        jobs = len(store.read.list_names("job"))
+        yield Finding("readiness", OK, f"the readiness of {jobs} jobs agrees with their inputs")
 
 
 def repair(store: Store) -> list[str]:
-    """Counts the inputs of every job's work anew where what is kept is wrong; gives the jobs' names."""
-    miscounted = {row[0] for row in store.rows("doctor.miscounted_work", most=1 << 31)}
+    """Recompute wrong input counts; return the names of the repaired jobs."""
+    miscounted = {work.job for work in store.read.list_miscounted_work(1 << 31)}
     wrong = {plan.job.name for plan in _suspects(store) if list_discrepancies(store, plan)}
     repaired = sorted(miscounted | wrong)
     for plan in _plans(store, repaired):
@@ -146,8 +156,8 @@ def repair(store: Store) -> list[str]:
 
 
 def _suspects(store: Store) -> Iterator[Plan]:
-    """The jobs whose readiness may be wrong: few, unless inputs are mapped in other ways than `same`."""
-    return _plans(store, [row[0] for row in store.rows("doctor.suspect_jobs")])
+    """Yield the jobs whose readiness may be wrong: few, unless inputs have other mappings than `same`."""
+    return _plans(store, store.read.list_suspect_jobs())
 
 
 def _plans(store: Store, names: Sequence[str]) -> Iterator[Plan]:

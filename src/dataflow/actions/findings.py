@@ -1,4 +1,4 @@
-"""What the doctor finds on this machine: clocks, file modes, leftover locks."""
+"""What the doctor finds on this machine: file modes and stale locks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHERS_WRITE = stat.S_IWOTH
 
 @record
 class Finding:
-    """One thing the doctor looked at: how it is, and the command that mends it."""
+    """One check of the doctor: its result and the command that fixes it."""
 
     check: str
     level: str
@@ -31,15 +31,22 @@ class Finding:
 
 
 def list_permission_findings(config: Config) -> Iterator[Finding]:
-    """Who else may read or change the store, the logs, the locks and the files that hold secrets."""
+    """Check who else may read or change the store, logs, locks and files with secrets."""
     found = [*_store_modes(config), *_folder_modes(config), *_secret_modes(config)]
     yield from found
     if not found:
-        yield Finding("permissions", OK, "nobody else can read or change the store, logs, locks and secrets")
+        text = "only this user can read or change the store, logs, locks and secrets"
+        yield Finding("permissions", OK, text)
 
 
-def list_lock_findings(config: Config, is_dead: Callable[[str], bool]) -> Iterator[Finding]:
-    """Lock files that killed processes left behind: harmless, but many are a sign."""
+def list_lock_findings(
+    config: Config, is_dead: Callable[[str], bool], remove: Callable[[str], bool] | None = None
+) -> Iterator[Finding]:
+    """Check for lock files that killed processes left behind.
+
+    `remove` deletes the lock file of a claimant unless the claimant still holds runs: the next claim needs
+    it then, as proof that the process is dead. Without `remove` nothing is deleted.
+    """
     try:
         names = [name for name in os.listdir(config.lock_dir) if name.endswith(".lock")]
     except FileNotFoundError:
@@ -50,12 +57,19 @@ def list_lock_findings(config: Config, is_dead: Callable[[str], bool]) -> Iterat
         )
         return
     dead = [name for name in sorted(names) if is_dead(name.removesuffix(".lock"))]
-    if dead:
-        text = f"{len(dead)} of {len(names)} lock files in {config.lock_dir} are of processes that are gone"
-        paths = [os.path.join(config.lock_dir, name) for name in dead[:5]]
-        yield Finding("locks", WARNING, text, shell("rm", *paths))
-    else:
-        yield Finding("locks", OK, f"{len(names)} processes hold their locks in {config.lock_dir}")
+    removed = sum(remove(name.removesuffix(".lock")) for name in dead) if remove else 0
+    if removed:
+        what = "1 lock file" if removed == 1 else f"{removed} lock files"
+        yield Finding("locks", OK, f"removed {what} of dead processes from {config.lock_dir}")
+    if left := len(dead) - removed:
+        what = "1 lock file" if left == 1 else f"{left} lock files"
+        text = f"{config.lock_dir} has {what} of dead processes whose runs are not taken over yet"
+        yield Finding(
+            "locks", WARNING, text, "dataflow runs --outcome RUNNING" if remove else "dataflow doctor"
+        )
+    if not dead:
+        held = "1 process holds its lock" if len(names) == 1 else f"{len(names)} processes hold their locks"
+        yield Finding("locks", OK, f"{held} in {config.lock_dir}")
 
 
 def _store_modes(config: Config) -> Iterator[Finding]:
@@ -77,7 +91,7 @@ def _folder_modes(config: Config) -> Iterator[Finding]:
 def _secret_modes(config: Config) -> Iterator[Finding]:
     for name in (PROJECT_FILE, PROPERTIES_FILE):
         path = os.path.join(config.project_dir, name)
-        # It names commands that are run: whoever can write it is whoever runs them.
+        # It names commands to run: whoever can write it can run anything as this user.
         yield from _judge(path, OTHERS_WRITE, PROBLEM, "changed by others", "o-w")
         if _holds_secret(path):
             verb = "read by others, and it holds an encrypted password"
@@ -92,8 +106,8 @@ def _judge(path: str, bits: int, level: str, verb: str, change: str) -> Iterator
     except OSError:
         return
     if not folder & (stat.S_IXGRP | stat.S_IXOTH):
-        return  # nobody else can get into the folder
-    # In a sticky folder such as /tmp others may add, but not replace.
+        return  # no other user can enter the folder
+    # In a sticky folder such as /tmp, others may add files but not replace them.
     if mode & bits and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
         text = f"{path} (mode {stat.S_IMODE(mode):04o}) can be {verb}"
         yield Finding("permissions", level, text, shell("chmod", change, path))

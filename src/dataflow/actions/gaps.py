@@ -1,6 +1,6 @@
-"""Gaps: which dataids between a dataset's first and last have no chunk, found by counting, not by listing.
+"""Gaps: dataids between a dataset's first and last that have no chunk, found by counting.
 
-A million chunks without a gap cost nothing beyond their count; each gap costs a few counts over an index.
+A million chunks without a gap cost one count; each gap costs a few counts over an index.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     Counter = Callable[[str, str], int]
 
 MOST_HOURS = 200_000
-"""Hours are listed, as zones do not let them be computed; a longer span is not looked at."""
+"""Hours are listed, because time zones prevent computing them; longer spans are skipped."""
 
 
 class Span:
-    """The dataids from a first to a last, numbered from 0."""
+    """The dataids from first to last, numbered from 0."""
 
     def __init__(self, size: int, dataid_at: Callable[[int], str], grain: Grain) -> None:
         self.size = size
@@ -27,12 +27,12 @@ class Span:
         self._grain = grain
 
     def key_at(self, number: int) -> str:
-        """The place in order of one of them."""
+        """The sort key of one of them."""
         return sort_key(self.dataid_at(number), self._grain)
 
 
 def find_span(first: str, last: str, grain: Grain, timezone: str) -> Span | None:
-    """All dataids from first to last, or None where they cannot be counted."""
+    """Return all dataids from first to last, or None if they cannot be counted."""
     if grain is Grain.TEXT:
         return None
     if grain is Grain.SEQUENCE:
@@ -48,7 +48,7 @@ def find_span(first: str, last: str, grain: Grain, timezone: str) -> Span | None
 
 
 def first_missing(span: Span, count: int, most: int, count_between: Counter) -> Sequence[str]:
-    """The first dataids of a span that have no chunk, when `count` of the span have one."""
+    """Return the first dataids of a span without a chunk, if `count` of the span have one."""
     found: list[str] = []
     begin, missing = 0, span.size - count
     while missing > 0 and len(found) < most:
@@ -59,9 +59,9 @@ def first_missing(span: Span, count: int, most: int, count_between: Counter) -> 
 
 
 def _next_missing(span: Span, begin: int, count_between: Counter) -> int:
-    """The number of the first missing dataid from `begin` on; there must be one.
+    """Return the number of the first missing dataid from `begin` on; there must be one.
 
-    Strides double until one has a gap in it and are then halved, so that the cost is that of the distance.
+    Strides double until one contains a gap and are then halved, so the cost depends on the distance only.
     """
     stride = 1
     while begin + stride < span.size and _is_whole(span, begin, begin + stride, count_between):

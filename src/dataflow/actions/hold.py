@@ -1,4 +1,4 @@
-"""Hold and release: the flag that blocks claims of a job or of some of its work, and touches nothing else."""
+"""Hold and release: the flag that blocks claims of a job or some of its work, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def hold(store: Store, plan: Plan, selection: Selection | None = None, why: str = "") -> int:
-    """Blocks claims of the whole job (None) or of the selected work; gives how much was not held before."""
+    """Block claims of the whole job (None) or the selected work; return how much was not held before."""
     return _set_hold(store, plan, selection, True, why)
 
 
 def release(store: Store, plan: Plan, selection: Selection | None = None, why: str = "") -> int:
-    """Lifts a hold from the job itself (None) or from the selected work; gives how much was held."""
+    """Release the job itself (None) or the selected work; return how much was held."""
     return _set_hold(store, plan, selection, False, why)
 
 

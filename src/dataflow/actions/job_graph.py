@@ -1,4 +1,4 @@
-"""Who feeds whom: no dataset has two producers, and no job waits for itself."""
+"""The graph of jobs: no dataset has two producers, and no job waits for itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_producers(jobs: Iterable[Job], changed: Iterable[str]) -> None:
-    """Raise Conflict if a dataset is an output of two jobs; the changed one is told to yield."""
+    """Raise Conflict if a dataset is an output of two jobs; the message names the changed job."""
     producers: dict[str, str] = {}
     for job in jobs:
         for name in job.outputs:
@@ -37,19 +37,19 @@ def check_cycles(jobs: Mapping[str, Job], changed: Iterable[str]) -> None:
         cycle = _find_cycle(name, jobs, consumers) if name in stuck else []
         if cycle:
             raise Conflict(
-                f"These jobs would wait for each other for ever: {' → '.join(cycle)}. "
-                f"Take an input away, or read the one before: --in DATASET:{PREVIOUS}"
+                f"These jobs would wait for each other forever: {' → '.join(cycle)}. "
+                f"Remove an input, or read the previous dataid: --in DATASET:{PREVIOUS}"
             )
 
 
 def find_open_chain(job: Job) -> str | None:
-    """The output that a job reads one dataid back, if no --start says where that begins."""
+    """Return the output whose previous dataid a job reads, if no --start names the first."""
     own = (item.dataset for item in job.inputs if item.mapping == PREVIOUS and item.dataset in job.outputs)
     return None if job.start else next(own, None)
 
 
 def _list_stuck(jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> set[str]:
-    """Jobs that are on a cycle or wait for one: those that no order of doing them reaches."""
+    """Return jobs on a cycle or downstream of one: those without a topological order."""
     after = {
         job.name: [name for made in job.outputs for name in consumers.get(made, ())] for job in jobs.values()
     }
@@ -67,7 +67,7 @@ def _list_stuck(jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> 
 
 
 def _find_cycle(name: str, jobs: Mapping[str, Job], consumers: Mapping[str, list[str]]) -> list[str]:
-    """The shortest way from a job back to itself; empty if there is none."""
+    """Return the shortest path from a job back to itself; empty if there is none."""
     came_from: dict[str, str] = {}
     ahead = [name]
     for current in ahead:

@@ -1,6 +1,6 @@
-"""What a job must be before it is registered: its numbers, inputs and their grains, calendar and start.
+"""Rules for a job before it is registered: numbers, inputs and their grains, calendar and start.
 
-Nothing here asks the store; the datasets it may use are passed in.
+Nothing here reads the store; the datasets it may use are passed in.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
     from dataflow.model.schedule import Schedule
 
-LARGEST = 2**31 - 1  # what an integer column of either store holds
-MARGIN_SECONDS = 2.0  # killing starts this long before the grace does
-RENEWALS = 3  # a lease is renewed at a third
+LARGEST = 2**31 - 1  # the largest integer that both databases store
+MARGIN_SECONDS = 2.0  # killing starts this long before the grace period
+RENEWALS = 3  # a lease is renewed after a third
 
 
 @record
 class CheckedJob:
-    """A job in canonical form with what follows from it.
+    """A job in canonical form with derived facts.
 
-    `inputs` holds the schedule's calendar too; `automatic` are the calendar datasets the job needs.
+    `inputs` includes the schedule's calendar; `automatic` are the calendar datasets the job needs.
     """
 
     job: Job
@@ -46,9 +46,9 @@ class CheckedJob:
 
 
 def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = False) -> CheckedJob:
-    """Return the job checked against the datasets there are; BadInput or UnknownName for what is wrong.
+    """Return the job checked against existing datasets; BadInput or UnknownName if it is wrong.
 
-    `may_be_over` takes a job that starts after its end, which then has no interval that is due by itself.
+    `may_be_over` accepts a job that starts after its end and so has no due interval.
     """
     check_name("job", job.name)
     try:
@@ -57,8 +57,8 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
         is_over = schedule is not None and has_no_interval(schedule)
         if is_over and not may_be_over:
             raise BadInput(
-                f"{job.schedule} has no interval that begins from --start {job.start} to --end {job.end}. "
-                "Swap them if they are the wrong way round, or give a later --end."
+                f"{job.schedule} has no interval that starts between --start {job.start} and --end "
+                f"{job.end}. Swap them if they are in the wrong order, or set a later --end."
             )
         job = _canonical(job, schedule)
         automatic = _automatic(job, schedule, datasets)
@@ -109,33 +109,31 @@ def _parse_schedule(job: Job) -> Schedule | None:
         return parse_schedule(expression, job.timezone, job.start or None, job.end or None, job.catchup)
     if job.end or job.catchup:
         option = "--end" if job.end else "--catchup"
-        raise BadInput(
-            f"{option} is about a schedule that has intervals, and there is none. Give --schedule @daily too."
-        )
+        raise BadInput(f"{option} needs a schedule with intervals. Add --schedule @daily.")
     if expression:
         return parse_schedule(expression, job.timezone, None, None, False)
     if not job.inputs:
         raise BadInput(
-            "it has neither an input nor a schedule, so nothing would ever start it. "
-            "Give --in DATASET, --schedule @daily, or --schedule none to start it by --dataid."
+            "it has neither an input nor a schedule, so nothing would ever start it. Add --in DATASET, "
+            "--schedule @daily, or --schedule none to start it with --dataid."
         )
     check_timezone(job.timezone)
     return None
 
 
 def _canonical(job: Job, schedule: Schedule | None) -> Job:
-    """The job in the one way to write it, but for its start, which needs the grain."""
+    """Return the job in canonical form, except its start, which needs the grain."""
     inputs = tuple(JobInput(item.dataset, parse_mapping(item.mapping)) for item in job.inputs)
     for names in ([str(item) for item in inputs], list(job.outputs), [name for name, _ in job.environment]):
         for name in names:
             if names.count(name) > 1:
-                raise BadInput(f"{quoted(name)} is named twice. Name it once.")
+                raise BadInput(f"{quoted(name)} appears twice. Name it once.")
     expression = schedule.expression if schedule else ""
     return replace(job, inputs=inputs, schedule=expression, environment=tuple(sorted(job.environment)))
 
 
 def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Dataset]) -> tuple[Dataset, ...]:
-    """The calendar datasets that the job calls for: that of its schedule, and `today`."""
+    """Return the calendar datasets that the job needs: that of its schedule, and `today`."""
     found = []
     if schedule is not None:
         found.append(_own_calendar(job, schedule, datasets))
@@ -143,15 +141,15 @@ def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Datas
         today = datasets.get(TODAY, Dataset(TODAY, grain=Grain.DAILY.value, timezone=job.timezone))
         if today.timezone != job.timezone:
             raise BadInput(
-                f"the dataset today goes by the clock of {today.timezone}, the job by {job.timezone}. "
-                f"Give --timezone {today.timezone}, or a --schedule @daily instead of today."
+                f"the dataset today uses the time zone {today.timezone}, the job {job.timezone}. Use "
+                f"--timezone {today.timezone}, or a --schedule @daily instead of today."
             )
         found.append(today)
     return tuple(found)
 
 
 def _own_calendar(job: Job, schedule: Schedule, datasets: Mapping[str, Dataset]) -> Dataset:
-    """The calendar of the job's schedule; one on demand has the grain of the job's datasets."""
+    """Return the calendar of the job's schedule; on demand, it has the grain of the job's datasets."""
     grain, timezone = grain_of(schedule).value, schedule.timezone
     if schedule.expression == ON_DEMAND:
         names = [item.dataset for item in job.inputs if item.mapping != LATEST]
@@ -165,10 +163,10 @@ def _check_inputs(
 ) -> tuple[JobInput, ...]:
     own = calendar_name(job.name)
     if any(item.dataset == own for item in job.inputs):
-        raise BadInput(f"{own} is made by its own schedule and is always an input. Leave it out.")
+        raise BadInput(f"{own} is created by the job's own schedule and is always an input. Remove it.")
     for name in job.outputs:
         if is_automatic(name):
-            raise BadInput(f"{name} is a calendar, which no job produces. Choose another --out.")
+            raise BadInput(f"{name} is a calendar, which no job can produce. Choose another --out.")
     inputs = job.inputs if schedule is None else (*job.inputs, JobInput(own))
     used = [("--in", item.dataset) for item in inputs] + [("--out", name) for name in job.outputs]
     for option, name in used:
@@ -176,7 +174,7 @@ def _check_inputs(
             check_name("dataset", name)
             command = f"job add {name.removesuffix(CALENDAR_SUFFIX)} --schedule …"
             raise UnknownName(
-                f"Job {job.name}: there is no dataset {quoted(name)} for {option}."
+                f"Job {job.name}: no dataset {quoted(name)} for {option}."
                 f"{did_you_mean(name, {*datasets, *known})} "
                 f"Register it first: dataflow {command if is_automatic(name) else f'dataset add {name}'}"
             )
@@ -187,8 +185,8 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
     callers = [item for item in inputs if item.mapping != LATEST]
     if not callers:
         raise BadInput(
-            f"it reads only the latest of {inputs[0].dataset}, which calls for no work, so nothing would "
-            "ever start it. Give another --in DATASET too, or --schedule @monthly."
+            f"it reads only {inputs[0].dataset}:latest, which creates no work, so nothing would ever "
+            "start it. Add another --in DATASET, or --schedule @monthly."
         )
     first = known[callers[0].dataset]
     grain = Grain(first.grain)
@@ -198,14 +196,14 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
         if dataset.grain != grain:
             raise BadInput(
                 f"it reads {first.name}, of grain {grain}, and {dataset.name}, of grain {dataset.grain}; "
-                f"the inputs of a job share one grain, but for those mapped latest. {_fix(first, dataset)}"
+                f"all inputs of a job have one grain, except those mapped latest. {_fix(first, dataset)}"
             )
     for name in job.outputs:
         dataset = known[name]
         if dataset.grain not in (grain, Grain.TEXT):
             raise BadInput(
                 f"its inputs are of grain {grain} and its output {name} of grain {dataset.grain}; "
-                f"an output has the grain of the inputs, or text. {_fix(first, dataset)}"
+                f"an output has the grain of its inputs, or text. {_fix(first, dataset)}"
             )
     if grain is Grain.HOURLY:
         _check_hours(first, [known[name] for name in (*(item.dataset for item in callers), *job.outputs)])
@@ -213,17 +211,17 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
 
 
 def _check_hours(first: Dataset, datasets: list[Dataset]) -> None:
-    """Hours are written with their offset, so those of two zones never meet."""
+    """Refuse hours of two time zones: they are written with their offset and never match."""
     for dataset in datasets:
         if dataset.grain == Grain.HOURLY and dataset.timezone != first.timezone:
             raise BadInput(
-                f"{first.name} counts hours in {first.timezone} and {dataset.name} in {dataset.timezone}, "
-                f"so their dataids never agree. Give both the same --timezone."
+                f"{first.name} counts hours in {first.timezone} and {dataset.name} in "
+                f"{dataset.timezone}, so their dataids never match. Give both the same --timezone."
             )
 
 
 def _fix(first: Dataset, other: Dataset) -> str:
-    """The command that makes two grains agree; a calendar's own grain follows from its schedule."""
+    """Return the command that makes two grains agree; a calendar's grain follows from its schedule."""
     if is_automatic(other.name):
         first, other = other, first
     if is_automatic(other.name):
@@ -235,35 +233,35 @@ def _fix(first: Dataset, other: Dataset) -> str:
             f"what is newest at that time: {other.name}:latest."
         )
     change = f"dataflow dataset add {other.name} --grain {first.grain}"
-    return f"If {other.name} has no chunks yet: {change}; if it has, register another one beside it."
+    return f"If {other.name} has no chunks yet: {change}; if it has, register another dataset."
 
 
 def _check_environment(job: Job, inputs: tuple[JobInput, ...]) -> None:
     for name, value in job.environment:
         if not is_variable_name(name):
             raise BadInput(
-                f"--env {quoted(name)} is no name for a variable. Use letters, digits and underscores, "
-                "not beginning with a digit."
+                f"--env {quoted(name)} is not a variable name. Use letters, digits and underscores, and "
+                "start with a letter or underscore."
             )
         check_text(f"--env {name}", value)
         if owner := find_taken(name, job, inputs):
             raise BadInput(f"--env {name} would hide a variable of {owner}. Choose another name.")
         if not may_come_from_store(name):
             raise BadInput(
-                f"--env {name} is refused: programs may take code, files or hosts from a variable of that "
-                f"name. Choose a name in lower case, such as job_{name.lower()}, or set {name} in "
+                f"--env {name} is refused: programs may read code, files or hosts from a variable of "
+                f"that name. Choose a name in lower case, such as job_{name.lower()}, or set {name} in "
                 f"[job.{job.name}.environment] in the dataflow.toml of the machines that run the job."
             )
     if collision := find_collision(job, inputs):
         one, other, prefix = collision
         raise BadInput(
-            f"datasets {one} and {other} would both be {prefix}_… to a script, because what is no letter, "
-            "digit or underscore becomes an underscore. Rename one of them."
+            f"datasets {one} and {other} would both become {prefix}_… in a script, because characters "
+            "other than letters, digits and underscores become underscores. Rename one of them."
         )
 
 
 def _canonical_start(job: Job, schedule: Schedule | None, grain: Grain, timezone: str) -> str:
-    """The job's first dataid: that of the schedule's first interval, or the one that was given."""
+    """Return the job's first dataid: of the schedule's first interval, or as given."""
     has_intervals = schedule is not None and schedule.expression != ON_DEMAND
     if not job.start or (has_intervals and grain is Grain.TEXT):
         return job.start

@@ -1,4 +1,4 @@
-"""Where chunks are: location templates made into places, and what can be seen there."""
+"""Where chunks are: location templates, and what exists there."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataflow.model.location import MANIFEST
 from dataflow.model.url_text import percent_encode
 
 FIELDS = ("dataid", "encoded_dataid", "run_id", "dataset", "job", "environment")
-"""What a location template may name in braces; encoded_dataid is percent-encoded, as in Hive's folders."""
+"""Fields of a location template; encoded_dataid is percent-encoded, as in Hive's folders."""
 
 MAX_FILES = 10_000
 """A folder with more files than this is not measured."""
 
 
 def resolve_location(template: str, project_dir: str, **fields: object) -> str:
-    """The place a template names; a path without a scheme counts from the project folder."""
+    """Return the location a template names; a path without a scheme is relative to the project folder."""
     place = template
     if "{encoded_dataid}" in template:
         fields["encoded_dataid"] = percent_encode(str(fields.get("dataid", "")))
@@ -27,12 +27,12 @@ def resolve_location(template: str, project_dir: str, **fields: object) -> str:
 
 
 def absolute_place(place: str, project_dir: str) -> str:
-    """A place as a command can use it: a published path without a root counts from the project folder."""
+    """Return a location as a command can use it: a relative path starts at the project folder."""
     return os.path.join(project_dir, place) if place and is_local(place) else place
 
 
 def published_place(place: str, template: str, project_dir: str) -> str:
-    """A place as it is published: that of a relative template is found from any reader's project folder."""
+    """Return a location as it is published: a relative template stays relative to the project folder."""
     return place if template.startswith("/") else place.removeprefix(os.path.join(project_dir, ""))
 
 
@@ -43,18 +43,18 @@ def is_local(place: str) -> bool:
 
 
 def why_not_writable(folder: str) -> str:
-    """Why a folder that may not exist yet cannot be made or written, or nothing; touches nothing."""
+    """Return why a folder cannot be created or written to, or an empty string; changes nothing."""
     while not os.path.lexists(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
         return f"{folder} is not a folder"
-    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} is not writable for this user"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} is not writable by this user"
 
 
 def measure(place: str) -> int | None:
-    """The size of a file, of all files in a folder, or of those a manifest lists.
+    """Return the size of a file, of all files in a folder, or of those a manifest lists.
 
-    None if it is not there or too large to count.
+    None if it does not exist or has too many files.
     """
     try:
         if os.path.basename(place) == MANIFEST:
@@ -74,7 +74,7 @@ def measure(place: str) -> int | None:
 
 
 def _measure_listed(manifest: str) -> int | None:
-    """The size of the files that a manifest lists; a file that is gone counts nothing."""
+    """Return the size of the files that a manifest lists; a missing file counts 0."""
     import json  # start-up: only chunks of the lake have manifests
 
     with open(manifest, encoding="utf-8") as file:

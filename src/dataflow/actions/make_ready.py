@@ -1,6 +1,6 @@
-"""Make ready: chunks that come from outside are published, a million as well as one.
+"""Make ready: publish chunks that come from outside, one or a million.
 
-Work goes in batches of one transaction each, so that nobody else waits long and memory stays bounded.
+Each batch is one transaction, so nothing else waits long and memory stays bounded.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 PAUSE_SECONDS = 0.005
-"""Between two batches, so that a claim which waits for the lock gets it."""
+"""Pause between two batches, so a claim that waits for the lock gets it."""
 MANY = 100_000
-"""Chunks at once that make a store another one to its planner."""
+"""Chunks in one call after which the planner needs new statistics."""
 
 
 @record
 class ReadyResult:
-    """How many chunks became ready (or, with `again`, newer), and how many were ready already."""
+    """How many chunks became ready (or, with `again`, newer), and how many already were."""
 
     changed: int
     already: int
@@ -46,10 +46,10 @@ def make_ready(
     again: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ReadyResult:
-    """Publishes chunks of a dataset; repeating it changes nothing, unless `again` asks for a new version.
+    """Publish chunks of a dataset; a repeat changes nothing unless `again` asks for a new version.
 
-    A dataid that cannot be taken stops it with BadInput, which says how many were made ready before; of an
-    input shorter than one batch none are. `progress` is told how many are done so far.
+    An invalid dataid raises BadInput, which says how many were made ready before it; none if they fit in
+    one batch. `progress` receives the number done so far.
     """
     dataset_id, dataset = get_dataset(store, dataset_name)
     refuse_automatic(dataset_name, "needs no `ready`")
@@ -59,7 +59,7 @@ def make_ready(
         batches, lambda batch: store.make_ready(dataset_id, dataset_name, batch, again), progress
     )
     if changed >= MANY:
-        with suppress(StoreError):  # all is published; a server too busy for this does it later by itself
+        with suppress(StoreError):  # everything is published; a busy server updates its statistics later
             store.count_rows()
     return ReadyResult(changed, already)
 
@@ -67,7 +67,7 @@ def make_ready(
 def in_batches(
     batches: Iterable[list[Pair]], verb: Callable[[list[Pair]], int], progress: Callable[[int], None] | None
 ) -> tuple[int, int]:
-    """Does one batch after the other; gives how many chunks changed, and how many were so already."""
+    """Process one batch after the other; return how many chunks changed, and how many did not."""
     changed = given = 0
     for batch in batches:
         if given:
@@ -83,14 +83,14 @@ def _refuse_staged(dataset: Dataset) -> None:
     if dataset.staged:
         raise BadInput(
             f"Dataset {dataset.name} has {{run_id}} in its location, so only the run that wrote a chunk "
-            "knows its place and publishes it. To say by hand that one is good: "
-            "dataflow mark JOB DATAID READY. For chunks from outside, without {run_id}: "
+            "knows its location and publishes it. To publish one manually: dataflow mark JOB DATAID "
+            "READY. For chunks from outside, without {run_id}: "
             f"dataflow dataset add {dataset.name} --location PLACE"
         )
 
 
 def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[list[Pair]]:
-    """Canonical dataids with their sort keys, in batches without repetitions; BadInput for a bad one."""
+    """Yield canonical dataids with sort keys, in batches without duplicates; BadInput for an invalid one."""
     grain = Grain(dataset.grain)
     batch: dict[str, str] = {}
     before = 0
@@ -110,8 +110,8 @@ def batches_of(dataset: Dataset, dataids: Iterable[str], done: str) -> Iterator[
 
 def _stopped(error: BadInput, number: int, before: int, done: str) -> BadInput:
     if not before:
-        return BadInput(f"{error} It is number {number} of those given; nothing was changed.")
+        return BadInput(f"{error} It is number {number} in the list; nothing was changed.")
     return BadInput(
-        f"{error} It is number {number} of those given; the {before} before it were {done}. "
-        "Correct it and give all of them again: what is done already stays as it is."
+        f"{error} It is number {number} in the list; the {before} before it were {done}. "
+        "Correct it and run the same command again: finished dataids are left unchanged."
     )

@@ -1,4 +1,4 @@
-"""Mark: an operator says by hand how a piece of work stands."""
+"""Mark: an operator sets the status of work manually."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 STATES = {
-    Status.READY: WorkState.DONE,  # its outputs are good as they are, and are published
-    Status.FAILED: WorkState.FAILED,  # nobody takes it until it is resubmitted
+    Status.READY: WorkState.DONE,  # its outputs are good and are published as they are
+    Status.FAILED: WorkState.FAILED,  # it is not claimed until it is resubmitted
     Status.INVALID: WorkState.INVALID,  # its outputs are withdrawn
 }
 MARKS = (*STATES, Status.RESUBMIT, Status.HOLD)
 
 
 def mark(store: Store, plan: Plan, dataid: str, status: str, why: str = "") -> str:
-    """Sets how one work stands and gives the state it was in; RUNNING work loses its run, except for HOLD."""
+    """Set the status of work and return its previous state; RUNNING work loses its run, except for HOLD."""
     wanted = _parse_mark(status)
     grain = Grain(plan.grain)
     dataid = canonical_dataid(dataid, grain, plan.timezone)
     if wanted in STATES:
         return store.mark(plan, (dataid, sort_key(dataid, grain)), STATES[wanted], why)
-    before = store.find_work(plan.job_id, dataid)
+    before = store.read.find_work(plan.job_id, dataid)
     selection = Selection(dataids=(dataid,))
     if wanted is Status.HOLD:
         hold(store, plan, selection, why)
@@ -45,6 +45,4 @@ def _parse_mark(text: str) -> Status:
     if name in MARKS:
         return Status(name)
     known = ", ".join(MARKS)
-    raise BadInput(
-        f"{quoted(text)} is not a status that work can be marked.{did_you_mean(name, MARKS)} Known: {known}."
-    )
+    raise BadInput(f"{quoted(text)} is not a status for mark.{did_you_mean(name, MARKS)} Known: {known}.")

@@ -1,4 +1,4 @@
-"""Which input chunks work lacks, who should provide each, and how that stands."""
+"""The input chunks that work lacks, and the state of their producers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.work_case import Reason
-from dataflow.model.coverage import EVERYTHING, Kind, find_first_covering
+from dataflow.actions.work_case import Reason, why_not_ready
+from dataflow.model.coverage import Kind, find_first_covering
 from dataflow.model.dataid import interval_of, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
 from dataflow.model.record import replace
-from dataflow.store import latest_inputs
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
 TYPE_CHECKING = False
@@ -28,14 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from dataflow.actions.work_case import ChunkFacts, WorkCase
+    from dataflow.actions.work_case import WorkCase
     from dataflow.model.records import Pin, Plan, PlanInput
     from dataflow.model.schedule import Interval
+    from dataflow.store.chunk_reads import ChunkFacts
     from dataflow.store.store import Store
 
 
 def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason]) -> list[Reason]:
-    """Every input chunk that the work needs and that is not ready, with the reason and the command."""
+    """Return every needed input chunk that is not ready, with the reason and the next command."""
     found = []
     for source in case.plan.inputs:
         for dataid in needed(case, source):
@@ -47,7 +47,7 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
 
 
 def needed(case: WorkCase, source: PlanInput) -> list[str]:
-    """The dataids of one input that the work needs."""
+    """Return the dataids of one input that the work needs."""
     plan = case.plan
     return needed_dataids(
         source.mapping, case.dataid, Grain(plan.grain), plan.timezone, plan.job.start or None
@@ -55,20 +55,19 @@ def needed(case: WorkCase, source: PlanInput) -> list[str]:
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
-    """The chunk of an input mapped `latest` that a claim made now would pin; None for other mappings."""
+    """Return the chunk that a claim made now would pin for a `latest` input; None for other mappings."""
     if source.mapping != LATEST:
         return None
-    return case.store.database.read(lambda tx: latest_inputs.find_pin(tx, case.plan, source, case.dataid))
+    return case.store.read.find_latest_pin(case.plan, source, case.dataid)
 
 
 def find_producer(store: Store, dataset_id: int) -> str | None:
-    """The job that produces a dataset, or None if its chunks come from outside."""
-    row = store.find("publish.producer", dataset_id=dataset_id)
-    return None if row is None else str(row[1])
+    """Return the job that produces a dataset, or None if its chunks come from outside."""
+    return store.read.find_producer(dataset_id)
 
 
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
-    """When a calendar gives its next chunk; None if the input is not a calendar."""
+    """Return when a calendar has its next chunk; None if the input is not a calendar."""
     calendar = _find_calendar(case.store, source.dataset_id)
     if calendar is None:
         return None
@@ -81,17 +80,17 @@ def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
         owner = name.removesuffix(CALENDAR_SUFFIX)
         plan = case.store.find_plan(owner)
         if plan is not None and plan.is_on_demand:
-            return Reason(f"{owner} runs only when asked for a dataid", run_command(plan, "DATAID"))
-        if plan is not None and plan.is_pipeline:  # registered anew from its class by each run
-            text = f"calendar {name} has come to its end; change end_date of {owner}, or run one interval"
+            return Reason(f"{owner} runs only on request, with a dataid", run_command(plan, "DATAID"))
+        if plan is not None and plan.is_pipeline:  # each run registers it again from its class
+            text = f"calendar {name} has ended; change end_date of {owner}, or run one interval"
             return Reason(text, f"{run_command(plan)} --dataid DATAID")
         later = shell("dataflow", "job", "add", owner, "--end") + " DATE"
-        return Reason(f"calendar {name} has come to its end", later)
+        return Reason(f"calendar {name} has ended", later)
     return Reason(f"the next interval of {name} ends at {time_of(due_at)}", command)
 
 
 def time_of(seconds: float) -> str:
-    """A moment as ISO text in UTC."""
+    """Return a time as ISO text in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
@@ -110,7 +109,7 @@ def _why_missing(
     producer = find_producer(case.store, source.dataset_id)
     plan = case.store.find_plan(producer) if producer else None
     if plan is None:
-        found = f"it {chunk.why_not_ready}" if chunk else "nobody has said that it is there"
+        found = f"it {why_not_ready(chunk)}" if chunk else "not marked ready"
         return Reason(f"{text}: {found}", ready_command(source.dataset.name, dataid))
     if chunk is not None and chunk.withdrawn:
         return Reason(f"{text}: it was withdrawn", resubmit_command(plan.job.name, dataid))
@@ -119,12 +118,12 @@ def _why_missing(
 
 
 def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
-    """Which chunk an input mapped `latest` is waited for, and how far the dataset has come."""
+    """Return which chunk of a `latest` input the work waits for, and the newest that is ready."""
     name = source.dataset.name
     kind = Kind(Grain(source.dataset.grain), source.dataset.timezone)
     wanted = find_first_covering(case.dataid, Kind(Grain(case.plan.grain), case.plan.timezone), kind)
-    row = case.store.find("cover.newest_ready", dataset_id=source.dataset_id, before=EVERYTHING)
-    newest = f"the newest ready is {row[0]}" if row else "none is ready"
+    ready = case.store.read.find_newest_ready(source.dataset_id)
+    newest = f"the newest ready is {ready.dataid}" if ready else "none is ready"
     command = _next_for(case, source, wanted[0] if wanted else None)
     if wanted is None:
         return Reason(f"waits for a chunk of {name}: {newest}", command)
@@ -136,7 +135,7 @@ def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
 
 
 def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
-    """The command that brings about a chunk, or tells why it is not there."""
+    """Return the command that produces a chunk, or explains why it is missing."""
     producer = find_producer(case.store, source.dataset_id)
     if producer is not None:
         plan = case.store.find_plan(producer)
@@ -149,29 +148,29 @@ def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
 
 
 def _has_next(store: Store, plan: Plan) -> bool:
-    """True when a run of the job would find work, be it an interval that has ended and is not added yet."""
-    if store.find("explain.first_claimable", job_id=plan.job_id) is not None:
+    """Return whether a run of the job would find work, including intervals that are not added yet."""
+    if store.read.find_first_claimable(plan.job_id) is not None:
         return True
     calendars = [_find_calendar(store, source.dataset_id) for source in plan.inputs]
     return any(calendar[0] for calendar in calendars if calendar is not None)
 
 
 def _moment(moment: datetime) -> str:
-    """A moment on its own zone's clock; at midnight the day alone."""
+    """Return a time in its own zone; the date alone at midnight."""
     text = moment.isoformat(timespec="minutes")
     return text[: len("2026-08-20")] if text[10:16] == "T00:00" else text
 
 
 def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | None) -> Reason | None:
-    """The first work of a job that reads its own output one dataid back waits until it is told to begin."""
+    """Explain the first work of a job that reads its own previous output: it waits for a --start."""
     job = case.plan.job
     if chunk is not None or source.mapping != PREVIOUS or source.dataset.name != find_open_chain(job):
         return None
     key = sort_key(case.dataid, Grain(case.plan.grain))
-    if case.store.find("claim.earlier_work", job_id=case.plan.job_id, sort_key=key) is not None:
+    if case.store.read.has_earlier_work(case.plan.job_id, key):
         return None
-    text = f"job {job.name} reads its own output, and nothing says that {case.dataid} is the first"
-    if case.plan.is_pipeline:  # registered anew by each run, as the function declares it
+    text = f"job {job.name} reads its own output, and {case.dataid} is not declared to be the first"
+    if case.plan.is_pipeline:  # each run registers it again, as the function declares it
         return Reason(f'{text}: give {job.name} start_date="{case.dataid}"', run_command(case.plan))
     return Reason(text, shell("dataflow", "job", "add", job.name, "--start", case.dataid))
 
@@ -182,7 +181,7 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
         return None
     name, command = source.dataset.name, run_command(case.plan)
     if case.plan.is_on_demand and name == calendar_name(case.plan.job.name):
-        text = f"{case.plan.job.name} runs only when asked for a dataid"
+        text = f"{case.plan.job.name} runs only on request, with a dataid"
         return Reason(text, run_command(case.plan, case.dataid))
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
@@ -190,24 +189,17 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
     if span is not None and span[1].timestamp() > now:
         return Reason(f"its interval ends at {time_of(span[1].timestamp())}", command)
-    # Neither `ready` nor, once it has given its first interval, another --start makes a calendar go back.
-    return Reason(f"calendar {name} gives no {dataid}", force_command(case.plan, case.dataid))
+    # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
+    return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
 
 
 def _find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:
-    """A calendar's intervals that ended and are not added, when the next is due, and the store's time."""
-    row = store.find("explain.calendar", dataset_id=dataset_id)
-    if row is None:
+    """Return a calendar's ended intervals that are not added, when the next is due, and the store's time."""
+    found = store.read.find_calendar(dataset_id)
+    if found is None:
         return None
     # Imported here: most jobs have no calendar.
-    from dataflow.actions.calendar import MOST_INTERVALS, TODAY_EXPRESSION
-    from dataflow.model.schedule import Schedule, due_intervals, today_interval
+    from dataflow.actions.calendar import list_due_intervals
 
-    expression, timezone, start, end, catchup, cursor, due_at, now = row
-    if expression == TODAY_EXPRESSION:
-        today = today_interval(timezone, now)
-        is_due = due_at is not None and due_at <= now
-        return ([today] if is_due else []), today.end_at, now
-    schedule = Schedule(expression, timezone, start or None, end or None, bool(catchup))
-    due, next_at = due_intervals(schedule, cursor, now, MOST_INTERVALS)
-    return due, next_at, now
+    due, due_at = list_due_intervals(found)
+    return due, due_at, found.now_at

@@ -1,4 +1,4 @@
-"""Names as people type them, found or refused with the nearest known one."""
+"""Names as users type them: looked up, or refused with the nearest known name."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
 
 
 def get_plan(store: Store, job: str) -> Plan:
-    """A job with all that a run of it needs."""
+    """Return a job with all that a run of it needs."""
     found = find_plan(store, job)
     if found is None:
-        raise unknown("job", job, store.list_names("job"), store.database.url)
+        raise unknown("job", job, store.read.list_names("job"), store.database.url)
     return found
 
 
 def find_plan(store: Store, job: str) -> Plan | None:
-    """The same, or None if there is no such job."""
+    """Return the job, or None if there is none."""
     return store.find_plan(job) if _can_be_asked(job) else None
 
 
 def get_dataset(store: Store, name: str) -> tuple[int, Dataset]:
-    """A dataset and its id."""
+    """Return a dataset and its id."""
     found = store.find_dataset(name) if _can_be_asked(name) else None
     if found is None:
-        raise unknown("dataset", name, store.list_names("dataset"), store.database.url)
+        raise unknown("dataset", name, store.read.list_names("dataset"), store.database.url)
     return found
 
 
 def get_run(store: Store, run_id: int) -> RunRow:
-    """One run, as it stands."""
-    found = store.find_run(run_id)
+    """Return one run."""
+    found = store.read.find_run(run_id)
     if found is None:
         where = masked_url(store.database.url)
-        raise UnknownName(f"There is no run {run_id} in {where}, or it was purged. List them: dataflow runs")
+        raise UnknownName(f"No run {run_id} in {where}, or it was purged. List runs: dataflow runs")
     return found
 
 
 def unknown(kind: str, name: str, known: Iterable[str], store_url: str) -> UnknownName:
-    """The error for a dataset or job that is not registered; in the wrong folder it is the wrong store."""
-    found = f"There is no {kind} {quoted(name)} in {masked_url(store_url)}."
+    """Return the error for a name that is not registered; it names the store, which may be the wrong one."""
+    found = f"No {kind} {quoted(name)} in {masked_url(store_url)}."
     return UnknownName(f"{found}{did_you_mean(name, known)} List them: dataflow {kind} list")
 
 
 def _can_be_asked(name: str) -> bool:
-    """False for what no store can even be asked for: a NUL, or what was no UTF-8 on the command line."""
+    """Return False for text that no store can look up: with NUL or invalid UTF-8."""
     return name.isprintable()

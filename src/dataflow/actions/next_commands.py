@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 def shell(*words: str) -> str:
-    """A command line in which every word stays one word."""
+    """Return a command line with every word quoted for a shell."""
     from shlex import quote  # start-up: only explanations need it
 
     return " ".join(quote(word) for word in words)
 
 
 def runner(plan: Plan) -> str:
-    """What does a job's work, as a sentence names it: RunJob, or the command that runs a pipeline."""
+    """Return the command that does a job's work, for use in a sentence: RunJob, or that of a pipeline."""
     return run_command(plan) if plan.is_pipeline else "RunJob"
 
 
 def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) -> str:
-    """The command that does a job's next work, or that of one dataid; `kill` if lost work must be ended.
+    """Return the command that does a job's next work or one dataid; `kill` if lost work must be stopped.
 
-    What the store does not know, such as the script of a job that has never run, is said in words.
+    What the store does not know, such as the script of a job that never ran, is described in words.
     """
     if plan.is_pipeline:
         return shell("dataflow", "run", plan.job.name, *([] if dataid is None else ["--dataid", dataid]))
@@ -40,7 +40,7 @@ def run_command(plan: Plan, dataid: str | None = None, *, kill: bool = False) ->
 
 
 def force_command(plan: Plan, dataid: str) -> str:
-    """The command that does a job's work for a dataid that nothing calls for."""
+    """Return the command that runs a job for a dataid without work."""
     if plan.is_pipeline:
         return run_command(plan, dataid)
     command = shell("dataflow", "force", plan.job.name, dataid)
@@ -50,25 +50,25 @@ def force_command(plan: Plan, dataid: str) -> str:
 
 
 def why_command(job: str, dataid: str = "") -> str:
-    """The command that explains one work, or a job's next."""
+    """Return the command that explains one work, or a job's next."""
     return shell("dataflow", "why", job, *([dataid] if dataid else []))
 
 
 def ready_command(dataset: str, dataid: str) -> str:
-    """The command that says a chunk is there."""
+    """Return the command that marks a chunk ready."""
     return shell("dataflow", "ready", dataset, dataid)
 
 
 def move_command(dataset: str) -> str:
-    """The command that says where a dataset's chunks are."""
+    """Return the command that sets a dataset's location."""
     return shell("dataflow", "dataset", "add", dataset, "--location") + " PLACE"
 
 
 def resubmit_command(job: str, dataid: str) -> str:
-    """The command that has work done again."""
+    """Return the command that resubmits work."""
     return shell("dataflow", "resubmit", job, dataid)
 
 
 def follow_command(run_id: int) -> str:
-    """The command that shows what a run writes until it ends."""
+    """Return the command that follows a run's log."""
     return f"dataflow logs {run_id} -f"

@@ -1,6 +1,6 @@
-"""The seeds' own rule, written slowly and plainly over what is published, held against what the store keeps.
+"""The readiness rule in its plainest form, compared with the counts that the store keeps.
 
-The claim never asks this: it trusts the counts that every publish moves. The doctor and the tests ask both.
+The claim never uses it: it trusts the counts that every publish updates. The doctor compares both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
-from dataflow.store.registering import count_anew
+from dataflow.store.entries import recount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @record
 class Discrepancy:
-    """One work whose kept readiness is not what its inputs say."""
+    """Work whose kept readiness disagrees with its inputs."""
 
     dataid: str
     text: str
 
 
 def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
-    """Every work of a job whose kept readiness is wrong.
+    """Return the work of a job whose kept readiness is wrong.
 
-    What is kept and what is published are read one after the other, so that a move in between looks like an
-    error; such a one is gone when it is looked for again.
+    What is kept and what is published are read one after the other, so a move in between looks like an
+    error; a second comparison removes it.
     """
     found = list(_compare(store, plan))
     if not found:
@@ -43,16 +43,14 @@ def list_discrepancies(store: Store, plan: Plan) -> list[Discrepancy]:
 
 
 def rebuild(store: Store, plan: Plan) -> None:
-    """Counts the inputs of all of a job's work anew, as registering the job does."""
-    store.register(lambda tx: count_anew(tx, plan, store.actor))
+    """Recompute the input counts of a job's work, as registering the job does."""
+    store.register(lambda tx: recount(tx, plan, store.actor))
 
 
 def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
-    """Each dataid that a ready chunk calls for, with how many of the job's inputs lack a chunk it needs."""
+    """Yield each dataid that a ready chunk calls for, with the number of inputs that lack a chunk."""
     if all(source.mapping == SAME for source in plan.inputs):
-        yield from (
-            (row[0], int(row[1])) for row in store.database.stream("reading.oracle", job_id=plan.job_id)
-        )
+        yield from store.read.list_expected_missing(plan.job_id)
         return
     ready = _ready_dataids(store, plan)
     called: set[str] = set()
@@ -64,7 +62,7 @@ def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
 
 
 def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
-    """How many inputs of one work lack a chunk it needs."""
+    """Count the inputs of one work that lack a chunk."""
     return sum(1 for source in plan.inputs if not _is_there(plan, source, dataid, ready[source.position]))
 
 
@@ -90,24 +88,22 @@ def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
 
 
 def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:
-    """What is ready of each input; of one mapped `latest` the newest alone, as no other covers more."""
+    """Return the ready dataids of each input; only the newest for `latest`, which covers most."""
     found = {}
     for source in plan.inputs:
-        ready = {row[0] for row in store.rows("reading.ready_dataids", dataset_id=source.dataset_id)}
+        ready = store.read.list_ready_dataids(source.dataset_id)
         found[source.position] = _newest(source, ready) if source.mapping == LATEST else ready
     return found
 
 
 def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
     kept: dict[str, int] = {}
-    for dataid, state, missing, _, waits in store.database.stream(
-        "reading.kept_readiness", job_id=plan.job_id
-    ):
-        kept[dataid] = missing
-        if state == WorkState.CLAIMABLE and missing:
-            yield Discrepancy(dataid, f"is CLAIMABLE although {missing} inputs are missing")
-        if state == WorkState.WAITING and not missing and not waits:
-            yield Discrepancy(dataid, "is WAITING although nothing is missing")
+    for work in store.read.list_readiness(plan.job_id):
+        kept[work.dataid] = work.missing
+        if work.state is WorkState.CLAIMABLE and work.missing:
+            yield Discrepancy(work.dataid, f"is CLAIMABLE although {work.missing} inputs are missing")
+        if work.state is WorkState.WAITING and not work.missing and not work.waits:
+            yield Discrepancy(work.dataid, "is WAITING although nothing is missing")
     for dataid, expected in expected_missing(store, plan):
         found = kept.pop(dataid, None)
         if found is None:
@@ -119,7 +115,7 @@ def _compare(store: Store, plan: Plan) -> Iterator[Discrepancy]:
 
 
 def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterator[Discrepancy]:
-    """Work that no ready chunk calls for any more, or that was forced."""
+    """Check work that no ready chunk calls for any more, or that was forced."""
     if not kept:
         return
     ready = _ready_dataids(store, plan)
@@ -130,8 +126,8 @@ def _compare_uncalled(store: Store, plan: Plan, kept: dict[str, int]) -> Iterato
 
 
 def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
-    """The chunk that a claim would take for the newest of an input mapped `latest`."""
-    kept = {row[0]: row[1] for row in store.rows("cover.reaches", job_id=plan.job_id)}
+    """Check the chunk that a claim would use as the newest of a `latest` input."""
+    kept = store.read.list_newest_keys(plan.job_id)
     ready = _ready_dataids(store, plan) if kept else {}
     for source in plan.inputs:
         if source.position not in kept:
@@ -139,4 +135,4 @@ def _compare_latest(store: Store, plan: Plan) -> Iterator[Discrepancy]:
         newest = next(iter(ready[source.position]), "")
         if kept[source.position] != (sort_key(newest, Grain(source.dataset.grain)) if newest else NOTHING):
             found = f"{source.dataset.name}/{newest}" if newest else f"no chunk of {source.dataset.name}"
-            yield Discrepancy("*", f"does not take {found} for the latest")
+            yield Discrepancy("*", f"does not use {found} as the latest")

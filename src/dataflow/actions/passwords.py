@@ -1,11 +1,11 @@
-"""Passwords of datasets as the store keeps them: encrypted for one dataset, opened for somebody who asks."""
+"""Passwords of datasets in the store: encrypted for one dataset, decrypted on request."""
 
 from __future__ import annotations
 
 from dataflow.actions.names import get_dataset
 from dataflow.errors import UnknownName
 from dataflow.secrets.cipher import decrypt, encrypt, salt_of
-from dataflow.store.journal import Entry
+from dataflow.store.journal import JournalEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,37 +18,37 @@ STORE = "store"
 
 
 def bound_to(dataset: str) -> str:
-    """What a dataset's record is bound to, so that it opens for no other."""
+    """Return what a dataset's record is bound to, so it opens for no other dataset."""
     return f"dataset:{dataset}"
 
 
 def bound_to_connection(name: str) -> str:
-    """What the record of a connection of pipelines is bound to."""
+    """Return what the record of a pipeline connection is bound to."""
     return f"connection:{name}"
 
 
 def open_store_password(config: Config, get_passphrase: Callable[[], str]) -> str | None:
-    """The password of the store itself, in plain or decrypted; None if it needs none, or has it elsewhere."""
+    """Return the store's own password, decrypted if needed; None if it needs none or libpq finds it."""
     if config.store_password is not None or config.store_password_record is None:
         return config.store_password
     return decrypt(config.store_password_record, get_passphrase(), STORE)
 
 
 def encrypt_password(store: Store, dataset: str, password: str, passphrase: str) -> str:
-    """The record of a dataset's password; the dataset need not be registered yet."""
-    # One salt for all records: a run then derives its key once, however many passwords it opens.
-    records = [known.encryptedpass for known in store.list_datasets() if known.encryptedpass]
+    """Return the encrypted record of a dataset's password; the dataset need not be registered."""
+    # One salt for all records, so a run derives its key once for any number of passwords.
+    records = [known.encryptedpass for known in store.read.list_datasets() if known.encryptedpass]
     salt = next((salt for record in records if (salt := salt_of(record)) is not None), None)
     return encrypt(password, passphrase, bound_to(dataset), salt)
 
 
 def decrypt_password(store: Store, dataset: str, get_passphrase: Callable[[], str]) -> str:
-    """A dataset's password; that it was opened, and by whom, is journalled."""
+    """Return a dataset's password; the journal records who decrypted it."""
     _, found = get_dataset(store, dataset)
     if not found.encryptedpass:
         raise UnknownName(
-            f"Dataset {dataset} has no password. Give it one: dataflow dataset add {dataset} --password-stdin"
+            f"Dataset {dataset} has no password. Set one: dataflow dataset add {dataset} --password-stdin"
         )
     password = decrypt(found.encryptedpass, get_passphrase(), bound_to(dataset))
-    store.journal(Entry("secret decrypt", store.actor, dataset=dataset))
+    store.journal(JournalEntry("secret decrypt", store.actor, dataset=dataset))
     return password

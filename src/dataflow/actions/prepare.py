@@ -1,6 +1,6 @@
-"""Prepare: the five questions, asked of a claimed run before its command starts.
+"""Prepare: the five questions about a claimed run, before its command starts.
 
-The same functions answer for `why`, so that what is told is what was decided.
+`why` uses the same functions, so it reports what a run would decide.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ YES, NO, NOT_CHECKED = Verdict.YES, Verdict.NO, Verdict.NOT_CHECKED
 
 @record
 class InputChunk:
-    """An input chunk as the run is given it: None for a pin means it is not there."""
+    """An input chunk of a run; without a pin it is not published."""
 
     source: PlanInput
     dataid: str
@@ -42,14 +42,14 @@ class InputChunk:
 
     @property
     def name(self) -> str:
-        """The chunk's name; of one that is still to be the latest, the input's."""
+        """The chunk's name, or the input's if the latest chunk is not known yet."""
         name = self.source.dataset.name
         return f"{name}/{self.dataid}" if self.dataid else f"{name}:latest"
 
 
 @record
 class Prepared:
-    """A claimed run with its inputs and outputs in place and its five answers."""
+    """A claimed run with its inputs, outputs and five answers."""
 
     run: Run
     plan: Plan
@@ -66,14 +66,14 @@ class Prepared:
 
 
 def prepare(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Puts the facts of a run, as they are now, together and answers the five questions."""
+    """Collect the current facts of a run and answer the five questions."""
     if store.database.dialect == "postgres" and _may_race(plan, run):
         run = store.refresh(plan, run)
     return ask(store, plan, run, project_dir, environment)
 
 
 def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) -> Prepared:
-    """Answers the five questions from what a claim, or the preview of one, gave; only looks."""
+    """Answer the five questions for a claim or its preview; changes nothing."""
     fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
     outputs = list_outputs(plan, run.dataid, project_dir, fields)
@@ -89,18 +89,18 @@ def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) 
 
 
 def make_folders(prepared: Prepared) -> str:
-    """Makes the folders that staged outputs go into; says why not if one cannot be made."""
+    """Create the folders of staged outputs; return why if one cannot be created."""
     for _, place in _list_staged(prepared.plan, prepared.outputs):
         folder = _folder_of(place)
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
-            return f"the folder {folder} cannot be made: {error.strerror}"
+            return f"cannot create the folder {folder}: {error.strerror}"
     return ""
 
 
 def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object]) -> tuple[InputChunk, ...]:
-    """Every input chunk the work needs, pinned or not."""
+    """Return every input chunk the work needs, pinned or not."""
     pinned = {(pin.position, pin.dataid): pin for pin in run.pins}
     found = []
     for source in plan.inputs:
@@ -118,7 +118,7 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
 
 
 def _latest_input(source: PlanInput, run: Run, project_dir: str, fields: dict[str, object]) -> InputChunk:
-    """The chunk that the claim has chosen; which one it is, only the pin says."""
+    """Return the chunk that the claim has pinned for a `latest` input."""
     pin = next((pin for pin in run.pins if pin.position == source.position), None)
     if pin is None:
         return InputChunk(source, "", None, "")
@@ -128,7 +128,7 @@ def _latest_input(source: PlanInput, run: Run, project_dir: str, fields: dict[st
 def list_outputs(
     plan: Plan, dataid: str, project_dir: str, fields: dict[str, object]
 ) -> tuple[tuple[str, str], ...]:
-    """The name of every output and the place it goes to."""
+    """Return the name and location of every output."""
     return tuple(
         (item.dataset.name, _place(item.dataset.location, project_dir, item.dataset.name, dataid, fields))
         for item in plan.outputs
@@ -157,14 +157,15 @@ def answer_right(plan: Plan, dataid: str, inputs: tuple[InputChunk, ...]) -> Ans
     for item in inputs:
         if item.pin and (newer := item.pin.written_over_by):
             parts.append(
-                (NOT_CHECKED, f"{item.name} has been written over by {item.source.dataset.name}/{newer}")
+                (NOT_CHECKED, f"{item.name} has been overwritten by {item.source.dataset.name}/{newer}")
             )
         elif item.pin and item.pin.size is not None and is_local(item.location):
             found = measure(item.location)
             if found == item.pin.size:
                 parts.append((YES, f"{item.name} has the {found} bytes recorded"))
             elif found is not None:
-                text = f"{item.name} has {found} bytes, {item.pin.size} were recorded when it was published"
+                recorded = f"{item.pin.size} were recorded when it was published"
+                text = f"{item.name} has {found} bytes, but {recorded}"
                 parts.append((NO, text))
     return combine(Question.RIGHT, parts, "")
 
@@ -176,7 +177,7 @@ def _article(grain: str) -> str:
 def answer_located(
     plan: Plan, inputs: tuple[InputChunk, ...], outputs: tuple[tuple[str, str], ...]
 ) -> Answer:
-    """Does each location resolve here, is the input there, and can the staged output be put there?"""
+    """Does each location resolve here, does the input exist, and can the staged output be written?"""
     parts = [is_there(item) for item in inputs]
     for name, place in _list_staged(plan, outputs):
         reason = why_not_writable(_folder_of(place))
@@ -184,7 +185,7 @@ def answer_located(
             parts.append((NO, f"{name} cannot be written to {place}: {reason}"))
         else:
             parts.append((YES, f"{name} goes to {place}"))
-    return combine(Question.LOCATED, parts, "there is nothing to look for")
+    return combine(Question.LOCATED, parts, "there is nothing to check")
 
 
 def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
@@ -201,7 +202,7 @@ def answer_valid(inputs: tuple[InputChunk, ...]) -> Answer:
 def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
     """No other writer of an input, no reader of an output that is overwritten, credentials decrypted.
 
-    Nor a variable from the store by which a program would run code or open files of somebody's choice.
+    Nor a variable from the store that could make a program run code or open other files.
     """
     refused = [name for name, _ in plan.job.environment if not may_come_from_store(name)]
     parts = [
@@ -209,26 +210,26 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
     ]
     for item in inputs:
         if item.pin and item.pin.dirty_run_id not in (None, run.run_id):
-            text = f"run {item.pin.dirty_run_id} has begun to overwrite {item.name} and has not finished well"
+            text = f"run {item.pin.dirty_run_id} started to overwrite {item.name} and did not succeed"
             parts.append((NO, text))
     in_place = {item.dataset.name for item in plan.outputs if not item.dataset.staged}
     for chunk in run.replaces:
         if chunk.dataset in in_place and chunk.readers:
             readers = ", ".join(map(str, chunk.readers))
             parts.append((NO, f"{chunk.dataset}/{run.dataid} is being consumed by run {readers}"))
-    return combine(Question.SAFE, parts or [(YES, "no other writer or reader; credentials open")], "")
+    return combine(Question.SAFE, parts or [(YES, "no other writer or reader; credentials decrypt")], "")
 
 
 def list_newer_snapshots(store: Store, plan: Plan, dataid: str) -> list[str]:
-    """Says, per output, which newer snapshot this dataid's would wrongly replace in place."""
+    """Return, per output, the newer snapshot that this dataid's would overwrite."""
     found = []
     for item in plan.outputs:
         dataset = item.dataset
         if not dataset.is_overwritten:
             continue
-        newest = store.find("reading.newest_chunk", dataset_id=item.dataset_id)
-        if newest is not None and newest[1] > sort_key(dataid, Grain(dataset.grain)):
-            found.append(f"{dataset.name} already holds the newer snapshot {newest[0]}")
+        newest = store.read.find_newest_published(item.dataset_id)
+        if newest is not None and newest.sort_key > sort_key(dataid, Grain(dataset.grain)):
+            found.append(f"{dataset.name} already holds the newer snapshot {newest.dataid}")
     return found
 
 
@@ -242,7 +243,7 @@ def _input_place(
     if pin and pin.location:
         return absolute_place(pin.location, project_dir)
     if source.dataset.staged:
-        return ""  # its template names the run that wrote it, which only its own publication knows
+        return ""  # its template contains the run that wrote it, which only its publication records
     return _place(source.dataset.location, project_dir, source.dataset.name, dataid, fields)
 
 
@@ -253,11 +254,11 @@ def _place(template: str, project_dir: str, dataset: str, dataid: str, fields: d
 
 
 def is_there(item: InputChunk) -> tuple[Verdict, str]:
-    """Whether something is at the place of an input, with the words for it."""
+    """Return whether an input exists at its location, with the evidence."""
     if not item.location and item.source.dataset.staged:
         return (
             NO,
-            f"{item.name} was published without a place" if item.pin else f"{item.name} is not published",
+            f"{item.name} was published without a location" if item.pin else f"{item.name} is not published",
         )
     if not item.location:
         return NOT_CHECKED, f"{item.source.dataset.name} declares no location"
@@ -270,7 +271,7 @@ def is_there(item: InputChunk) -> tuple[Verdict, str]:
 
 
 def _list_staged(plan: Plan, outputs: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-    """The staged outputs that go to this machine, with their places."""
+    """Return the staged outputs on this machine, with their locations."""
     staged = {item.dataset.name for item in plan.outputs if item.dataset.staged}
     return [(name, place) for name, place in outputs if name in staged and is_local(place)]
 

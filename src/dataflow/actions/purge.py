@@ -1,12 +1,12 @@
-"""Purge: history, logs and context files older than a span go; what is published or being done stays."""
+"""Purge: delete history, logs and context files older than a duration; published and running work stays."""
 
 from __future__ import annotations
 
 import os
 
 from dataflow.actions.selection import MANY
-from dataflow.model.moments import utc_text
 from dataflow.model.record import record
+from dataflow.model.wording import utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ CONTEXT_SUFFIX = ".json"
 
 @record
 class PurgeResult:
-    """How many rows of history, how many log files and how many context files went."""
+    """How many rows of history, log files and context files were deleted."""
 
     rows: int
     logs: int
@@ -34,12 +34,13 @@ def purge(
     context_dir: str,
     progress: Callable[[int], None] = lambda done: None,
 ) -> PurgeResult:
-    """Deletes ended runs, journal lines, logs and context files older than a span.
+    """Delete ended runs, journal lines, logs and context files older than a duration.
 
-    Each work's last run stays, and so does every file of a live run. `progress` is told how many rows went.
+    Each work's last run stays, and so does every file of a live run. `progress` receives the number of
+    deleted rows.
     """
     before = cutoff(store, older_than_seconds)
-    live = store.list_runs(MANY, outcome="RUNNING")
+    live = store.read.list_runs(MANY, outcome="RUNNING")
     runs, claimants = {str(run.run_id) for run in live}, {run.claimant for run in live}
     rows = store.purge(utc_text(before), progress)
     logs = _purge_files(log_dir, before, lambda name: _is_log(name, runs))
@@ -48,10 +49,8 @@ def purge(
 
 
 def cutoff(store: Store, older_than_seconds: float) -> float:
-    """The moment before which all is old, by the store's clock: it wrote the times that are compared."""
-    now = store.find("reading.now")
-    assert now is not None
-    return float(now[0]) - older_than_seconds
+    """Return the time before which everything is old, by the store's clock, which wrote the times."""
+    return store.read.get_now() - older_than_seconds
 
 
 def _is_log(name: str, live: set[str]) -> bool:
@@ -60,14 +59,14 @@ def _is_log(name: str, live: set[str]) -> bool:
 
 
 def _is_context(name: str, live: set[str]) -> bool:
-    """True for what a process that was killed has left; `<claimant>-<number>.json` is how it is called."""
+    """Return whether a killed process left this file, `<claimant>-<number>.json`."""
     claimant, _, number = name.removesuffix(CONTEXT_SUFFIX).rpartition("-")
     is_ours = name.endswith(CONTEXT_SUFFIX) and number.isascii() and number.isdigit() and bool(claimant)
     return is_ours and claimant not in live
 
 
 def _purge_files(folder: str, before: float, may_go: Callable[[str], bool]) -> int:
-    """Deletes the old files that may go, and nothing else that may lie in the folder."""
+    """Delete the old files that match, and no other file in the folder."""
     count = 0
     try:
         entries = list(os.scandir(folder))

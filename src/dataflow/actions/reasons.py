@@ -1,7 +1,7 @@
 """Why work is not running: the reasons, each with the command that deals with it.
 
-They are read from the very facts that a claim decides by (state, hold, limits, order, waits), so that what is
-told is what holds. Nothing here changes anything.
+They come from the facts that a claim uses (state, hold, limits, order, waits). Nothing here changes
+anything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataflow.actions.next_commands import (
     shell,
     why_command,
 )
-from dataflow.actions.work_case import Reason, WorkCase
+from dataflow.actions.work_case import Reason, WorkCase, why_not_ready
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import record, replace
 from dataflow.model.status import RunOutcome, Status, WorkState
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from dataflow.model.records import RunRow, WorkRow
 
 DEEPEST = 6
-"""How many producers back a missing input is followed; then `why` of the last is the next command."""
+"""How many producers a missing input is followed back; then `why` of the last is the next command."""
 
 
 @record
 class Explanation:
-    """How one work stands: the status people see, the reasons, and the next command."""
+    """The explanation of one work: its status, the reasons, and the next command."""
 
     status: Status
     reasons: tuple[Reason, ...]
@@ -55,11 +55,11 @@ class Explanation:
 
 
 def explain(case: WorkCase) -> Explanation:
-    """How one work of a job stands and why."""
-    work = case.store.find_work(case.plan.job_id, case.dataid)
+    """Return the status of one work and why."""
+    work = case.store.read.find_work(case.plan.job_id, case.dataid)
     if work is None:
         return _explain_uncalled(case)
-    run = case.store.find_run(work.run_id) if work.run_id else None
+    run = case.store.read.find_run(work.run_id) if work.run_id else None
     if work.state is WorkState.RUNNING:
         return Explanation(Status.RUNNING, (_running(case, work, run),), (), (), run)
     if work.state is WorkState.DONE:
@@ -85,14 +85,14 @@ def _explain_open(case: WorkCase, work: WorkRow, run: RunRow | None) -> Explanat
 
 
 def _explain_uncalled(case: WorkCase) -> Explanation:
-    """Work that does not exist because no chunk has called for it."""
+    """Explain work that does not exist because no chunk has called for it."""
     missing = list_missing(case, _explain_producer)
     text = f"no chunk calls for {case.name}"
     if not case.plan.inputs:
         reason = Reason(f"{text}: the job has no inputs", force_command(case.plan, case.dataid))
         return Explanation(Status.PENDING, (reason,), (), (), None)
     if not missing:
-        reason = Reason(f"{text}, though all its inputs are ready", "dataflow doctor")
+        reason = Reason(f"{text}, although all its inputs are ready", "dataflow doctor")
         return Explanation(Status.PENDING, (reason,), (), (), None)
     first = missing[0]
     held = list_job_holds(case)
@@ -101,13 +101,13 @@ def _explain_uncalled(case: WorkCase) -> Explanation:
 
 
 def _explain_producer(case: WorkCase) -> Reason:
-    """How a missing input's producer stands, followed back to the first cause."""
+    """Explain a missing input by its producer, followed back to the first cause."""
     name = case.plan.job.name
     if case.depth >= DEEPEST:
         return Reason(f"job {name} has not produced it", why_command(name, case.dataid))
     found = explain(case)
     if found.status is Status.READY:
-        return Reason(f"job {name} is done with it", resubmit_command(name, case.dataid))
+        return Reason(f"job {name} has finished it", resubmit_command(name, case.dataid))
     if found.run is not None and found.status in (Status.FAILED, Status.INVALID):
         reason = found.run.reason or "no reason was recorded"
         text = f"job {name} {found.status} in run {found.run.run_id} ({reason})"
@@ -118,17 +118,17 @@ def _explain_producer(case: WorkCase) -> Reason:
 
 
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
-    first = case.store.find("explain.first_claimable", job_id=case.plan.job_id)
+    first = case.store.read.find_first_claimable(case.plan.job_id)
     history = f"{work.reason}; " if work.reason else ""
-    if first is None or first[0] == case.dataid or case.plan.job.ordered:
-        text = f"{history}nothing is in its way: the next {runner(case.plan)} takes it"
+    if first is None or first == case.dataid or case.plan.job.ordered:
+        text = f"{history}nothing blocks it: the next {runner(case.plan)} takes it"
         return Reason(text, run_command(case.plan))
-    text = f"{history}nothing is in its way, but {first[0]} comes first"
+    text = f"{history}nothing blocks it, but {first} comes first"
     return Reason(text, run_command(case.plan, case.dataid))
 
 
 def _status(case: WorkCase, work: WorkRow) -> Status:
-    """The word that `dataflow chunks` shows for the first output of open work."""
+    """Return the status that `dataflow chunks` shows for the first output of open work."""
     if work.hold:
         return Status.HOLD
     if work.resubmitted:
@@ -151,9 +151,8 @@ def _running(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
 
 
 def _taken_over(case: WorkCase, run: RunRow, text: str, where: str) -> Reason:
-    """What outlives its process is taken over only by those who can end it first."""
-    row = case.store.find("explain.has_kill_command", run_id=run.run_id)
-    if row is not None and row[0]:
+    """Explain who takes over a dead run: work that may outlive its process needs a kill command."""
+    if case.store.read.has_kill_command(run.run_id):
         text = f"{text}: the next RunJob with a --kill-command{where} takes it over"
         return Reason(text, run_command(case.plan, kill=True))
     return Reason(f"{text}: the next {runner(case.plan)}{where} takes it over", run_command(case.plan))
@@ -172,14 +171,14 @@ def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Re
         name = f"{output.dataset.name}/{case.dataid}"
         chunk = case.find_chunk(output.dataset_id)
         if chunk is None or not chunk.is_ready:
-            found = chunk.why_not_ready if chunk else "is not in the store"
+            found = why_not_ready(chunk) if chunk else "is not in the store"
             return Status.PENDING, Reason(f"done {by}, but {name} {found}", again)
         published.append(f"{name} is at version {chunk.version}")
     return Status.READY, Reason("; ".join([f"already done {by}", *published]), again)
 
 
 def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:
-    """Why work FAILED or is INVALID, where its log is, and what is still readable."""
+    """Explain why work is FAILED or INVALID, where its log is, and what is still readable."""
     parts = []
     reason = work.reason or "no reason was recorded"
     if run is None:
@@ -202,7 +201,7 @@ def _with_exit_code(reason: str, exit_code: int | None) -> str:
 
 
 def list_callers(case: WorkCase) -> list[Reason]:
-    """What would call for work of a job that has none: one reason per input."""
+    """Return what would create work for a job that has none: one reason per input."""
     from dataflow.actions.missing import find_producer, next_interval
 
     reasons = []
@@ -227,7 +226,7 @@ def list_callers(case: WorkCase) -> list[Reason]:
 
 
 def without_work(case: WorkCase) -> Explanation:
-    """How a job stands that no chunk has called for."""
+    """Explain a job without work."""
     reasons = list_callers(case)
     first = replace(reasons[0], text=f"job {case.plan.job.name} has no work: {reasons[0].text}")
     held = list_job_holds(case)

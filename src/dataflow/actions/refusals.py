@@ -1,16 +1,15 @@
-"""What a preparation made now would find, for work that is not claimed yet, and what repairs a no.
+"""What a preparation made now would find for unclaimed work, and how to repair a no.
 
-By the very functions that prepare a run, so that what `why` tells is what RunJob does.
+It uses the functions that prepare a run, so `why` reports what RunJob does.
 """
 
 from __future__ import annotations
 
-from dataflow.actions.missing import find_latest, find_producer, needed
+from dataflow.actions.missing import find_producer
 from dataflow.actions.next_commands import move_command, ready_command, resubmit_command
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
 from dataflow.model.answers import Question, Verdict
-from dataflow.model.records import Pin, Run
-from dataflow.store.pins import in_one_place
+from dataflow.model.records import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,32 +19,21 @@ if TYPE_CHECKING:
 
 
 def list_input_chunks(case: WorkCase) -> tuple[InputChunk, ...]:
-    """The input chunks of the work as a claim made now would pin them; no pin for what is not published."""
+    """Return the input chunks as a claim made now would pin them; without a pin if not published."""
     plan = case.plan
-    pins = []
-    for source in plan.inputs:
-        if latest := find_latest(case, source):
-            pins.append(latest)
-        for dataid in needed(case, source):
-            row = case.store.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=dataid)
-            if row is not None:
-                chunk_id, version, *rest = row
-                pins.append(Pin(source.position, chunk_id, dataid, version, *rest))
-        if source.dataset.is_overwritten:
-            place = case.store.find("claim.in_place", dataset_id=source.dataset_id)
-            pins = [in_one_place(pin, place) if pin.position == source.position else pin for pin in pins]
-    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, tuple(pins))
+    pins = case.store.read.list_pins(plan, case.dataid)
+    run = Run(0, 0, plan.job_id, plan.job.name, case.dataid, 0, "", 0, 0, pins)
     return list_inputs(plan, run, case.config.project_dir, _fields(case))
 
 
 def ask_located(case: WorkCase, there: tuple[InputChunk, ...]) -> Answer:
-    """Whether the published inputs are at their places, and the outputs can be written to theirs."""
+    """Check that the published inputs exist at their locations and the outputs can be written."""
     outputs = list_outputs(case.plan, case.dataid, case.config.project_dir, _fields(case))
     return answer_located(case.plan, there, outputs)
 
 
 def find_repair(case: WorkCase, question: Question) -> str | None:
-    """What to repair where the answer is still no; None if it is not, or if only time can tell."""
+    """Return what to repair if the answer is still no; None if it is not, or nothing can be done."""
     there = tuple(chunk for chunk in list_input_chunks(case) if chunk.pin is not None)
     if question is Question.LOCATED and ask_located(case, there).answer is Verdict.NO:
         return _repair_place(case, there)
@@ -55,7 +43,7 @@ def find_repair(case: WorkCase, question: Question) -> str | None:
 
 
 def question_of(reason: str) -> Question | None:
-    """The question that a run was handed back for, from the reason that was kept."""
+    """Return the question that a run was returned for, from the stored reason."""
     word, found, _ = reason.partition("? no: ")
     return Question(word) if found and word in list(Question) else None
 
@@ -82,5 +70,5 @@ def _repair_size(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
 
 
 def _fields(case: WorkCase) -> dict[str, object]:
-    # There is no run yet, so the places of staged outputs are shown with the name of what is not known.
+    # No run yet, so the places of staged outputs are shown with the name of what is not known.
     return {"job": case.plan.job.name, "environment": case.config.environment, "run_id": "{run_id}"}

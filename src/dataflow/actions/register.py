@@ -1,20 +1,20 @@
-"""Register: datasets and jobs are added, changed and removed; each call is one transaction."""
+"""Register: add, change and remove datasets and jobs; each call is one transaction."""
 
 from __future__ import annotations
 
-from dataflow.actions.calendar import TODAY_EXPRESSION
+from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
 from dataflow.actions.dataset_rules import TODAY
 from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
 from dataflow.actions.registry_draft import Registry, merge_dataset, merge_job
 from dataflow.errors import Conflict
-from dataflow.model.records import PIPELINE, Calendar
+from dataflow.model.records import Calendar
 from dataflow.model.schedule import Schedule, keeps_start
 from dataflow.store import registry
-from dataflow.store.entries import JobEntry
-from dataflow.store.journal import Entry, write_journal, write_lines
-from dataflow.store.registering import write_entries
-from dataflow.store.registry import CALENDAR_SUFFIX
+from dataflow.store.calendars import find_calendar
+from dataflow.store.entries import JobEntry, write_entries
+from dataflow.store.journal import JournalEntry, write_journal, write_lines
+from dataflow.store.registry import CALENDAR_SUFFIX, set_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = None) -> Change:
-    """Registers a dataset or changes it; of an existing one only the `given` fields change (None: all)."""
+    """Register or change a dataset; of an existing one only the `given` fields change (None: all)."""
 
     def draft(registry: Registry) -> Draft:
         before = registry.datasets.get(dataset.name)
@@ -38,7 +38,7 @@ def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = No
 
 
 def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Change:
-    """Registers a job or changes it; of an existing one only the `given` fields change (None: all)."""
+    """Register or change a job; of an existing one only the `given` fields change (None: all)."""
 
     def draft(registry: Registry) -> Draft:
         return registry.draft([], [merge_job(registry.find_job(job.name), job, given)])
@@ -47,30 +47,30 @@ def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Chang
 
 
 def remove_dataset(store: Store, name: str) -> int:
-    """Removes a dataset that no job uses, with its chunks' status; gives how many chunks that were."""
+    """Remove a dataset that no job uses, with its chunks' status; return the number of chunks."""
 
     def verb(tx: Transaction) -> int:
         if registry.find_dataset(tx, name) is None:
-            known = [row[0] for row in tx.rows("registration.dataset_names")]
-            raise unknown("dataset", name, known, store.database.url)
+            raise unknown("dataset", name, registry.list_names(tx, "dataset"), store.database.url)
         _refuse_own_calendar(tx, name)
         chunks = registry.remove_dataset(tx, name)
-        write_journal(tx, Entry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks"))
+        write_journal(
+            tx, JournalEntry("dataset remove", store.actor, dataset=name, why=f"it had {chunks} chunks")
+        )
         return chunks
 
     return int(store.register(verb))
 
 
 def remove_job(store: Store, name: str) -> None:
-    """Removes a job with its work and its calendar; its runs and journal stay as history."""
+    """Remove a job with its work and its calendar; its runs and journal stay as history."""
 
     def verb(tx: Transaction) -> None:
         plan = registry.find_plan(tx, name)
         if plan is None:
-            known = [row[0] for row in tx.rows("registration.job_names")]
-            raise unknown("job", name, known, store.database.url)
+            raise unknown("job", name, registry.list_names(tx, "job"), store.database.url)
         registry.remove_job(tx, plan)
-        write_journal(tx, Entry("job remove", store.actor, job=name))
+        write_journal(tx, JournalEntry("job remove", store.actor, job=name))
 
     store.register(verb)
 
@@ -81,12 +81,11 @@ def reset_script(store: Store, name: str) -> None:
     def verb(tx: Transaction) -> None:
         plan = registry.find_plan(tx, name)
         if plan is None:
-            known = [row[0] for row in tx.rows("registration.job_names")]
-            raise unknown("job", name, known, store.database.url)
+            raise unknown("job", name, registry.list_names(tx, "job"), store.database.url)
         if plan.is_pipeline:
             raise Conflict(f"Job {name} is a pipeline and has no script. See: dataflow pipeline show {name}")
-        tx.run("registration.set_script_path", script_path="", **tx.names([name]))
-        write_journal(tx, Entry("job reset-script", store.actor, job=name))
+        registry.forget_script(tx, name)
+        write_journal(tx, JournalEntry("job reset-script", store.actor, job=name))
 
     store.register(verb)
 
@@ -96,7 +95,7 @@ def register(
     draft: Callable[[Registry], Draft],
     kinds: Mapping[str, str] | None = None,
 ) -> list[Change]:
-    """Writes what is drafted from the present registry: all of it or, when any of it cannot be, nothing.
+    """Write what is drafted from the current registry: all of it, or nothing if any of it is invalid.
 
     `kinds` are those of drafted jobs that are pipelines, by name.
     """
@@ -107,9 +106,7 @@ def register(
         entries = _entries(tx, registry, drafted)
         before = {entry.job.name: plan for entry in entries if (plan := registry.plans.get(entry.job.name))}
         write_entries(tx, drafted.datasets, entries, before)
-        for kind in dict.fromkeys((kinds or {}).values()):
-            jobs = tx.names([name for name, found in (kinds or {}).items() if found == kind])
-            tx.run("registration.set_kind", kind=kind, script_path=PIPELINE, **jobs)
+        set_kinds(tx, kinds or {})
         changed = [change for change in drafted.changes if change.what != UNCHANGED]
         write_lines(tx, [_line(change, store.actor) for change in changed])
         return drafted.changes
@@ -122,20 +119,20 @@ def _refuse_own_calendar(tx: Transaction, name: str) -> None:
     job = name.removesuffix(CALENDAR_SUFFIX)
     if job != name and registry.find_plan(tx, job) is not None:
         raise Conflict(
-            f"Dataset {name} is made by the schedule of job {job}. "
-            f"To take the schedule away: dataflow job add {job} --schedule ''"
+            f"Dataset {name} is created by the schedule of job {job}. To remove the schedule: dataflow "
+            f"job add {job} --schedule ''"
         )
 
 
 def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry]:
-    """The drafted jobs as they are to be written."""
+    """Return the drafted jobs to write."""
     entries, today_is_there = [], TODAY in registry.dataset_ids
     for checked in draft.jobs:
         before, job = registry.plans.get(checked.job.name), checked.job
         calendars = []
         for dataset in checked.automatic:
             if dataset.name != TODAY:
-                # Written again as it is, it would be due again.
+                # Writing it again unchanged would make it due again.
                 if before is None or _schedule_of(before.job) != _schedule_of(job):
                     start = _find_start(tx, registry.dataset_ids.get(dataset.name), job)
                     calendars.append((dataset, Calendar(job.schedule, start, job.end, job.catchup)))
@@ -148,21 +145,20 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
 
 
 def _find_start(tx: Transaction, calendar_id: int | None, job: Job) -> str:
-    """The start of a job's calendar: the one it has where the job's own moves with the clock."""
-    row = None if calendar_id is None else tx.find("explain.calendar", dataset_id=calendar_id)
-    if row is None:
+    """Return the start of a job's calendar; it keeps its start if the job's moves with the clock."""
+    calendar = None if calendar_id is None else find_calendar(tx, calendar_id)
+    if calendar is None:
         return job.start
-    expression, timezone, start, end, catchup, _, _, now = row
-    before = Schedule(expression, timezone, start or None, end or None, bool(catchup))
+    before = schedule_of(calendar)
     after = Schedule(job.schedule, job.timezone, job.start or None, job.end or None, job.catchup)
-    return start if keeps_start(before, after, now) else job.start
+    return calendar.start if keeps_start(before, after, calendar.now_at) else job.start
 
 
 def _schedule_of(job: Job) -> tuple[object, ...]:
     return job.schedule, job.start, job.end, job.catchup, job.timezone
 
 
-def _line(change: Change, actor: str) -> Entry:
+def _line(change: Change, actor: str) -> JournalEntry:
     why = "; ".join(map(str, change.differences)) if change.what == CHANGED else ""
     job, dataset = (change.name, "") if change.kind == "job" else ("", change.name)
-    return Entry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why)
+    return JournalEntry(f"{change.kind} add", actor, job, dataset, to_state=change.what, why=why)

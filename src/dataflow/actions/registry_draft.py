@@ -1,4 +1,4 @@
-"""Changes to what is registered, drafted and checked as a whole before any of them is written.
+"""Changes to the registry, drafted and checked together before any of them is written.
 
 A draft only reads; `apply` shows it, and registering writes it in the same transaction.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """What is to be written, in this order, and how it is told."""
+    """What to write, in order, and the changes to show."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
@@ -37,22 +37,22 @@ class Draft:
 
 
 class Registry:
-    """Datasets and jobs as they are, and as they will be; of each only what is asked for is read."""
+    """Datasets and jobs as they are and as they will be; only what is needed is read."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
         self.dataset_ids: dict[str, int] = {}
-        self.datasets = Registered(self._read_datasets, lambda: tx.rows("registration.dataset_names"))
-        self.plans = Registered(self._read_plans, lambda: tx.rows("registration.job_names"))
+        self.datasets = Registered(self._read_datasets, lambda: registry.list_names(tx, "dataset"))
+        self.plans = Registered(self._read_plans, lambda: registry.list_names(tx, "job"))
         self._jobs: dict[str, Job] = {}
 
     def find_job(self, name: str) -> Job | None:
-        """A job as it will be, or is; None if there is none."""
+        """Return a job as it will be, or is; None if there is none."""
         plan = self.plans.get(name)
         return self._jobs.get(name) or (plan.job if plan else None)
 
     def load(self, datasets: Iterable[Dataset], jobs: Iterable[Job]) -> None:
-        """Reads together what a draft of these asks for."""
+        """Read in one go what a draft of these needs."""
         names = {dataset.name for dataset in datasets} | {TODAY}
         for job in jobs:
             names.update(item.dataset for item in job.inputs)
@@ -61,12 +61,12 @@ class Registry:
         self.plans.load(job.name for job in jobs)
 
     def draft(self, datasets: Iterable[Dataset], jobs: Iterable[Job], may_be_over: bool = False) -> Draft:
-        """The checked way from what is to what shall be; raises for the first thing that cannot be."""
+        """Return the checked changes; raise for the first one that is invalid."""
         draft = Draft()
         datasets, jobs = list(datasets), list(jobs)
         self.load(datasets, jobs)
         moved = [name for dataset in datasets if (name := self._draft_dataset(draft, dataset))]
-        # A job may read the calendar of another one, which must be known by then.
+        # A job may read the calendar of another job, which must come first.
         in_order = sorted(jobs, key=lambda job: any(is_automatic(item.dataset) for item in job.inputs))
         rewired = [job.name for job in in_order if self._draft_job(draft, job, may_be_over)]
         self._draft_users(draft, moved)
@@ -82,7 +82,7 @@ class Registry:
         return {plan.job.name: plan for plan in registry.find_plans(self._tx, names)}
 
     def _draft_dataset(self, draft: Draft, dataset: Dataset) -> str | None:
-        """Adds one dataset to the draft, and gives its name if its dataids will be read another way."""
+        """Add one dataset to the draft; return its name if its dataids will be read differently."""
         before = self.datasets.get(dataset.name)
         after = check_dataset(dataset, before)
         change = compare("dataset", before, after)
@@ -97,7 +97,7 @@ class Registry:
         return after.name
 
     def _draft_job(self, draft: Draft, job: Job, may_be_over: bool) -> bool:
-        """Adds one job to the draft; True if it will read or produce something else than now."""
+        """Add one job to the draft; return whether it will read or produce other datasets."""
         checked = check_job(job, self.datasets, may_be_over)
         before = self.find_job(job.name)
         change = compare("job", before, checked.job)
@@ -113,11 +113,11 @@ class Registry:
         return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
 
     def _draft_users(self, draft: Draft, moved: list[str]) -> None:
-        """Jobs that are not changed themselves but use a dataset whose grain or time zone is."""
+        """Add unchanged jobs that use a dataset whose grain or time zone changes."""
         if not moved:
             return
         ids = [self.dataset_ids[name] for name in moved]
-        users = [row[0] for row in self._tx.rows("registration.job_users", **self._tx.ids(ids))]
+        users = registry.list_users(self._tx, ids)
         self.plans.load(users)
         for name in users:
             if name in self._jobs:
@@ -134,26 +134,26 @@ class Registry:
                 draft.jobs.append(checked)
 
     def _check_graph(self, rewired: list[str]) -> None:
-        """No dataset gets a second producer, and no job waits for itself; asked of what changes alone."""
+        """Check that no dataset gets a second producer and no changed job waits for itself."""
         if not rewired:
             return
         outputs = {name for job in rewired for name in self._jobs[job].outputs}
-        ids = self._tx.ids([self.dataset_ids[name] for name in outputs if name in self.dataset_ids])
+        ids = [self.dataset_ids[name] for name in outputs if name in self.dataset_ids]
         makers = [
             Job(job, (), (dataset,))
-            for dataset, job in self._tx.rows("registration.producers_of", **ids)
+            for dataset, job in registry.list_producers(self._tx, ids).items()
             if job not in self._jobs
         ]
         check_producers([*makers, *self._jobs.values()], self._jobs)
         downstream: dict[str, Job] = {}
-        for name, dataset, is_input in self._tx.rows("registration.job_feeds", **ids):
-            job = downstream.get(name, Job(name))
+        for feed in registry.list_feeds(self._tx, ids):
+            job = downstream.get(feed.job, Job(feed.job))
             part = (
-                {"inputs": (*job.inputs, JobInput(dataset))}
-                if is_input
-                else {"outputs": (*job.outputs, dataset)}
+                {"inputs": (*job.inputs, JobInput(feed.dataset))}
+                if feed.is_input
+                else {"outputs": (*job.outputs, feed.dataset)}
             )
-            downstream[name] = replace(job, **part)
+            downstream[feed.job] = replace(job, **part)
         check_cycles(downstream | self._jobs, rewired)
 
     def _check_grain_change(self, before: Dataset, after: Dataset, job: str = "") -> None:
@@ -163,16 +163,16 @@ class Registry:
         what = "grain" if before.grain != after.grain else "timezone"
         old, new = getattr(before, what), getattr(after, what)
         if is_automatic(before.name):
-            way_out = f"Register it under another name, or start anew: dataflow job remove {job}"
+            way_out = f"Register it under another name, or start over: dataflow job remove {job}"
         else:
-            way_out = f"Register another beside it: dataflow dataset add NEW_NAME --{what} {new}"
+            way_out = f"Register another dataset: dataflow dataset add NEW_NAME --{what} {new}"
         raise Conflict(
             f"Dataset {before.name} has chunks whose dataids were written for {what} {old}, "
             f"so its {what} cannot become {new}. {way_out}"
         )
 
     def _check_job_grain(self, checked: CheckedJob) -> bool:
-        """True if the job's grain or time zone changes; a job that has work keeps its grain."""
+        """Return whether the job's grain or time zone changes; a job with work keeps its grain."""
         name = checked.job.name
         plan = self.plans.get(name)
         if plan is None or (plan.grain, plan.timezone) == (checked.grain, checked.timezone):
@@ -181,26 +181,25 @@ class Registry:
             return True
         raise Conflict(
             f"Job {name} has work whose dataids are of grain {plan.grain}, and its inputs are now of grain "
-            f"{checked.grain}. Register it under another name, or start anew: dataflow job remove {name}"
+            f"{checked.grain}. Register it under another name, or start over: dataflow job remove {name}"
         )
 
     def _has_work(self, plan: Plan) -> bool:
-        return self._tx.find("registration.job_has_work", job_id=plan.job_id) is not None
+        return registry.has_work(self._tx, plan.job_id)
 
     def _count_chunks(self, name: str) -> int:
-        row = self._tx.find("registration.count_chunks", dataset_id=self.dataset_ids.get(name, 0))
-        return int(row[0]) if row else 0
+        return registry.count_chunks(self._tx, self.dataset_ids.get(name, 0))
 
 
 def merge_job(before: Job | None, job: Job, given: Iterable[str] | None) -> Job:
-    """The job with the fields that were not given as they were; None means that all were."""
+    """Return the job with fields that were not given left unchanged; None: all were given."""
     if before is None or given is None:
         return job
     return replace(before, **{name: getattr(job, name) for name in given})
 
 
 def merge_dataset(before: Dataset | None, dataset: Dataset, given: Iterable[str] | None) -> Dataset:
-    """The dataset with the fields that were not given as they were; None means that all were."""
+    """Return the dataset with fields that were not given left unchanged; None: all were given."""
     if before is None or given is None:
         return dataset
     return replace(before, **{name: getattr(dataset, name) for name in given})

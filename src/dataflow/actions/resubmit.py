@@ -1,4 +1,4 @@
-"""Resubmit: work is done again by the ordinary command."""
+"""Resubmit: have work done again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resubmit(
     why: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Makes the selected work be done again and gives how much; none if any is RUNNING or unknown."""
+    """Have the selected work done again; return how much. Refused if any is RUNNING or unknown."""
     refuse_running(store, plan, selection)
     done = 0
     for batch in batches_of_work(store, plan, selection):

@@ -1,4 +1,4 @@
-"""Retention: the lake and staging lose what is old, but nothing that a live run writes or reads."""
+"""Retention: delete old data from the lake and staging, except what a live run writes or reads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataflow.actions.locations import absolute_place, resolve_location
 from dataflow.actions.purge import cutoff
 from dataflow.actions.selection import MANY
 from dataflow.model.location import MANIFEST
-from dataflow.model.moments import utc_text
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_decode
+from dataflow.model.wording import utc_text
 from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 LAYOUT = "/dataid={encoded_dataid}/{run_id}/" + MANIFEST
-"""How the location of a dataset in the lake ends."""
+"""The end of every location in the lake."""
 COMPACTION_SECONDS = 86400.0
-"""A compaction holds no lease: what it may still be writing is left alone for a day."""
+"""A compaction holds no lease: its files are left alone for a day."""
 _SPARK_LOG = re.compile(r"spark-(\d+)\.log")
 
 
 @record
 class Retained:
-    """How many versions, how many folders that nothing names, and how many logs of Spark went."""
+    """How many versions, abandoned folders and Spark logs were deleted."""
 
     versions: int
     folders: int
@@ -39,18 +39,18 @@ class Retained:
 
 
 def retain(store: Store, older_than_seconds: float, project_dir: str, log_dir: str) -> Retained:
-    """Deletes versions replaced longer ago than a span, and what ended runs left in the lake and in staging.
+    """Delete versions replaced longer ago than a duration, and what ended runs left in the lake and staging.
 
-    Before history is purged: what a run has left is known by its run. Of what is not in the lake a version is
-    only forgotten: whoever wrote it deletes it.
+    Call it before history is purged, which says what a run left. Outside the lake only the record of a
+    version is deleted; its owner deletes the files.
     """
     before = cutoff(store, older_than_seconds)
     versions = folders = 0
-    for dataset in store.list_datasets():
+    for dataset in store.read.list_datasets():
         root = find_lake_folder(dataset, project_dir)
         found = store.find_dataset(dataset.name) if dataset.staged else None
         if found is None or (root is not None and not os.path.isdir(root)):
-            continue  # a lake that this machine does not see keeps its versions
+            continue  # versions of a lake that is not on this machine are kept
         for location in store.forget_versions(found[0], utc_text(before)):
             versions += _delete_version(absolute_place(location, project_dir))
         if root is not None:
@@ -60,14 +60,14 @@ def retain(store: Store, older_than_seconds: float, project_dir: str, log_dir: s
 
 
 def find_lake_folder(dataset: Dataset, project_dir: str) -> str | None:
-    """The folder of a dataset in the lake, None for a dataset that is elsewhere."""
+    """Return the folder of a dataset in the lake, or None."""
     if not dataset.location.endswith(LAYOUT):
         return None
     return resolve_location(dataset.location.removesuffix(LAYOUT), project_dir, dataset=dataset.name)
 
 
 def _delete_version(place: str) -> int:
-    """Deletes a version's folder, if it is one: a dataset may have been elsewhere before. 1 if it was."""
+    """Delete a version's folder if it is in the lake; return 1 if it was deleted."""
     folder = os.path.dirname(place)
     is_ours = os.path.basename(os.path.dirname(folder)).startswith("dataid=")
     if os.path.basename(place) != MANIFEST or not is_ours or not os.path.isdir(folder):
@@ -77,28 +77,26 @@ def _delete_version(place: str) -> int:
 
 
 def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -> int:
-    """Folders of the lake that no version names and nobody writes any more."""
-    row = store.find("versions.store_id")
-    compacted = re.compile(rf"\d+-{row[0][:8] if row else ''}-[0-9a-f]{{8}}")
+    """Delete folders of the lake that no version names and no run writes; return how many."""
+    compacted = re.compile(rf"\d+-{store.read.get_store_id()[:8]}-[0-9a-f]{{8}}")
     count = 0
     for name, folder in _list_folders(root):
         if not name.startswith("dataid="):
             continue
         dataid = percent_decode(name.removeprefix("dataid="))
-        where = {"dataset_id": dataset_id, "dataid": dataid}
         old = []
         for leaf, path in _list_folders(folder):
             changed_at = _changed_at(path)
             if leaf.isascii() and leaf.isdigit() and changed_at < before:
-                ended = store.find("versions.has_ended", run_id=int(leaf), **where)
-                if ended is not None and ended[0]:
+                if store.read.has_run_ended(int(leaf), dataset_id, dataid):
                     old.append(path)
             elif compacted.fullmatch(leaf) and changed_at < min(before, cutoff(store, COMPACTION_SECONDS)):
                 old.append(path)
-        if not old or store.find("versions.readers", **where) is not None:
+        if not old or store.read.is_chunk_read(dataset_id, dataid):
             continue
-        # Only now: a run publishes as it ends, so what has ended is named by now or never will be.
-        named = {os.path.basename(os.path.dirname(row[0])) for row in store.rows("versions.places", **where)}
+        # Only now: a run publishes as it ends, so an ended run's folder is named by now or never.
+        places = store.read.list_locations(dataset_id, dataid)
+        named = {os.path.basename(os.path.dirname(place)) for place in places}
         for path in old:
             if os.path.basename(path) not in named:
                 shutil.rmtree(path, ignore_errors=True)
@@ -107,7 +105,7 @@ def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -
 
 
 def _delete_staging(store: Store, root: str, before: float) -> int:
-    """What ended runs have fetched; not while their work runs, as a run goes on where another ended."""
+    """Delete what ended runs fetched, unless their work is running: a run continues where another ended."""
     old = [
         (job, percent_decode(encoded), path)
         for job, job_folder in _list_folders(root)
@@ -117,7 +115,7 @@ def _delete_staging(store: Store, root: str, before: float) -> int:
     ]
     if not old:
         return 0
-    live = {(run.job, run.dataid) for run in store.list_runs(MANY, outcome="RUNNING")}
+    live = {(run.job, run.dataid) for run in store.read.list_runs(MANY, outcome="RUNNING")}
     gone = [path for job, dataid, path in old if (job, dataid) not in live]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
@@ -125,8 +123,8 @@ def _delete_staging(store: Store, root: str, before: float) -> int:
 
 
 def _delete_spark_logs(store: Store, folder: str, before: float) -> int:
-    """Logs of sessions that no live run belongs to."""
-    live = {str(run.pid) for run in store.list_runs(MANY, outcome="RUNNING")}
+    """Delete logs of Spark sessions without a live run."""
+    live = {str(run.pid) for run in store.read.list_runs(MANY, outcome="RUNNING")}
     count = 0
     for entry in os.scandir(folder) if os.path.isdir(folder) else ():
         found = _SPARK_LOG.fullmatch(entry.name)
@@ -139,7 +137,7 @@ def _delete_spark_logs(store: Store, folder: str, before: float) -> int:
 
 
 def _list_folders(folder: str) -> Iterator[tuple[str, str]]:
-    """The folders in a folder by name; none if it is not there."""
+    """Yield the folders in a folder by name; none if it does not exist."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
@@ -150,9 +148,9 @@ def _list_folders(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _changed_at(folder: str) -> float:
-    """When anything in a folder was last written."""
+    """Return when anything in a folder was last written."""
     try:
         times = [entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(folder)]
         return max([*times, os.stat(folder).st_mtime])
-    except FileNotFoundError:  # somebody else deletes, too
+    except FileNotFoundError:  # another process deletes too
         return float("inf")

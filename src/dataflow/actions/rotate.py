@@ -1,4 +1,4 @@
-"""Rotate: all datasets' passwords are encrypted anew under another passphrase."""
+"""Rotate: re-encrypt all datasets' passwords under another passphrase."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataflow.actions.passwords import bound_to
 from dataflow.errors import SecretError
 from dataflow.model.record import record
 from dataflow.secrets.cipher import decrypt, encrypt
-from dataflow.store.registering import change_passwords
+from dataflow.store.entries import change_passwords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,26 +20,26 @@ SALT_BYTES = 16
 
 @record
 class Rotation:
-    """Datasets whose passwords are under the new passphrase, and those left as they were with the reason."""
+    """Datasets with re-encrypted passwords, and those left unchanged with the reason."""
 
     rotated: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
 
 
 def rotate(store: Store, old: str, new: str) -> Rotation:
-    """Encrypts every password anew in one transaction; those that `old` does not open are left and named.
+    """Re-encrypt every password in one transaction; those that `old` does not open are left and named.
 
     Raises SecretError, and changes nothing, if it opens none of them.
     """
-    datasets = [dataset for dataset in store.list_datasets() if dataset.encryptedpass]
+    datasets = [dataset for dataset in store.read.list_datasets() if dataset.encryptedpass]
     records, left = _encrypt_anew(datasets, old, new)
     if datasets and not records:
         raise SecretError(
-            f"The present passphrase opens none of the passwords; nothing was changed. {left[0][1]}"
+            f"The current passphrase opens none of the passwords; nothing was changed. {left[0][1]}"
         )
 
     rotated: set[str] = store.register(lambda tx: change_passwords(tx, records, store.actor))
-    again = "It was changed meanwhile. Run the same command again."
+    again = "It has changed since. Run the same command again."
     names = [dataset.name for dataset, _ in records]
     left += [(name, again) for name in names if name not in rotated]
     return Rotation(tuple(name for name in names if name in rotated), tuple(left))

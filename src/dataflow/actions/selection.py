@@ -1,4 +1,4 @@
-"""Which work of a job an operator means: some dataids, all in one state, or all from one to another."""
+"""The work an operator selects: some dataids, all in one state, or a range."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ class Selection:
 
 
 def count_selected(store: Store, plan: Plan, selection: Selection) -> int:
-    """How much work is meant; UnknownName or Conflict if some cannot be moved, before anything is."""
+    """Count the selected work; UnknownName or Conflict if some cannot be changed."""
     if selection.dataids:
         return sum(map(len, batches_of_work(store, plan, selection)))
     if selection.state is not None:
-        counts = store.rows("reading.open_counts")
-        return sum([row[3] for row in counts if row[:2] == (plan.job.name, selection.state)])
+        return store.read.count_open_work(plan.job.name, selection.state)
     return sum(map(len, _between(store, plan, selection)))
 
 
 def batches_of_work(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
-    """The work in bounded batches of (dataid, sort_key); it may move while they are worked off."""
+    """Yield the work in bounded batches of (dataid, sort_key); it may change meanwhile."""
     if selection.dataids:
         return _named(store, plan, selection.dataids)
     if selection.state is not None:
@@ -54,7 +53,7 @@ def batches_of_work(store: Store, plan: Plan, selection: Selection) -> Iterator[
 
 def refuse_running(store: Store, plan: Plan, selection: Selection) -> None:
     """Raise Conflict if a live run holds any of the work."""
-    for run in store.list_runs(MANY, job=plan.job.name, outcome="RUNNING"):
+    for run in store.read.list_runs(MANY, job=plan.job.name, outcome="RUNNING"):
         if _is_meant(plan, selection, run.dataid):
             raise Conflict(
                 f"{plan.job.name}/{run.dataid} is RUNNING under run {run.run_id} on {run.host}; "
@@ -86,9 +85,7 @@ def _named(store: Store, plan: Plan, dataids: tuple[str, ...]) -> Iterator[list[
 
 
 def _refuse_missing(store: Store, plan: Plan, batch: list[Pair]) -> None:
-    known = store.database.read(
-        lambda tx: {row[1] for row in tx.rows("operate.list_named", job_id=plan.job_id, **tx.batch(batch))}
-    )
+    known = store.read.list_known_dataids(plan.job_id, batch)
     missing = [dataid for dataid, _ in batch if dataid not in known]
     if missing:
         others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
@@ -101,22 +98,21 @@ def _refuse_missing(store: Store, plan: Plan, batch: list[Pair]) -> None:
 def _in_state(store: Store, plan: Plan, state: WorkState) -> Iterator[list[Pair]]:
     after = ""
     while True:
-        where = {"job_id": plan.job_id, "state": state.value, "after": after, "most": BULK_BATCH}
-        rows = store.rows("operate.list_in_state", **where)
-        if not rows:
+        batch = store.read.list_work_in_state(plan.job_id, state, after, BULK_BATCH)
+        if not batch:
             return
-        yield [(row[0], row[1]) for row in rows]
-        after = rows[-1][1]
+        yield batch
+        after = batch[-1][1]
 
 
 def _between(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pair]]:
     first, last = _ends(plan, selection)
-    # On a connection of its own: the other one is written to while this one is read.
+    # On a separate connection: the other one is written to while this one is read.
     reader = store.separate(PATIENCE_SECONDS)
     try:
         batch: list[Pair] = []
-        for row in reader.database.stream("operate.list_between", job_id=plan.job_id, first=first, last=last):
-            batch.append((row[0], row[1]))
+        for pair in reader.read.list_work_between(plan.job_id, first, last):
+            batch.append(pair)
             if len(batch) == BULK_BATCH:
                 yield batch
                 batch = []

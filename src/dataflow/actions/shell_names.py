@@ -1,4 +1,4 @@
-"""How datasets are called in a child's environment, and which names there are taken."""
+"""Names of datasets in a child's environment, and names that are reserved there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIELDS = (
     *("datasetid", "hostname", "database", "schemaname", "tablename", "username", "password"),
     *("location", "format", "grain", "timezone", "mode", "dataid", "version"),
 )
-"""What a child is told about each of its datasets, as `<dataset>_<field>`."""
+"""The fields that a child receives for each dataset, as `<dataset>_<field>`."""
 
 RESERVED = ("dataid", "jobid", "PASSKEY")
 RESERVED_PREFIX = "DATAFLOW_"
@@ -22,19 +22,19 @@ RESERVED_PREFIX = "DATAFLOW_"
 
 @cache
 def shell_name(text: str) -> str:
-    """What is no letter, digit or underscore becomes an underscore; a leading digit gets one in front."""
+    """Return the name with other characters replaced by underscores, and one before a leading digit."""
     name = "".join([letter if letter.isascii() and letter.isalnum() else "_" for letter in text])
     return "_" + name if name[:1].isdigit() else name
 
 
 def input_prefix(source: JobInput) -> str:
-    """What the variables of an input begin with: another dataid's chunk is told apart by its mapping."""
+    """Return the prefix of an input's variables; the mapping distinguishes another dataid's chunk."""
     name = source.dataset if source.mapping == "same" else f"{source.dataset}_{source.mapping}"
     return shell_name(name)
 
 
 def find_collision(job: Job, inputs: Iterable[JobInput]) -> tuple[str, str, str] | None:
-    """Two datasets of a job whose variables would have the same names, with what these begin with."""
+    """Return two datasets of a job whose variables would have the same prefix, and that prefix."""
     owners: dict[str, str] = {}
     named = [(input_prefix(source), str(source)) for source in inputs]
     for prefix, owner in [*named, *((shell_name(name), name) for name in job.outputs)]:
@@ -44,7 +44,7 @@ def find_collision(job: Job, inputs: Iterable[JobInput]) -> tuple[str, str, str]
 
 
 def find_taken(name: str, job: Job, inputs: Iterable[JobInput]) -> str | None:
-    """Whose variable an environment item would hide: that of DataFlow or of a dataset; None if nobody's."""
+    """Return the owner of the variable that an environment item would hide; None if there is none."""
     if name in RESERVED or name.startswith(RESERVED_PREFIX):
         return "DataFlow"
     owners = {input_prefix(source): source.dataset for source in inputs}

@@ -1,24 +1,26 @@
-"""Status: how all jobs and datasets stand, counted over indexes: a million chunks take under a second."""
+"""Status of all jobs and datasets, counted over indexes: a million chunks take under a second."""
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from dataflow.actions.gaps import find_span, first_missing
+from dataflow.actions.lateness import list_oldest_runs, list_overdue
 from dataflow.actions.next_commands import resubmit_command
 from dataflow.model.grain import Grain
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.model.status import UNFINISHED, WorkState
-from dataflow.store.reader import time_text
+from dataflow.store.chunk_reads import ChunkCount
+from dataflow.store.reads import seconds_of, time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.store.database import Row
+    from dataflow.actions.lateness import LongestRun, Overdue
+    from dataflow.store.job_reads import DatasetGrain, JobHold
     from dataflow.store.store import Store
+    from dataflow.store.work_reads import OpenGroup
 
 HOLD = "HOLD"
 COUNTED = (*[state.value for state in WorkState], HOLD)
-"""What a job's work is counted by; open work on hold counts as HOLD and nothing else."""
+"""The columns that a job's work is counted in; open work on hold counts as HOLD only."""
 
 SHOWN_MISSING = 5
 SHOWN_FAILURES = 20
@@ -43,6 +45,17 @@ class JobStatus:
     kind: str
     counts: dict[str, int]
     oldest: Oldest | None
+    overdue: Overdue | None = None
+    longest: LongestRun | None = None
+    hold: bool = False
+
+    def is_late(self, late_after_seconds: float) -> bool:
+        """Return whether open work, an overdue interval (unless on hold) or a run is late."""
+        if self.oldest and self.oldest.age_seconds > late_after_seconds:
+            return True
+        if self.overdue and not self.hold and self.overdue.age_seconds > late_after_seconds:
+            return True
+        return self.longest is not None and self.longest.is_late(late_after_seconds)
 
 
 @record
@@ -61,7 +74,7 @@ class DatasetStatus:
 
 @record
 class Failure:
-    """Work that failed or is invalid, and the command that has it done again."""
+    """Work that is FAILED or INVALID, and the command that resubmits it."""
 
     job: str
     dataid: str
@@ -74,116 +87,106 @@ class Failure:
 
 @record
 class StoreStatus:
-    """How everything in a store stands."""
+    """The status of everything in a store."""
 
     jobs: tuple[JobStatus, ...]
     datasets: tuple[DatasetStatus, ...]
     failures: tuple[Failure, ...]
 
     def list_late(self, late_after_seconds: float) -> list[JobStatus]:
-        """The jobs whose oldest open work has waited longer than this."""
-        return [job for job in self.jobs if job.oldest and job.oldest.age_seconds > late_after_seconds]
+        """Return the jobs with work, intervals or runs that are late."""
+        return [job for job in self.jobs if job.is_late(late_after_seconds)]
 
     def count_failed(self) -> int:
-        """How much work ended FAILED or INVALID."""
+        """Count the work that is FAILED or INVALID."""
         return sum(job.counts[WorkState.FAILED] + job.counts[WorkState.INVALID] for job in self.jobs)
 
 
 def get_status(store: Store) -> StoreStatus:
-    """Counts, gaps, the oldest open work and the failures of a whole store."""
-    now = _now(store)
-    totals: dict[int, int] = dict(store.rows("status.all_work"))
+    """Return counts, gaps, the oldest open work and the failures of a whole store."""
+    now = store.read.get_now()
+    totals = store.read.count_work_by_job()
     jobs: list[JobStatus] = []
     failures: list[Failure] = []
-    open_work = store.rows("status.open_work")
-    for job_id, name, job_hold, kind in store.rows("status.job_ids"):
-        rows = [
-            (state, bool(hold or job_hold), number, since)
-            for found, state, hold, number, since in open_work
-            if found == job_id
-        ]
-        counts = _counts(rows, totals.get(job_id, 0))
-        jobs.append(JobStatus(name, kind, counts, _oldest(store, job_id, rows, now)))
+    open_groups: dict[int, list[OpenGroup]] = {}
+    for group in store.read.list_open_groups():
+        open_groups.setdefault(group.job_id, []).append(group)
+    overdue, longest = list_overdue(store), list_oldest_runs(store, now)
+    for job in store.read.list_job_holds():
+        groups = [replace(group, hold=group.hold or job.hold) for group in open_groups.get(job.job_id, ())]
+        counts = _counts(groups, totals.get(job.job_id, 0))
+        due = overdue.get(job.job)
+        jobs.append(
+            JobStatus(
+                job.job, job.kind, counts, _oldest(store, groups, now), due, longest.get(job.job_id), job.hold
+            )
+        )
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
-                failures += _failures(store, job_id, name, state)
+                failures += _failures(store, job, state)
     return StoreStatus(tuple(jobs), tuple(_datasets(store)), tuple(failures))
 
 
-def _counts(rows: list[Row], total: int) -> dict[str, int]:
+def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:
     counts = dict.fromkeys(COUNTED, 0)
-    for state, hold, number, _ in rows:
-        counts[HOLD if hold and state in UNFINISHED else state] += number
+    for group in groups:
+        counts[HOLD if group.hold and group.state in UNFINISHED else group.state] += group.count
     counts[WorkState.DONE] = max(0, total - sum(counts.values()))
     return counts
 
 
-def _oldest(store: Store, job_id: int, rows: list[Row], now: float) -> Oldest | None:
-    """The open work, not on hold, that was called for first."""
-    found = [(since, state) for state, hold, _, since in rows if state in UNFINISHED and not hold]
-    if not found:
+def _oldest(store: Store, groups: list[OpenGroup], now: float) -> Oldest | None:
+    """Return the open work, not on hold, that was called for first."""
+    waiting = [group for group in groups if group.state in UNFINISHED and not group.hold]
+    if not waiting:
         return None
-    since, state = min(found)
-    row = store.find("status.first_in_state", job_id=job_id, state=state)
-    if row is None or row[2] != since:
-        row = store.find("status.work_since", job_id=job_id, state=state, called_at=since)
-    if row is None:  # it moved between the two statements
+    first = min(waiting, key=lambda group: (group.since, group.state))
+    work = store.read.find_oldest_work(first)
+    if work is None:  # it moved between the two statements
         return None
-    age_seconds = max(0.0, now - _seconds(since))
-    return Oldest(row[0], state, time_text(since), age_seconds, row[1])
+    age_seconds = max(0.0, now - seconds_of(first.since))
+    return Oldest(work.dataid, first.state, time_text(first.since), age_seconds, work.reason)
 
 
-def _failures(store: Store, job_id: int, job: str, state: WorkState) -> list[Failure]:
-    rows = store.rows("status.ended_badly", job_id=job_id, state=state.value, most=SHOWN_FAILURES)
-    return [
-        Failure(
-            job, dataid, state.value, run_id or None, reason, time_text(at), resubmit_command(job, dataid)
-        )
-        for dataid, reason, run_id, at in rows
-    ]
+def _failures(store: Store, job: JobHold, state: WorkState) -> list[Failure]:
+    found = []
+    for bad in store.read.list_bad_endings(job.job_id, state, SHOWN_FAILURES):
+        command = resubmit_command(job.job, bad.dataid)
+        facts = (job.job, bad.dataid, state.value, bad.run_id, bad.reason, bad.modified_at)
+        found.append(Failure(*facts, command))
+    return found
 
 
 def _datasets(store: Store) -> list[DatasetStatus]:
-    counted = {row[0]: row[1:] for row in store.rows("status.chunk_counts")}
-    odd: dict[int, int] = dict(store.rows("status.odd_chunks"))
+    counted = store.read.count_chunks_by_dataset()
+    unready = store.read.count_unready_by_dataset()
     found = []
-    for dataset_id, name, grain, timezone, is_calendar in store.rows("status.datasets"):
-        count, low, high = counted.get(dataset_id, (0, "", ""))
-        first, last = _dataid_at(store, dataset_id, low), _dataid_at(store, dataset_id, high)
+    for one in store.read.list_dataset_grains():
+        chunks = counted.get(one.dataset_id, ChunkCount())
+        first = _dataid_at(store, one.dataset_id, chunks.first_key)
+        last = _dataid_at(store, one.dataset_id, chunks.last_key)
         gaps: int | None = None
         missing: tuple[str, ...] = ()
-        # A calendar has the intervals its schedule gave it, and no others were ever meant to be there.
-        if first and last and not is_calendar:
-            gaps, missing = _gaps(store, dataset_id, (first, last), (Grain(grain), timezone), count)
-        found.append(DatasetStatus(name, grain, count, odd.get(dataset_id, 0), first, last, gaps, missing))
+        # A calendar has the intervals of its schedule, so it has no gaps.
+        if first and last and not one.is_calendar:
+            gaps, missing = _gaps(store, one, (first, last), chunks.count)
+        facts = (one.dataset, one.grain, chunks.count, unready.get(one.dataset_id, 0), first, last)
+        found.append(DatasetStatus(*facts, gaps, missing))
     return found
 
 
 def _gaps(
-    store: Store, dataset_id: int, ends: tuple[str, str], order: tuple[Grain, str], count: int
+    store: Store, dataset: DatasetGrain, ends: tuple[str, str], count: int
 ) -> tuple[int | None, tuple[str, ...]]:
-    span = find_span(*ends, *order)
+    span = find_span(*ends, Grain(dataset.grain), dataset.timezone)
     if span is None:
         return None, ()
 
     def count_between(first: str, last: str) -> int:
-        row = store.find("status.count_between", dataset_id=dataset_id, first=first, last=last)
-        return int(row[0]) if row else 0
+        return store.read.count_chunks_between(dataset.dataset_id, first, last)
 
     return span.size - count, tuple(first_missing(span, count, SHOWN_MISSING, count_between))
 
 
 def _dataid_at(store: Store, dataset_id: int, key: str) -> str:
-    row = store.find("reading.chunk_at", dataset_id=dataset_id, sort_key=key) if key else None
-    return str(row[0]) if row else ""
-
-
-def _now(store: Store) -> float:
-    row = store.find("reading.now")
-    assert row is not None
-    return float(row[0])
-
-
-def _seconds(moment: object) -> float:
-    parsed = moment if isinstance(moment, datetime) else datetime.fromisoformat(str(moment))
-    return parsed.timestamp()
+    return (store.read.find_dataid_at(dataset_id, key) if key else None) or ""

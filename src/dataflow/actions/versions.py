@@ -1,4 +1,4 @@
-"""The versions of a chunk that are still there, and going back to one of them."""
+"""The kept versions of a chunk, and rolling back to one of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from dataflow.model.grain import Grain
 from dataflow.model.location import MANIFEST, Location
 from dataflow.model.record import record
 from dataflow.model.records import PlanOutput
-from dataflow.store.reader import time_text
-from dataflow.store.versions import Place
+from dataflow.store.version_moves import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @record
 class ChunkVersion:
-    """One version of a chunk at one place; `missing` is a file of it that is gone, or nothing."""
+    """One version of a chunk at one location; `missing` is a file that no longer exists, or empty."""
 
     version: int
     run_id: int | None
@@ -38,7 +37,7 @@ class ChunkVersion:
 
 @record
 class RolledBack:
-    """Which version was published again, as which, and the state of the work that makes the chunk."""
+    """The version that was published again, its new number, and the state of the chunk's work."""
 
     version: int
     as_version: int
@@ -47,30 +46,30 @@ class RolledBack:
 
 
 def list_versions(store: Store, dataset_name: str, dataid: str, project_dir: str) -> list[ChunkVersion]:
-    """The versions of a chunk that are remembered, oldest first; UnknownName if it was never published."""
+    """Return the kept versions of a chunk, oldest first; UnknownName if it was never published."""
     dataset_id, dataset = get_dataset(store, dataset_name)
     _refuse_in_place(dataset)
     dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
-    rows = store.rows("versions.of_chunk", dataset_id=dataset_id, dataid=dataid)
-    if not rows:
+    kept = store.read.list_versions(dataset_id, dataid)
+    if not kept:
         raise UnknownName(
             f"{dataset_name}/{dataid} has never been published. See: dataflow chunks {dataset_name}"
         )
     found = []
-    for version, location, run_id, row_count, size, published_at, current in rows:
-        missing = find_missing(absolute_place(location, project_dir))
-        when = time_text(published_at)
-        found.append(ChunkVersion(version, run_id, row_count, size, when, bool(current), location, missing))
+    for one in kept:
+        missing = find_missing(absolute_place(one.location, project_dir))
+        facts = (one.version, one.run_id, one.rows, one.size, one.published_at, one.current, one.location)
+        found.append(ChunkVersion(*facts, missing))
     return found
 
 
 def roll_back(
     store: Store, chunk: tuple[str, str], version: int | None, project_dir: str, why: str = ""
 ) -> RolledBack:
-    """Publishes an older version (the one before, unless told) as a new one, so that consumers read it.
+    """Publish an older version (default: the previous one) as a new one, so consumers read it.
 
-    `chunk` is dataset and dataid. Refused, with nothing changed: RUNNING work, a STALE chunk, a version
-    whose files are not all there.
+    `chunk` is dataset and dataid. Refused: RUNNING work, a STALE chunk, a version
+    with missing files.
     """
     dataset_name, dataid = chunk
     dataset_id, dataset = get_dataset(store, dataset_name)
@@ -83,12 +82,29 @@ def roll_back(
     plan = store.find_plan(producer) if producer else None
     place = Place(dataset_id, dataset_name, dataid, chosen.version, chosen.location)
     number = store.go_back(plan, PlanOutput(dataset_id, dataset), place, why)
-    work = store.find_work(plan.job_id, dataid) if plan else None
+    work = store.read.find_work(plan.job_id, dataid) if plan else None
     return RolledBack(chosen.version, number, plan.job.name if plan else "", str(work.state) if work else "")
 
 
+@record
+class VersionAt:
+    """A version of a chunk and where it is."""
+
+    dataset: str
+    dataid: str
+    version: int
+    location: str
+
+
+def move_version(store: Store, before: VersionAt, location: str, size: int, why: str = "") -> None:
+    """Have the current version of a chunk read from another location; Conflict if it changed since."""
+    dataset_id, _ = get_dataset(store, before.dataset)
+    place = Place(dataset_id, before.dataset, before.dataid, before.version, before.location)
+    store.move_version(place, location, size, why)
+
+
 def find_missing(place: str) -> str:
-    """What is gone of a published place: a file its manifest lists, itself, or nothing."""
+    """Return a missing file of a published location, or an empty string."""
     if not is_local(place):
         return place
     if os.path.basename(place) != MANIFEST:
@@ -104,16 +120,14 @@ def find_missing(place: str) -> str:
 
 
 def _choose(found: list[ChunkVersion], version: int | None, chunk: str) -> ChunkVersion:
-    """The version named, or else the newest that is there of those before the data of now."""
+    """Return the named version, or the newest complete one before the current data."""
     now = next((each for each in found if each.current), found[-1])  # none is, if it was withdrawn
     if version is None:
-        # What was gone back to is the data of an older version: going back again goes further.
+        # After a rollback the current data is an older version's: another rollback goes further back.
         first = min(each.version for each in found if each.location == now.location)
         there = [each for each in found if each.version < first and not each.missing]
         if not there:
-            raise Conflict(
-                f"{chunk} has no older version that is still there. See: dataflow versions {chunk}"
-            )
+            raise Conflict(f"{chunk} has no older version left. See: dataflow versions {chunk}")
         return there[-1]
     named = [each for each in found if each.version == version]
     if not named:
@@ -121,11 +135,11 @@ def _choose(found: list[ChunkVersion], version: int | None, chunk: str) -> Chunk
             f"{chunk} has no version {version}, or it was purged. See: dataflow versions {chunk}"
         )
     if now.current and any(each.location == now.location for each in named):
-        raise Conflict(f"Version {version} of {chunk} is what is current already; nothing was changed.")
+        raise Conflict(f"Version {version} of {chunk} is already current; nothing was changed.")
     there = [each for each in named if not each.missing]
     if not there:
         raise Conflict(
-            f"Version {version} of {chunk} is not whole any more: {named[-1].missing} is gone; nothing was "
+            f"Version {version} of {chunk} is incomplete: {named[-1].missing} is missing; nothing was "
             f"changed. See: dataflow versions {chunk}"
         )
     return there[-1]
@@ -134,18 +148,18 @@ def _choose(found: list[ChunkVersion], version: int | None, chunk: str) -> Chunk
 def _refuse_in_place(dataset: Dataset) -> None:
     if not dataset.staged:
         raise BadInput(
-            f"Dataset {dataset.name} is written in place, so that only its current version exists: its "
-            "location has no {run_id} in it."
+            f"Dataset {dataset.name} is written in place, so only its current version exists: its "
+            "location does not contain {run_id}."
         )
 
 
 def _refuse_database(store: Store, dataset_id: int, dataset: Dataset) -> None:
-    """A table holds one version: an older one can only be made again."""
+    """Refuse a table: it holds one version, and an older one must be produced again."""
     if not Location(dataset.location).is_in_database:
         return
     producer = find_producer(store, dataset_id)
     again = f"dataflow resubmit {producer} DATAID" if producer else "from its source"
     raise Conflict(
         f"Dataset {dataset.name} is a table in PostgreSQL, which holds the current version only; nothing was "
-        f"changed. Restore the table from a backup, or have it made again: {again}"
+        f"changed. Restore the table from a backup, or produce it again: {again}"
     )

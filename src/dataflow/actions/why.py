@@ -1,4 +1,4 @@
-"""Why: a verdict in the seeds' words, the five answers with their evidence, and the exact next command."""
+"""Why: a verdict, the five answers with their evidence, and the exact next command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOKED_FOR = (
     WorkState.FAILED,
     WorkState.INVALID,
 )
-"""Which work is explained without a dataid: the first in the first of these states, else a done one."""
+"""Without a dataid, the first work in the first of these states is explained, else a DONE one."""
 
 ANSWERED_BY_RUN = (Status.READY, Status.FAILED, Status.INVALID)
 
@@ -38,9 +38,9 @@ ANSWERED_BY_RUN = (Status.READY, Status.FAILED, Status.INVALID)
 def why(
     store: Store, config: Config, plan: Plan, dataid: str | None, is_dead: Callable[[str], bool] | None = None
 ) -> Why:
-    """Explains one work of a job, or its next; BadInput if the job can have no such dataid.
+    """Explain one work of a job, or its next; BadInput if the dataid is not valid for the job.
 
-    `is_dead` tells whether a claimant of this machine is certainly gone. Nothing is changed.
+    `is_dead` returns whether a claimant of this machine is certainly dead. Nothing is changed.
     """
     if dataid is not None:
         dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
@@ -53,15 +53,12 @@ def why(
 
 
 def find_next(store: Store, plan: Plan) -> str | None:
-    """The dataid that is running, next or stuck; one that is done if all are; None if the job has no work."""
+    """Return the dataid that is running, next or stuck, or one that is DONE; None if the job has no work."""
     for state in LOOKED_FOR:
-        row = store.find("reading.first_open", job_id=plan.job_id, state=state.value)
-        if row is not None:
-            return str(row[0])
-    row = store.find("explain.last_done", job_id=plan.job_id) or store.find(
-        "explain.any_done", job_id=plan.job_id
-    )
-    return None if row is None else str(row[0])
+        dataid = store.read.find_first_in_state(plan.job_id, state)
+        if dataid is not None:
+            return dataid
+    return store.read.find_last_done(plan.job_id)
 
 
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
@@ -85,7 +82,7 @@ def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
 
 
 def _with_refusal(answer: Answer, found: Explanation) -> Answer:
-    """What cannot be seen from here is as the last run found it."""
+    """Use the last run's answer where this machine cannot check."""
     told = [reason.text for reason in found.blockers if reason.question is answer.question]
     if answer.answer is not Verdict.NOT_CHECKED or not told:
         return answer
@@ -105,9 +102,9 @@ def _answer_safe(case: WorkCase, found: Explanation) -> Answer:
     datasets = [item.dataset for item in case.plan.inputs] + [item.dataset for item in case.plan.outputs]
     for dataset in datasets:
         if dataset.encryptedpass:
-            text = f"the password of {dataset.name} was not opened to answer this"
+            text = f"the password of {dataset.name} was not decrypted for this answer"
             parts.append((Verdict.NOT_CHECKED, text))
-    return combine(Question.SAFE, parts or [(Verdict.YES, "no other writer or reader is in its way")], "")
+    return combine(Question.SAFE, parts or [(Verdict.YES, "no other writer or reader")], "")
 
 
 def _unasked(question: Question) -> Answer:
@@ -115,7 +112,7 @@ def _unasked(question: Question) -> Answer:
 
 
 def _stored(text: str) -> tuple[Answer, ...]:
-    """The answers that a run recorded; none if it recorded none or another version wrote them otherwise."""
+    """Return the answers that a run recorded; none if they are missing or in another format."""
     try:
         items = json.loads(text)
         return tuple(

@@ -1,4 +1,4 @@
-"""Withdraw: published chunks are taken out of use; work that waits for them waits on."""
+"""Withdraw: take published chunks out of use; work that waits for them keeps waiting."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def withdraw(
     why: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
-    """Takes chunks out of use; gives how many were published, and how many were not."""
+    """Withdraw chunks; return how many were published, and how many were not."""
     dataset_id, dataset = get_dataset(store, dataset_name)
-    refuse_automatic(dataset_name, "cannot be withdrawn. To keep a job from a day: dataflow hold JOB DATAID")
+    instead = "To keep a job from running for a day: dataflow hold JOB DATAID"
+    refuse_automatic(dataset_name, f"cannot be withdrawn. {instead}")
     batches = batches_of(dataset, dataids, "withdrawn")
     return in_batches(batches, lambda batch: store.withdraw(dataset_id, dataset_name, batch, why), progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from dataflow.actions.apply import apply_changes, export_declarations, plan_changes
+from dataflow.actions.apply import apply_changes, export_declarations, plan_changes, plan_first_changes
 from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
@@ -50,7 +50,10 @@ def apply(args: argparse.Namespace, context: Context) -> int:
         if not os.path.exists(path):
             raise ConfigError(f"{quoted(path)} cannot be read: there is no such file. Name another.")
     declarations = read_declarations(args.files or [_project_file(context)])
-    planned = plan_changes(context.store, declarations)
+    if context.is_store_missing:
+        planned = plan_first_changes(declarations)
+    else:
+        planned = plan_changes(context.store, declarations)
     show_changes(planned)
     if all(change.what == UNCHANGED for change in planned):
         context.say("Nothing to change.")

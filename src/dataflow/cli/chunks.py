@@ -9,7 +9,7 @@ from dataflow.errors import BadInput
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.status import Status
-from dataflow.store.reader import LAST_KEY
+from dataflow.store.chunk_reads import LAST_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def chunks(args: argparse.Namespace, context: Context) -> int:
     """Lists chunks in order, as they come from the store."""
     dataset_id, dataset = context.get_dataset(args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
-    found = context.store.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
+    found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
     show_rows(
         rows, COLUMNS, args.json, f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"

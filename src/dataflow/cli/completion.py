@@ -154,7 +154,7 @@ def _list_names(context: Context, kind: str) -> list[str]:
             return []
         signal.signal(signal.SIGALRM, _give_up)
         signal.alarm(PATIENCE_SECONDS)
-        return context.store.list_names(kind)
+        return context.store.read.list_names(kind)
     except (DataFlowError, TimeoutError):
         return []
     finally:

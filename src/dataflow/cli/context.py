@@ -54,8 +54,15 @@ class Context:
                 config.store_url, config.actor, config.store_schema, self._store_password()
             )
             if new:
-                self.say(f"A new store is made: {new}")
+                self.say(f"Created store {new}")
         return self._store
+
+    @property
+    def is_store_missing(self) -> bool:
+        """True while the command has not created its embedded store."""
+        from dataflow.store.opener import find_missing  # start-up: `--help` opens no store
+
+        return self._store is None and find_missing(self.config.store_url) is not None
 
     def refuse_missing_store(self) -> None:
         """Raises StoreMissing where there is none to work on, before anything is put beside it."""

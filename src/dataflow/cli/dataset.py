@@ -88,7 +88,7 @@ def add(args: argparse.Namespace, context: Context) -> int:
 
 def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all datasets."""
-    rows = (describe(dataset) for dataset in context.store.list_datasets())
+    rows = (describe(dataset) for dataset in context.store.read.list_datasets())
     columns = ALL_COLUMNS if args.json else LIST_COLUMNS
     show_rows(rows, columns, args.json, "There are no datasets yet. Add one: dataflow dataset add NAME")
     return 0
@@ -97,14 +97,13 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
 def show_one(args: argparse.Namespace, context: Context) -> int:
     """Shows one dataset."""
     dataset_id, dataset = context.get_dataset(args.name)
-    plans = context.store.list_plans()
-    chunks = context.store.find("registration.count_chunks", dataset_id=dataset_id)
+    plans = context.store.read.list_plans()
     record = describe(dataset)
     record["produced_by"] = next((plan.job.name for plan in plans if dataset.name in plan.job.outputs), None)
     record["read_by"] = [
         plan.job.name for plan in plans if any(item.dataset.name == dataset.name for item in plan.inputs)
     ]
-    record["chunks"] = chunks[0] if chunks else 0
+    record["chunks"] = context.store.read.count_chunks(dataset_id)
     show_object(record, args.json)
     return 0
 
@@ -112,8 +111,7 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
 def remove_one(args: argparse.Namespace, context: Context) -> int:
     """Removes a dataset."""
     dataset_id, _ = context.get_dataset(args.name)
-    found = context.store.find("registration.count_chunks", dataset_id=dataset_id)
-    chunks = found[0] if found else 0
+    chunks = context.store.read.count_chunks(dataset_id)
     if chunks and not may_go_on(
         f"Remove dataset {args.name} and the status of its {chunks} chunks?", args.yes
     ):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataflow.actions.upgrade import upgrade_schema
 from dataflow.cli.output import add_json_option, show_object
 from dataflow.errors import UsageError
-from dataflow.store.queries import SCHEMA_VERSION, newer_schema
+from dataflow.store.queries import SCHEMA_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,14 +35,9 @@ def upgrade(args: argparse.Namespace, context: Context) -> int:
     """Applies the migrations that are missing, or prints them."""
     if args.only_print:
         return _print_schema(context)
-    database = context.store.database
-    applied = database.upgrade()
-    found = database.schema_version()
-    if found > SCHEMA_VERSION:
-        raise newer_schema(database.url, found)
-    context.say(
-        f"Applied {', '.join(applied)}." if applied else f"The store is at schema {found}; nothing to do."
-    )
+    applied = upgrade_schema(context.store)
+    done = f"The store is at schema {SCHEMA_VERSION}; nothing to do."
+    context.say(f"Applied {', '.join(applied)}." if applied else done)
     return 0
 
 

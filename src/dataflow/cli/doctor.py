@@ -7,7 +7,7 @@ from dataflow.actions.findings import PROBLEM, Finding
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing
 from dataflow.model.record import replace
-from dataflow.runjob.lock import is_claimant_name, is_dead
+from dataflow.runjob.lock import is_claimant_name, is_dead, remove_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ COLUMNS = ("check", "level", "text", "next")
 def add_parser(subparsers: Any) -> None:
     """Adds `doctor`."""
     parser = subparsers.add_parser("doctor", help="check everything", description=__doc__)
-    parser.add_argument(
-        "--repair", action="store_true", help="count anew the inputs of work where the count is wrong"
-    )
+    parser.add_argument("--repair", action="store_true", help="recompute input counts that are wrong")
     parser.add_argument(
         "--spark", action="store_true", help="look at Spark, too, with a task on every executor it has"
     )
@@ -37,9 +35,8 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     """Examines the store and this machine."""
     if args.repair:
         mended = repair(context.store)
-        context.say(
-            f"Counted anew: {', '.join(mended)}" if mended else "Nothing to repair: all counts are right."
-        )
+        right = "Nothing to repair: all counts are correct."
+        context.say(f"Recomputed input counts: {', '.join(mended)}" if mended else right)
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)
@@ -56,12 +53,12 @@ def list_findings(context: Context) -> Iterator[Finding]:
 
     try:
         store = context.store
-        store.find("reading.now")
+        store.read.get_now()
     except DataFlowError as error:
         yield from examine_machine(config, is_gone)
         yield Finding("store", PROBLEM, str(error), _way_out(error))
         return
-    yield from examine(store, config, is_gone)
+    yield from examine(store, config, is_gone, lambda name: remove_dead(config.lock_dir, name))
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:

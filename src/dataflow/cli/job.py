@@ -75,7 +75,6 @@ ALL_COLUMNS = (
     ),
 )
 MOST_DIGITS = 18
-HOLD_COLUMN = 17  # of registration.find_job and list_jobs
 
 
 def add_parser(subparsers: Any) -> None:
@@ -156,10 +155,10 @@ def say_what_stays(context: Context, change: Change) -> None:
     if not change.new_inputs:
         return
     plan = context.get_plan(change.name)
-    row = context.store.find("reading.unread_work", job_id=plan.job_id)
-    if not row or not row[0]:
+    unread = context.store.read.find_unread_work(plan.job_id)
+    if unread is None:
         return
-    done, first, last = row
+    done, first, last = unread.count, unread.first, unread.last
     stays = (
         "1 piece of work is DONE and stays as it is"
         if done == 1
@@ -205,8 +204,8 @@ def _say_if_over(context: Context, name: str) -> None:
 
 def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all jobs."""
-    held = {row[1]: bool(row[HOLD_COLUMN]) for row in context.store.rows("registration.list_jobs")}
-    rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.list_plans())
+    held = {found.job: found.hold for found in context.store.read.list_job_holds()}
+    rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
     columns = ALL_COLUMNS if args.json else LIST_COLUMNS
     show_rows(rows, columns, args.json, "There are no jobs yet. Add one: dataflow job add NAME --in DATASET")
     return 0
@@ -215,8 +214,7 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
 def show_one(args: argparse.Namespace, context: Context) -> int:
     """Shows one job."""
     plan = context.get_plan(args.name)
-    row = context.store.find("registration.find_job", name=args.name)
-    record = describe(plan, bool(row and row[HOLD_COLUMN]))
+    record = describe(plan, context.store.read.is_job_held(plan.job_id))
     show_object(record | {"kind": plan.kind or None, "script_path": plan.script_path or None}, args.json)
     return 0
 

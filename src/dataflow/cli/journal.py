@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataflow.cli.chunks import count
 from dataflow.cli.output import add_json_option, show_rows
-from dataflow.store.reader import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,12 +36,10 @@ def add_parser(subparsers: Any) -> None:
 def journal(args: argparse.Namespace, context: Context) -> int:
     """Lists the journal, which outlives what it is about: a name is unknown only if no line has it."""
     where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
-    found = context.store.rows("reading.journal", most=args.limit, run_id=args.run or 0, **where)
+    found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
     if not found:
         _refuse_unknown(args, context)
-    rows = [dict(zip(FIELDS, row, strict=True)) for row in found]
-    for row in rows:
-        row["at"] = time_text(row["at"])
+    rows = [{name: getattr(line, name) for name in FIELDS} for line in found]
     columns = FIELDS if args.json else FIELDS[1:]
     show_rows(rows, columns, args.json, "The journal has no such line. All of it: dataflow journal")
     return 0

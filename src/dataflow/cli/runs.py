@@ -56,7 +56,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     plan = find_plan(context.store, args.job) if args.job else None
     if plan and dataid:
         dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
-    found = context.store.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
+    found = context.store.read.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
     if args.job and not plan and not found:
         context.get_plan(args.job)  # not even the runs of a job that was removed: the name is unknown
     rows = [{name: getattr(run, name) for name in (*COLUMNS, "reason")} for run in found]

@@ -6,7 +6,7 @@ import sys
 
 from dataflow.cli.output import add_json_option, show_rows
 from dataflow.errors import BadInput
-from dataflow.store.reader import time_text
+from dataflow.store.reads import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

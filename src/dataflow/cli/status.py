@@ -7,6 +7,7 @@ import glob
 import os
 import re
 
+from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.output import add_json_option, show_object, show_rows
@@ -14,13 +15,14 @@ from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import SCRIPT
 from dataflow.model.status import WorkState
-from dataflow.model.wording import shortened
+from dataflow.model.wording import shortened, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from dataflow.actions.lateness import Overdue
     from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
     from dataflow.cli.context import Context
     from dataflow.store.store import Store
@@ -73,22 +75,22 @@ def span(text: str) -> float:
 def status(args: argparse.Namespace, context: Context) -> int:
     """Shows how everything stands; exits 1 if --fail-if names something that is so."""
     found = get_status(context.store)
-    late = {job.job for job in found.list_late(args.late_after)}
-    not_done = count_not_done(found, dict(context.store.rows("reading.producers")))
-    due: dict[str, str] = dict(context.store.rows("reading.due_jobs"))
+    late = {job.job: _why_late(job, args.late_after) for job in found.list_late(args.late_after)}
+    not_done = count_not_done(found, context.store.read.list_producers())
     gone = _list_gone(found, context.config.project_dir)
     if args.json:
-        show_object(as_record(found, late, not_done, due, gone), True)
+        show_object(as_record(found, set(late), not_done, gone), True)
     else:
-        _show_tables(found, late, not_done)
-        _show_due(context.store, due)
+        _show_tables(found, set(late), not_done)
+        _show_due(context.store, found)
         for job in gone:
             print(
-                f"{job}: not defined in {PIPELINES}/ any more, so its work cannot run. Define it again, or "
+                f"{job}: no longer defined in {PIPELINES}/, so its work cannot run. Define it again, or "
                 f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
             )
     failed = found.count_failed()
-    verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(sorted(late))}
+    reasons = [f"{job} ({why})" if why else job for job, why in sorted(late.items())]
+    verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(reasons)}
     bad = [word for word in args.fail_if if verdicts[word]]
     for word in bad:
         context.say(f"dataflow: {word}: {verdicts[word]}")
@@ -102,18 +104,11 @@ def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str
 
 
 def as_record(
-    found: StoreStatus,
-    late: set[str],
-    not_done: Mapping[str, int],
-    due: Mapping[str, str],
-    gone: Sequence[str] = (),
+    found: StoreStatus, late: set[str], not_done: Mapping[str, int], gone: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The status as JSON carries it; `gone` are the pipelines whose class was deleted."""
     return {
-        "jobs": [
-            _job_record(job, job.job in late) | {"due": job.job in due, "gone": job.job in gone}
-            for job in found.jobs
-        ],
+        "jobs": [_job_record(job, job.job in late) | {"gone": job.job in gone} for job in found.jobs],
         "datasets": [_dataset_record(dataset, not_done) for dataset in found.datasets],
         "failures": [_failure_record(failure) for failure in found.failures],
     }
@@ -148,14 +143,32 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
     return [job for job in pipelines if texts and job not in words]
 
 
-def _show_due(store: Store, due: Mapping[str, str]) -> None:
-    """On stdout with the tables, of which it is a part: on stderr cron would mail it."""
-    if due:
+def _show_due(store: Store, found: StoreStatus) -> None:
+    """Prints overdue intervals on stdout with the tables; cron would mail them from stderr."""
+    if any(job.overdue for job in found.jobs):
         print()
-    for job, calendar in sorted(due.items()):
-        plan = store.find_plan(job)
-        command = runner(plan) if plan else "RunJob"
-        print(f"{job}: an interval of {calendar} has ended; the next {command} adds it as work")
+    for job in found.jobs:
+        if job.overdue:
+            plan = store.find_plan(job.job)
+            command = runner(plan) if plan else "RunJob"
+            adds = f"the next {command} adds {'it' if job.overdue.intervals == 1 else 'them'} as work"
+            print(f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}")
+
+
+def _overdue_text(overdue: Overdue) -> str:
+    what = "1 interval" if overdue.intervals == 1 else f"{overdue.intervals:,} intervals"
+    return f"{what} overdue since {time_of(overdue.since_at)}"
+
+
+def _why_late(job: JobStatus, late_after_seconds: float) -> str:
+    """Returns why a job is late where the table of jobs does not say so; empty for open work."""
+    reasons = []
+    if job.overdue and not job.hold and job.overdue.age_seconds > late_after_seconds:
+        reasons.append(_overdue_text(job.overdue))
+    if job.longest and job.longest.is_late(late_after_seconds):
+        age = format_seconds(int(job.longest.age_seconds))
+        reasons.append(f"run {job.longest.run_id} of {job.longest.dataid} RUNNING for {age}")
+    return ", ".join(reasons)
 
 
 def _shortened(reason: str) -> str:
@@ -185,7 +198,33 @@ def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
             "age_seconds": round(job.oldest.age_seconds, 3),
             "reason": job.oldest.reason,
         }
-    return {"job": job.job, **job.counts, "oldest": oldest, "late": is_late}
+    return {
+        **{"job": job.job, **job.counts, "oldest": oldest, "late": is_late},
+        **{"due": job.overdue is not None, "overdue": _overdue_record(job), "running": _running_record(job)},
+    }
+
+
+def _overdue_record(job: JobStatus) -> dict[str, Any] | None:
+    if job.overdue is None:
+        return None
+    return {
+        "dataset": job.overdue.dataset,
+        "intervals": job.overdue.intervals,
+        "since_at": utc_text(job.overdue.since_at),
+        "age_seconds": round(job.overdue.age_seconds, 3),
+    }
+
+
+def _running_record(job: JobStatus) -> dict[str, Any] | None:
+    if job.longest is None:
+        return None
+    usual = job.longest.usual_seconds
+    return {
+        "run_id": job.longest.run_id,
+        "dataid": job.longest.dataid,
+        "age_seconds": round(job.longest.age_seconds, 3),
+        "usual_seconds": None if usual is None else round(usual, 3),
+    }
 
 
 def _dataset_record(dataset: DatasetStatus, not_done: Mapping[str, int]) -> dict[str, Any]:

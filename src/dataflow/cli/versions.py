@@ -69,7 +69,7 @@ def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
     project_dir = context.config.project_dir
     done = roll_back(context.store, (args.dataset, args.dataid), args.version, project_dir, args.why)
     context.say(
-        f"{args.dataset}/{args.dataid}: version {done.version} is current again, as version "
+        f"{args.dataset}/{args.dataid}: version {done.version} published again as version "
         f"{done.as_version}. What was made from the one before is done again by the ordinary command."
     )
     if done.work_state in ("WAITING", "CLAIMABLE"):

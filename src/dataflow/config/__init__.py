@@ -1,1 +1,1 @@
-"""Configuration: where the store is, who we are, and what is declared in TOML; it opens no store."""
+"""Configuration: the store, the user, and what TOML files declare; it opens no store."""

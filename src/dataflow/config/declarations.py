@@ -1,6 +1,6 @@
-"""Datasets and jobs declared in TOML: reading them, and writing what reads back to the same.
+"""Datasets and jobs declared in TOML: reading and writing them.
 
-Whether a schedule, a date or a time zone makes sense is not judged here; registering does that.
+Registering checks schedules, dates and time zones, not this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TABLES = ("dataset", "job")
 PIPELINE_TABLES = ("connection", "spark")
-"""Tables of dataflow.toml that only pipelines read; what is in them is not looked at here."""
+"""Tables of dataflow.toml that only pipelines read; not checked here."""
 
 DATASET_KEYS: dict[str, Reader] = {
     **dict.fromkeys(("hostname", "database", "schemaname", "tablename", "username"), fields.read_text),
@@ -63,7 +63,7 @@ _JOB_READERS = {key: reader for key, (_, reader) in JOB_KEYS.items()}
 
 
 class Declarations:
-    """What one or more files declare; checks, and variables the store may not set, stay on this machine."""
+    """What files declare; checks, and variables the store may not set, stay on this machine."""
 
     def __init__(self) -> None:
         self.datasets: list[Dataset] = []
@@ -73,7 +73,7 @@ class Declarations:
 
 
 def read_declarations(paths: list[str]) -> Declarations:
-    """All datasets and jobs of these files together; raises one ConfigError for everything wrong in them."""
+    """Return all datasets and jobs of these files; raise one ConfigError with all problems."""
     problems = Problems()
     together = Declarations()
     first_path: dict[str, str] = {}
@@ -82,7 +82,7 @@ def read_declarations(paths: list[str]) -> Declarations:
         names = [f"dataset.{dataset.name}" for dataset in declared.datasets]
         for name in names + [f"job.{job.name}" for job in declared.jobs]:
             if name in first_path:
-                problems.add(f"{path}: {name}", f"is declared in {first_path[name]} too; keep one of them")
+                problems.add(f"{path}: {name}", f"is also declared in {first_path[name]}; keep one of them")
             first_path.setdefault(name, path)
         together.datasets += declared.datasets
         together.jobs += declared.jobs
@@ -92,8 +92,22 @@ def read_declarations(paths: list[str]) -> Declarations:
     return together
 
 
+def read_project_file(path: str, problems: Problems) -> tuple[dict[str, str], Declarations]:
+    """Return the settings and declarations of a project file and note all problems."""
+    document = load_toml(path, problems)
+    declared = read_tables(path, document, problems)
+    settings: dict[str, str] = {}
+    for key in SETTINGS:
+        if key in document:
+            try:
+                settings[key] = fields.read_name(document[key])
+            except BadInput as error:
+                problems.add(f"{path}: {key}", str(error))
+    return settings, declared
+
+
 def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Declarations:
-    """The datasets, jobs and checks of one document, noting every key and value in it that cannot be."""
+    """Return the datasets, jobs and checks of one document and note all invalid keys and values."""
     _refuse_other_keys(path, document, problems)
     declared = Declarations()
     for name, table in _tables(path, document, "dataset", problems).items():
@@ -101,7 +115,7 @@ def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Decl
         check = values.pop("check", None)
         if check is not None:
             declared.checks[name] = check
-        # A table that holds nothing but a check is about a dataset declared elsewhere.
+        # A table with only a check refers to a dataset declared elsewhere.
         if check is None or values:
             declared.datasets.append(Dataset(name, **values))
     for name, table in _tables(path, document, "job", problems).items():
@@ -109,7 +123,7 @@ def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Decl
         local = _take_local(values)
         if local:
             declared.environments[name] = local
-        # A table that holds nothing but such variables is about a job declared elsewhere.
+        # A table with only such variables refers to a job declared elsewhere.
         if values or not local:
             declared.jobs.append(Job(name, **{JOB_KEYS[key][0]: value for key, value in values.items()}))
     _refuse_misplaced(path, declared, problems)
@@ -117,7 +131,7 @@ def read_tables(path: str, document: dict[str, Any], problems: Problems) -> Decl
 
 
 def _take_local(values: dict[str, Any]) -> dict[str, str]:
-    """Takes the variables that the store may not set out of a job's environment."""
+    """Separate the variables that the store may not set from a job's environment."""
     given = values.pop("environment", ())
     kept = tuple(pair for pair in given if may_come_from_store(pair[0]))
     if kept:
@@ -126,7 +140,7 @@ def _take_local(values: dict[str, Any]) -> dict[str, str]:
 
 
 def _refuse_misplaced(path: str, declared: Declarations, problems: Problems) -> None:
-    """Notes what stands in a file that no worker reads, and variables that no file may set."""
+    """Note settings in a file that no worker reads, and variables that no file may set."""
     places = [f"dataset.{name}.check" for name in declared.checks]
     for job, variables in declared.environments.items():
         for name in variables:
@@ -134,18 +148,18 @@ def _refuse_misplaced(path: str, declared: Declarations, problems: Problems) -> 
             places.append(place)
             if not is_variable_name(name):
                 problems.add(
-                    f"{path}: {place}", "is no name for a variable; use letters, digits and underscores"
+                    f"{path}: {place}", "is not a variable name; use letters, digits and underscores"
                 )
             elif name == "PASSKEY" or name.startswith("DATAFLOW_"):
-                problems.add(f"{path}: {place}", "is a variable of DataFlow itself; choose another name")
+                problems.add(f"{path}: {place}", "is reserved for DataFlow; choose another name")
     if os.path.basename(path) != PROJECT_FILE:
-        reason = f"is read only from the {PROJECT_FILE} on the machine that runs the job; move it there"
+        reason = f"is only read from the {PROJECT_FILE} on the machine that runs the job; move it there"
         for place in places:
             problems.add(f"{path}: {place}", reason)
 
 
 def write_declarations(datasets: Iterable[Dataset], jobs: Iterable[Job]) -> str:
-    """TOML text that reads back to these datasets and jobs; fields at their defaults are left out."""
+    """Return these datasets and jobs as TOML; defaults are left out."""
     tables = [toml_table(("dataset", dataset.name), _dataset_items(dataset)) for dataset in datasets]
     for job in jobs:
         tables.append(toml_table(("job", job.name), _job_items(job)))
@@ -158,7 +172,7 @@ def _tables(path: str, document: dict[str, Any], kind: str, problems: Problems) 
     tables = document.get(kind, {})
     if isinstance(tables, dict):
         return tables
-    problems.add(f"{path}: {kind}", f"must be tables with a name, like [{kind}.NAME]")
+    problems.add(f"{path}: {kind}", f"must be named tables, like [{kind}.NAME]")
     return {}
 
 

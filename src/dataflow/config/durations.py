@@ -1,4 +1,4 @@
-"""Spans of time as people write them (`90`, `5m`, `1h30m`) and as the code keeps them (seconds)."""
+"""Durations as users write them (`90`, `5m`, `1h30m`) and as the code stores them (seconds)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _EXAMPLES = "90, 90s, 5m or 1h30m"
 
 
 def parse_seconds(value: object) -> float:
-    """Seconds from a number or a text such as `90`, `10s`, `5m`, `1h30m` or `0.5s`; raises BadInput."""
+    """Return the seconds of a number or a string such as `90`, `10s`, `5m`, `1h30m` or `0.5s`."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadInput(f"a span of time is a number of seconds or a text like {_EXAMPLES}")
+        raise BadInput(f"a duration is a number of seconds or a string like {_EXAMPLES}")
     seconds = _parse_text(value.strip()) if isinstance(value, str) else value
     if seconds < 0:
         raise BadInput(f"span {value!r} is negative; write it like {_EXAMPLES}")
-    if not seconds <= _LONGEST_SECONDS:  # not `>`: this way nan is refused too
+    if not seconds <= _LONGEST_SECONDS:  # not `>`: this also refuses nan
         raise BadInput(f"span {value!r} is not between 0 and 36500d; write it like {_EXAMPLES}")
     return float(seconds)
 
 
 def format_seconds(seconds: float) -> str:
-    """The shortest text that parse_seconds reads back as exactly this many seconds."""
+    """Return the shortest string that parse_seconds reads as exactly this many seconds."""
     if seconds != int(seconds):
         from decimal import Decimal  # start-up: fractions of a second are rare
 
@@ -59,7 +59,7 @@ def _parse_text(text: str) -> float:
 
 
 def _nearest_form(text: str) -> str:
-    """What was probably meant by `5 minutes`, `1H30` or `30m 1h`, in our form; examples if unclear."""
+    """Return the likely meaning of `5 minutes`, `1H30` or `30m 1h` in our form; examples if unclear."""
     counts: dict[str, str] = {}
     position = 0
     following = ""

@@ -1,4 +1,4 @@
-"""One reader per kind of value in a declaration; each returns it in the records' form or raises BadInput."""
+"""One reader per kind of value in a declaration; each returns the record's form or raises BadInput."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
     Reader = Callable[[object], object]
 
-_LARGEST = 2**31 - 1  # what an integer column of either store holds
+_LARGEST = 2**31 - 1  # the largest integer that both databases store
 
 
 def read_text(value: object) -> str:
-    """A text without NUL, which neither a process nor PostgreSQL can take."""
+    """Return a string without NUL, which processes and PostgreSQL do not accept."""
     if not isinstance(value, str):
-        raise BadInput(f"must be a text in quotes, not {_kind(value)}")
+        raise BadInput(f"must be a quoted string, not {_kind(value)}")
     if "\0" in value:
         raise BadInput("must not contain NUL")
     return value
 
 
 def read_name(value: object) -> str:
-    """A text that is not empty."""
+    """Return a string that is not empty."""
     text = read_text(value)
     if not text.strip():
         raise BadInput("must not be empty")
@@ -60,19 +60,19 @@ def read_count(value: object) -> int:
     """A whole number from 0."""
     count = read_whole(value)
     if count < 0:
-        raise BadInput(f"must not be negative, is {count}")
+        raise BadInput(f"must not be negative, got {count}")
     return count
 
 
 def read_moment(value: object) -> str:
-    """A date or time, as text or as TOML's own kind; what it means is for the calendar to say."""
+    """Return a date or time, from a string or a TOML date."""
     from datetime import date  # start-up: loaded with the TOML reader anyway
 
     return value.isoformat() if isinstance(value, date) else read_text(value)
 
 
 def read_seconds(value: object) -> float:
-    """A span: seconds, or a text like `5m`."""
+    """Return a duration: seconds, or a string like `5m`."""
     return parse_seconds(value)
 
 
@@ -92,32 +92,32 @@ def read_outputs(value: object) -> tuple[str, ...]:
 
 
 def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
-    """A table of texts, sorted by key; numbers and true or false are taken as their text."""
+    """Return a table of strings, sorted by key; numbers and booleans are converted to strings."""
     if not isinstance(value, dict):
         raise BadInput(f'must be a table like {{ key = "value" }}, not {_kind(value)}')
     return tuple((_pair_key(key), _pair_value(key, value[key])) for key in sorted(value))
 
 
 def read_check(value: object) -> tuple[str, ...]:
-    """A command: an array is taken as it is, a text goes to the shell."""
+    """Return a command: an array is used as it is, a string goes to the shell."""
     if isinstance(value, str):
         return ("/bin/sh", "-c", read_name(value))
     if not isinstance(value, list) or not value:
-        raise BadInput(f'must be a command like ["test", "-s", "file"] or a text, not {_kind(value)}')
+        raise BadInput(f'must be a command like ["test", "-s", "file"] or a string, not {_kind(value)}')
     read_name(value[0])
     return tuple(read_text(argument) for argument in value)
 
 
 def refuse_password(value: object) -> object:
-    """Never: a password does not stand in a file in plain text."""
+    """Always raise: a password must not be in a file in plain text."""
     raise BadInput(
-        "is a password in plain text; remove it and put what `dataflow secret encrypt` prints under "
-        "encryptedpass, or: dataflow dataset add NAME --password-stdin"
+        "is a password in plain text; remove it and set encryptedpass to the output of `dataflow "
+        "secret encrypt`, or: dataflow dataset add NAME --password-stdin"
     )
 
 
 def parse_input(text: str) -> JobInput:
-    """A job's input from `dataset` or `dataset:mapping`."""
+    """Return a job's input from `dataset` or `dataset:mapping`."""
     dataset, colon, mapping = (part.strip() for part in text.partition(":"))
     if not dataset or (colon and not mapping):
         raise BadInput(
@@ -140,7 +140,7 @@ def _refuse_twice(names: list[str]) -> None:
 
 def _pair_key(key: str) -> str:
     if not key or "=" in key or "\0" in key:
-        raise BadInput(f"has the key {quoted(key)}; a key is not empty and has no = or NUL")
+        raise BadInput(f"has the key {quoted(key)}; a key must not be empty or contain = or NUL")
     return key
 
 
@@ -156,7 +156,7 @@ def _pair_value(key: str, value: object) -> str:
 
 
 def _kind(value: object) -> str:
-    """What TOML calls it; the value itself may be secret and is not repeated."""
+    """Return TOML's name for the kind of value; the value may be secret and is not repeated."""
     if isinstance(value, list):
         return "an array" if value else "an empty array"
     kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", dict: "a table"}

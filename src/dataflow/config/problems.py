@@ -1,4 +1,4 @@
-"""Collecting what is wrong with a configuration, so that all of it is told at once."""
+"""Problems of a configuration, collected to report all of them at once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The sentence after an unknown name: the nearest known one, or all of them."""
+    """Return the sentence after an unknown name: the nearest known one, or all of them."""
     choices = sorted(known)
     return did_you_mean(name, choices).strip() or f"Known names: {', '.join(choices)}."
 
 
 class Problems:
-    """What was found wrong so far, in the order it was found."""
+    """The problems found so far, in order."""
 
     __slots__ = ("_found",)
 
@@ -29,11 +29,11 @@ class Problems:
         self._found.append(f"{origin}: {reason}")
 
     def add_error(self, error: ConfigError) -> None:
-        """Note a problem that names its origin already."""
+        """Note a problem that already names its origin."""
         self._found.append(str(error))
 
     def raise_if_any(self) -> None:
-        """Raise one ConfigError that lists every problem, if there is one."""
+        """Raise one ConfigError that lists every problem, if any."""
         if len(self._found) == 1:
             raise ConfigError(self._found[0])
         if self._found:

@@ -1,4 +1,4 @@
-"""Which folder is the project, and which of its files may be read."""
+"""The project's folder, and which of its files may be read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ STORE_FILE = "dataflow.db"
 
 
 def get_working_dir() -> str:
-    """The working directory; ConfigError if somebody has removed it, or if no store could keep its name."""
+    """Return the working directory; ConfigError if it was removed, or its name is not UTF-8."""
     try:
         found = os.getcwd()
     except FileNotFoundError as error:
         raise ConfigError(
-            "The working directory does not exist any more. Go to the project's folder: cd FOLDER"
+            "The working directory no longer exists. Go to the project's folder: cd FOLDER"
         ) from error
     try:
         found.encode()
@@ -32,7 +32,7 @@ def get_working_dir() -> str:
 
 
 def find_project_dir(cwd: str) -> str | None:
-    """The nearest folder, from the working directory upward, that holds one of our files or a store."""
+    """Return the nearest folder, from the working directory upward, with one of our files or a store."""
     folder = os.path.abspath(cwd)
     while True:
         if any(find_file(folder, name) for name in (PROJECT_FILE, PROPERTIES_FILE)) or _has_store(folder):
@@ -44,7 +44,7 @@ def find_project_dir(cwd: str) -> str | None:
 
 
 def find_file(folder: str, name: str) -> str | None:
-    """The path of that file (or state folder) if it is there and can be trusted."""
+    """Return the path of a file (or state folder) if it exists and can be trusted."""
     path = os.path.join(folder, name)
     try:
         found = os.lstat(path)
@@ -61,9 +61,9 @@ def _has_store(folder: str) -> bool:
 
 
 def _is_planted(folder: str, found: os.stat_result) -> bool:
-    """True for what another user put into a shared folder such as /tmp.
+    """Return whether another user put it into a shared folder such as /tmp.
 
-    A project file names commands that we run: it would let anyone run them as whoever works below /tmp.
+    A project file names commands to run: anyone could run commands as a user who works below /tmp.
     """
     if found.st_uid in (0, os.geteuid()):
         return False

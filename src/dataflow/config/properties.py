@@ -1,4 +1,4 @@
-"""The `dataflow.properties` of the first DataFlow, taken as it is: Java's syntax, a JDBC URL, its cipher."""
+"""The `dataflow.properties` of the first DataFlow: Java's syntax, a JDBC URL, its cipher."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StoreProperties:
 
 
 def read_properties(path: str) -> StoreProperties:
-    """The store that this file describes; raises ConfigError with the file and the key."""
+    """Return the store that this file describes; ConfigError names the file and the key."""
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -50,7 +50,7 @@ def read_properties(path: str) -> StoreProperties:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        text = content.decode("latin-1")  # what Java takes the file for
+        text = content.decode("latin-1")  # Java's encoding of the file
     try:
         return _store_from(parse_properties(text))
     except ConfigError as error:
@@ -58,7 +58,7 @@ def read_properties(path: str) -> StoreProperties:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Keys and values by the rules of java.util.Properties; a later key wins."""
+    """Return keys and values by the rules of java.util.Properties; a later key wins."""
     found: dict[str, str] = {}
     for number, line in _logical_lines(text):
         key = _KEY.match(line)
@@ -115,24 +115,25 @@ def _store_from(found: dict[str, str]) -> StoreProperties:
 def _refuse_unknown(values: dict[str, str]) -> None:
     if "password" in values:
         raise ConfigError(
-            "password is in plain text; replace it by encrypted=… with what `dataflow secret encrypt` prints"
+            "password is in plain text; replace it with encrypted=… and the output of `dataflow secret "
+            "encrypt`"
         )
     for key in values:
         if key in KNOWN_KEYS or key in _JDBC_PARAMETERS:
             continue
-        # The first DataFlow takes unknown keys, so only what looks like a slip of the pen is refused.
+        # The first DataFlow accepts unknown keys, so only likely typos are refused.
         hint = did_you_mean(key, KNOWN_KEYS)
         if hint:
             raise ConfigError(f"{key} is unknown.{hint}")
 
 
 def _server_and_query(url: str) -> tuple[str, str]:
-    """`host:port/database` and the parameters of any of the forms the PostgreSQL driver takes."""
+    """Return `host:port/database` and the parameters of any form the PostgreSQL driver accepts."""
     if not url.startswith("jdbc:postgresql:"):
         driver = re.match(r"(?:jdbc:)?[A-Za-z0-9]+(?=:)", url)
         raise ConfigError(
-            f"url {driver[0] + ' is not supported' if driver else 'has no scheme'}; supported is "
-            "jdbc:postgresql://host:port/database, or no dataflow.properties for the embedded store"
+            f"url {driver[0] + ' is not supported' if driver else 'has no scheme'}; use "
+            "jdbc:postgresql://host:port/database, or remove dataflow.properties to use the embedded store"
         )
     server, _, query = url.removeprefix("jdbc:postgresql:").partition("?")
     if not server.startswith("//"):
@@ -144,14 +145,14 @@ def _server_and_query(url: str) -> tuple[str, str]:
 def _refuse_parameters(parameters: dict[str, str]) -> None:
     for name in parameters:
         if "passw" in name.lower():
-            raise ConfigError(f"url holds {name} in plain text; remove it and use the key encrypted")
+            raise ConfigError(f"url contains {name} in plain text; remove it and use the key encrypted")
         if name not in _JDBC_PARAMETERS:
             raise ConfigError(f"url parameter {name} is not supported. {suggestion(name, _JDBC_PARAMETERS)}")
 
 
 def _postgresql_url(base: str, parameters: dict[str, str]) -> str:
     if "ssl" in parameters:
-        # The Java driver verifies certificate and host when it is only told ssl=true.
+        # With ssl=true the Java driver verifies certificate and host.
         ssl = parameters.pop("ssl").lower()
         if ssl in ("", "true"):
             parameters.setdefault("sslmode", "verify-full")
@@ -164,5 +165,5 @@ def _postgresql_url(base: str, parameters: dict[str, str]) -> str:
     plain = f"postgresql://{percent_encode(user)}{'@' if user else ''}{base}{'?' if query else ''}{query}"
     address = split_store_url(plain)
     if address.password is not None or "@" in base:
-        raise ConfigError("url holds a user or password before the host; use the keys user and encrypted")
+        raise ConfigError("url contains a user or password before the host; use the keys user and encrypted")
     return address.url

@@ -1,4 +1,4 @@
-"""The one frozen Config that a face builds from its flags, the environment and the project's files."""
+"""The frozen Config, built from flags, the environment and the project's files."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ DEFAULT_ENVIRONMENT = "dev"
 DEFAULT_SCHEMA = "dataflow"
 
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-_LONGEST_SCHEMA = 63  # PostgreSQL cuts longer identifiers without a word
+_LONGEST_SCHEMA = 63  # PostgreSQL silently truncates longer identifiers
 
 
 @record
 class Config:
-    """Everything a command must know before it opens the store; all paths are absolute."""
+    """Everything a command needs before it opens the store; all paths are absolute."""
 
     project_dir: str
-    store_url: str  # never with a password: safe to show, to log and to keep
+    store_url: str  # without a password: safe to show, log and store
     store_schema: str
     environment: str
     log_dir: str
@@ -41,18 +41,16 @@ class Config:
     actor: str
     passkey_file: str | None = None
     passkey: str | None = None
-    store_password: str | None = None  # as it stood in DATAFLOW_STORE
+    store_password: str | None = None  # as in DATAFLOW_STORE
     store_password_record: str | None = None  # encrypted, from a file
-    checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to the command that judges it
-    environments: Mapping[str, Mapping[str, str]] = MappingProxyType(
-        {}
-    )  # job to the variables set here alone
+    checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to its check command
+    environments: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # job to variables set only here
 
     _hidden = ("passkey", "store_password", "store_password_record", "environments")
 
 
 def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) -> Config:
-    """The configuration of a command started in `cwd`; `store` is the value of its --store flag.
+    """Return the configuration of a command started in `cwd`; `store` is the value of --store.
 
     Precedence: flag, DATAFLOW_ variables, dataflow.toml, dataflow.properties, defaults. Everything that is
     wrong is told in one ConfigError; a --store that cannot be taken is a UsageError.
@@ -94,7 +92,7 @@ def _find_schema(sources: Sources) -> str | None:
     if not 0 < len(setting.value.encode(errors="surrogateescape")) <= _LONGEST_SCHEMA:
         sources.problems.add(setting.origin, f"must be 1 to {_LONGEST_SCHEMA} bytes long")
     elif setting.value.startswith("pg_"):
-        sources.problems.add(setting.origin, "must not begin with pg_, which PostgreSQL keeps for itself")
+        sources.problems.add(setting.origin, "must not start with pg_, which PostgreSQL reserves")
     return setting.value
 
 
@@ -109,7 +107,7 @@ def _get_environment(sources: Sources) -> str:
 
 
 def _get_user(environ: Mapping[str, str]) -> str:
-    """The account's name; containers often run under a number that has none."""
+    """Return the account's name; containers often run under a number without one."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:

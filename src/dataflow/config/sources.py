@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Setting:
-    """A value with what to call it in messages and the folder its relative paths start from."""
+    """A value, its name in messages, and the folder its relative paths start from."""
 
-    # start-up: making a dataclass takes longer than all the rest of this module
+    # start-up: a dataclass takes longer than the rest of this module
     __slots__ = ("folder", "origin", "value")
 
     def __init__(self, value: str, origin: str, folder: str) -> None:
@@ -26,7 +26,7 @@ class Setting:
 
 
 class Sources:
-    """The DATAFLOW_ variables and the dataflow.toml that one command starts with."""
+    """The DATAFLOW_ variables and dataflow.toml of one command."""
 
     __slots__ = (
         *("_declared", "_environ", "_folder", "_toml_path"),
@@ -43,29 +43,29 @@ class Sources:
         self.checks: dict[str, tuple[str, ...]] = {}
         self.environments: dict[str, dict[str, str]] = {}
         if find_file(self.project_dir, PROJECT_FILE):
-            # start-up: a project without the file must not pay for the TOML reader
-            from dataflow.config.project_file import read_project_file
+            # start-up: a project without the file does not load the TOML reader
+            from dataflow.config.declarations import read_project_file
 
             self._declared, declared = read_project_file(self._toml_path, problems)
             self.checks, self.environments = declared.checks, declared.environments
 
     def find(self, name: str) -> Setting | None:
-        """The setting from the strongest source that has it."""
+        """Return the setting from the source with the highest precedence."""
         return self.find_variable(name) or self.find_declared(name)
 
     def find_variable(self, name: str) -> Setting | None:
-        """The setting from its variable; an empty one counts as unset."""
+        """Return the setting from its variable; an empty one counts as unset."""
         variable = f"DATAFLOW_{name.upper()}"
         value = self._environ.get(variable)
         return Setting(value, variable, self._folder) if value else None
 
     def find_declared(self, name: str) -> Setting | None:
-        """The setting from dataflow.toml."""
+        """Return the setting from dataflow.toml."""
         value = self._declared.get(name)
         return None if value is None else Setting(value, f"{self._toml_path}: {name}", self.project_dir)
 
     def find_path(self, name: str) -> str | None:
-        """The setting as an absolute path."""
+        """Return the setting as an absolute path."""
         setting = self.find(name)
         return os.path.abspath(os.path.join(setting.folder, setting.value)) if setting else None
 

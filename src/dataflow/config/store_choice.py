@@ -1,4 +1,4 @@
-"""Which store a command works on, and which password record and lock folder go with it."""
+"""The store of a command, with its password record and lock folder."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _WAYS_OUT = "set DATAFLOW_STORE or PGPASSWORD, use ~/.pgpass"
 
 
 class ChosenStore:
-    """A store and what belongs to it alone: a password never goes to a server it was not given for."""
+    """A store and what belongs to it: a password is never sent to another server."""
 
-    # start-up: making a dataclass takes longer than all the rest of this module
+    # start-up: a dataclass takes longer than the rest of this module
     __slots__ = ("address", "password_record", "schema")
 
     def __init__(
@@ -32,7 +32,7 @@ class ChosenStore:
 
 
 def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore:
-    """The store of the strongest source; what is wrong with a weaker one is noted all the same."""
+    """Return the store of the source with the highest precedence; problems of all sources are noted."""
     variable = _find_variable_store(sources)
     declared = _find_declared_store(sources)
     given = ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
@@ -41,23 +41,23 @@ def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore:
 
 
 def read_store_flag(url: str, cwd: str) -> StoreUrl:
-    """The value of --store; raises UsageError, above all for a password, which `ps` would show."""
+    """Return the value of --store; UsageError if it is invalid or contains a password, which `ps` shows."""
     try:
         address = _read_url(url, cwd)
     except ConfigError as error:
         raise UsageError(f"--store: {error}") from error
     if address.password is not None:
         raise UsageError(
-            "--store holds a password, and everyone on this machine can read arguments with ps; remove it "
-            f"and {_WAYS_OUT}, or keep it encrypted in {PROJECT_FILE}: dataflow secret encrypt"
+            "--store contains a password, and everyone on this machine can read arguments with ps; "
+            f"remove it and {_WAYS_OUT}, or keep it encrypted in {PROJECT_FILE}: dataflow secret encrypt"
         )
     return address
 
 
 def default_lock_dir(address: StoreUrl, state_dir: str) -> str:
-    """The same folder for all processes of this user that may meet in this store on this machine."""
+    """Return the lock folder that all processes of this user share for this store on this machine."""
     if address.kind != SQLITE:
-        # Not $TMPDIR: cron and a login shell may differ in it, and would not see each other's locks.
+        # Not $TMPDIR: it may differ between cron and a login shell, which would not see each other's locks.
         return f"/tmp/dataflow-{os.geteuid()}/locks"
     if address.path == _MEMORY:
         return os.path.join(state_dir, "locks")
@@ -78,10 +78,10 @@ def _find_declared_store(sources: Sources) -> ChosenStore | None:
     record = sources.find_declared("store_encryptedpass")
     address = _read_address(setting, sources) if setting else None
     if record and (setting is None or (address and address.kind == SQLITE)):
-        sources.problems.add(record.origin, "is of no use without a PostgreSQL `store` beside it")
+        sources.problems.add(record.origin, "has no effect without a PostgreSQL `store` in the same file")
     if setting and address and address.password is not None:
-        way_out = "put what `dataflow secret encrypt` prints under store_encryptedpass"
-        reason = f"holds a password in plain text; remove it and {_WAYS_OUT}, or {way_out}"
+        way_out = "set store_encryptedpass to the output of `dataflow secret encrypt`"
+        reason = f"contains a password in plain text; remove it and {_WAYS_OUT}, or {way_out}"
         sources.problems.add(setting.origin, reason)
     return ChosenStore(address, password_record=record.value if record else None) if address else None
 
@@ -112,7 +112,7 @@ def _read_url(url: str, folder: str) -> StoreUrl:
     address = split_store_url(url)
     if address.kind != SQLITE or address.path == _MEMORY:
         return address
-    # Such files can be, and a project's folder may be called so; written by hand they are mistakes.
+    # Such files may exist, and so may such project folders; in a URL they are mistakes.
     if "?" in address.path or "\0" in address.path or address.path.startswith("~"):
         raise ConfigError("a SQLite URL takes a plain path: no options after `?`, no NUL, no `~`")
     return StoreUrl(SQLITE, path=os.path.abspath(os.path.join(folder, address.path)))

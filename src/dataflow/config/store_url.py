@@ -1,4 +1,4 @@
-"""Store URLs: taking them apart and putting them together."""
+"""Store URLs: parsing and formatting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOST = r"(?:[^:,\[\]]*|\[[^\]]*\])(?::[0-9]*)?"
 
 @record
 class StoreUrl:
-    """A store URL in parts; the password, if there was one, is in none of the others."""
+    """A store URL in parts; only `password` contains the password."""
 
     kind: str  # SQLITE or POSTGRESQL
     path: str = ""  # SQLite: the file as written, perhaps relative, or `:memory:`
@@ -33,7 +33,7 @@ class StoreUrl:
 
     @property
     def url(self) -> str:
-        """The URL without its password: safe to show, to log and to keep."""
+        """The URL without its password: safe to show, log and store."""
         if self.kind == SQLITE:
             return f"sqlite:///{self.path}"
         user = f"{percent_encode(self.user)}@" if self.user else ""
@@ -42,7 +42,7 @@ class StoreUrl:
 
 
 def split_store_url(url: str) -> StoreUrl:
-    """The parts of a store URL; raises ConfigError, which never repeats a password."""
+    """Return the parts of a store URL; ConfigError, which never repeats a password."""
     found = re.match(_SCHEME, url)
     scheme = found[0].lower() if found else ""
     rest = url[len(scheme) + 1 :]
@@ -103,7 +103,7 @@ def _without_password(query: str) -> tuple[str, str | None]:
 
 
 def find_password(text: str) -> str | None:
-    """The password in a store URL, None if there is none; a URL that cannot be read counts whole as one."""
+    """Return the password in a store URL, or None; a URL that cannot be parsed counts as one."""
     try:
         return split_store_url(text).password
     except ConfigError:

@@ -15,8 +15,8 @@ _END = " (at end of document)"
 
 
 def load_toml(path: str, problems: Problems) -> dict[str, Any]:
-    """The document in that file; empty, with a problem noted, if it cannot be read."""
-    import tomllib  # start-up: takes longer to import than everything else here together
+    """Return the document in a file; empty, with a problem noted, if it cannot be read."""
+    import tomllib  # start-up: takes longer to import than everything else here
 
     text = _read_text(path, problems)
     try:
@@ -24,8 +24,8 @@ def load_toml(path: str, problems: Problems) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         _note_syntax_error(path, text, str(error), problems)
     except (ValueError, RecursionError):
-        # tomllib lets these through for integers of thousands of digits and for very deep nesting.
-        problems.add(path, "holds a number too long or a nesting too deep to read")
+        # tomllib raises these for integers of thousands of digits and very deep nesting.
+        problems.add(path, "contains a number that is too long or nesting that is too deep")
     return {}
 
 

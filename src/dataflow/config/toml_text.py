@@ -9,23 +9,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-# TOML has no place for these inside quotes; everything else stands for itself.
+# TOML does not allow these inside quotes.
 _UNQUOTABLE = re.compile(r'[\x00-\x1f\x7f"\\]')
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 def toml_text(text: str) -> str:
-    """The text in quotes, on one line."""
+    """Return the string in quotes, on one line."""
     return '"' + _UNQUOTABLE.sub(lambda found: _SHORT.get(found[0], f"\\u{ord(found[0]):04X}"), text) + '"'
 
 
 def toml_key(key: str) -> str:
-    """The key, in quotes only if it needs them."""
+    """Return the key, quoted only if necessary."""
     return key if _BARE_KEY.fullmatch(key) else toml_text(key)
 
 
 def toml_value(value: object) -> str:
-    """A text, number, true or false, an array of texts, or a table of texts given as pairs."""
+    """Return a string, number, boolean, array of strings, or table of strings given as pairs."""
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, bool):
@@ -38,6 +38,6 @@ def toml_value(value: object) -> str:
 
 
 def toml_table(keys: Iterable[str], items: Iterable[tuple[str, object]]) -> str:
-    """A table under its header, with one line per item."""
+    """Return a table under its header, with one line per item."""
     header = "[" + ".".join(toml_key(key) for key in keys) + "]\n"
     return header + "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in items)

@@ -1,4 +1,4 @@
-"""The settings' names in dataflow.toml and in the environment, and the refusal of unknown ones."""
+"""Names of settings in dataflow.toml and the environment; unknown ones are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTINGS = {
 
 VARIABLES = {
     "DATAFLOW_PROJECT": "the project's folder, instead of the one found upward from the working directory",
-    "DATAFLOW_DEBUG": "if not empty, errors are shown with their traceback",
+    "DATAFLOW_DEBUG": "if not empty, errors include a traceback",
     **{
         f"DATAFLOW_{name.upper()}": meaning
         for name, meaning in SETTINGS.items()
@@ -45,14 +45,14 @@ OWN_VARIABLES = {
 """The variables that DataFlow or its tests set for other processes."""
 
 _OWN_PREFIX = "DATAFLOW_CONN_"
-# Kubernetes gives every pod such variables for a service called `dataflow` or `dataflow-…`.
+# Kubernetes sets such variables in every pod for a service called `dataflow` or `dataflow-…`.
 _KUBERNETES = (
     r"DATAFLOW(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
 )
 
 
 def check_variables(names: Iterable[str], problems: Problems) -> None:
-    """Note every DATAFLOW_ variable that means nothing to us.
+    """Note every unknown DATAFLOW_ variable.
 
     Only capitals count: a dataset called DATAFLOW gives its scripts DATAFLOW_hostname.
     """
@@ -61,4 +61,4 @@ def check_variables(names: Iterable[str], problems: Problems) -> None:
             continue
         if name.upper() == name and not name.startswith(_OWN_PREFIX) and not re.fullmatch(_KUBERNETES, name):
             hint = suggestion(name, VARIABLES)
-            problems.add(name, f"there is no such setting. {hint} Rename it, or: unset {name}")
+            problems.add(name, f"unknown setting. {hint} Rename it, or: unset {name}")

@@ -1,4 +1,4 @@
 """What things are: grains, dataids, schedules and mappings as plain values.
 
-Nothing here opens a file, a connection or a clock; every fact, the time too, is passed in.
+Nothing here opens a file or a connection or reads the clock; every fact, including the time, is passed in.
 """

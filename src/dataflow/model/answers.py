@@ -8,11 +8,11 @@ from dataflow.model.record import record
 
 
 class Question(StrEnum):
-    """What must be answered before a chunk is accepted, in the order it is asked."""
+    """The questions to answer before a chunk is accepted, in order."""
 
     READY = "ready"  # are the inputs published, and at which versions
-    RIGHT = "right"  # is it the dataid that was called for, unchanged since it was recorded
-    LOCATED = "located"  # does the location resolve here, and is something there
+    RIGHT = "right"  # is it the expected dataid, unchanged since it was recorded
+    LOCATED = "located"  # does the location resolve here, and does it exist
     VALID = "valid"  # did the producer's checks pass
     SAFE = "safe"  # no other writer, no reader of an in-place output, credentials decrypt
 
@@ -34,13 +34,13 @@ class Answer:
     evidence: str
 
     def as_dict(self) -> dict[str, str]:
-        """The form in which answers are stored and shown."""
+        """Return the form in which answers are stored and shown."""
         return {"question": self.question, "answer": self.answer, "evidence": self.evidence}
 
 
 @record
 class Why:
-    """Why a piece of work is where it is, and what to do next."""
+    """The explanation of a piece of work, and what to do next."""
 
     job: str
     dataid: str
@@ -50,7 +50,7 @@ class Why:
 
 
 def combine(question: Question, parts: list[tuple[Verdict, str]], nothing: str) -> Answer:
-    """One answer from many parts: any no is no, else any not checked is not checked, else yes."""
+    """Combine parts into one answer: no if any is no, else not checked if any is not checked, else yes."""
     if not parts:
         return Answer(question, Verdict.NOT_CHECKED, nothing)
     for verdict in (Verdict.NO, Verdict.NOT_CHECKED, Verdict.YES):

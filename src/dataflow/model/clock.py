@@ -16,14 +16,14 @@ MONTHS_A_YEAR = 12
 MONTHS_A_QUARTER = 3
 QUARTERS_A_YEAR = 4
 HOUR_SECONDS = 3600
-# How many characters of a date make the dataid; a quarter is written otherwise.
+# How many characters of a date form the dataid; quarters have another form.
 WRITTEN_LENGTH = {Grain.DAILY: 10, Grain.WEEKLY: 10, Grain.MONTHLY: 7, Grain.YEARLY: 4}
-# What arithmetic raises past the years 1 and 9999.
+# What arithmetic raises outside the years 1 to 9999.
 BEYOND_CALENDAR = (OverflowError, ValueError)
 
 
 def zone(name: str) -> tzinfo:
-    """Return the time zone of that name; BadInput if this machine does not know it."""
+    """Return the time zone of that name; BadInput if this machine has no data for it."""
     if name == "UTC":
         return UTC
     # Imported here because most zones are UTC and zoneinfo costs start-up time.
@@ -33,7 +33,7 @@ def zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise BadInput(
-            f"This machine has no data for the time zone {quoted(name)}. Install tzdata, or correct the name."
+            f"This machine has no data for the time zone {quoted(name)}. Install tzdata or correct the name."
         ) from error
 
 
@@ -78,7 +78,7 @@ def period_text(period: int, grain: Grain) -> str:
 
 
 def period_from_text(dataid: str, grain: Grain) -> int:
-    """Return the period of a dataid; ValueError if it is no date."""
+    """Return the period of a dataid; ValueError if it is not a date."""
     if grain == Grain.QUARTERLY and dataid[5:6] == "Q":
         dataid = f"{dataid[:4]}-{(int(dataid[6:]) - 1) * MONTHS_A_QUARTER + 1:02d}"
     return period_of(date.fromisoformat((dataid + "-01-01")[:10]), grain)
@@ -87,7 +87,7 @@ def period_from_text(dataid: str, grain: Grain) -> int:
 def period_start(period: int, grain: Grain, tz: tzinfo, hour: int = 0, minute: int = 0) -> int:
     """Return when a period begins, at that time of its first day, in epoch seconds.
 
-    A time that the clocks skip counts as if they had not changed yet; of a time that comes twice, the first.
+    A skipped time counts as if the clocks had not changed; of a repeated time, the first.
     """
     day = first_day(period, grain)
     return int(datetime(day.year, day.month, day.day, hour, minute, tzinfo=tz).timestamp())

@@ -1,4 +1,4 @@
-"""What the mapping `latest` asks for: a chunk whose time ends no earlier than the work's.
+"""The mapping `latest`: it needs a chunk whose time ends no earlier than the work's.
 
 Of dataids without a time, numbers of two sequences are compared; any other chunk covers everything. Imports
 of clock are inside functions, because dates cost start-up time that few jobs need to pay.
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 NOTHING = ""
-"""A place in order before that of every dataid."""
+"""Sorts before every sort key."""
 
 EVERYTHING = "\U0010ffff"
-"""A place in order after that of every dataid."""
+"""Sorts after every sort key."""
 
 _COUNTED = frozenset({Grain.SEQUENCE, Grain.TEXT})
 
 
 @record
 class Kind:
-    """How dataids are read: their grain, and the time zone it is counted in."""
+    """How dataids are read: their grain and time zone."""
 
     grain: Grain
     timezone: str
 
 
 def covers(chunk: str, source: Kind, dataid: str, job: Kind) -> bool:
-    """Whether a chunk covers the work of a dataid."""
+    """Return whether a chunk covers the work of a dataid."""
     if source.grain is Grain.SEQUENCE and job.grain is Grain.SEQUENCE:
         return int(chunk) >= int(dataid)
     chunk_time = interval_of(chunk, source.grain, source.timezone)
@@ -42,7 +42,7 @@ def covers(chunk: str, source: Kind, dataid: str, job: Kind) -> bool:
 
 
 def find_reach(chunk: str, source: Kind, job: Kind) -> str:
-    """Return the place in order of the last work that a chunk covers, or NOTHING or EVERYTHING."""
+    """Return the sort key of the last work that a chunk covers, or NOTHING or EVERYTHING."""
     if source.grain is job.grain is Grain.SEQUENCE:
         return sort_key(chunk, job.grain)
     time = interval_of(chunk, source.grain, source.timezone)
@@ -77,20 +77,20 @@ def find_first_covering(dataid: str, job: Kind, source: Kind) -> tuple[str, date
 
 
 def find_dataid_bounds(after: str, until: str, grain: Grain) -> tuple[str, str]:
-    """Return dataids between which, as texts, all dataids from one place in order to another lie.
+    """Return dataids that, compared as strings, enclose all dataids between two sort keys.
 
-    They let an index on dataids find what is otherwise looked for among all of a job's work.
+    They let an index on dataids narrow the search.
     """
     if grain in (Grain.DAILY, Grain.WEEKLY, Grain.MONTHLY, Grain.QUARTERLY, Grain.YEARLY):
         return after, until
-    # Numbers of as many digits sort as texts do; in the place in order their count comes first.
+    # Numbers with equally many digits sort as strings; in the sort key the digit count comes first.
     if grain is Grain.SEQUENCE and after[:1] == until[:1] and after[:1] < str(MANY_DIGITS):
         return after[1:], until[1:]
     return NOTHING, EVERYTHING
 
 
 def _dataid_at(at: float, kind: Kind) -> str:
-    """The dataid whose time a moment lies in."""
+    """Return the dataid whose interval contains a time."""
     from dataflow.model import clock
 
     zone = clock.zone(kind.timezone)

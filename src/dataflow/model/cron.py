@@ -1,4 +1,4 @@
-"""Schedule expressions, presets and cron: checking them, and finding the plain calendar in them.
+"""Schedule expressions, presets and cron: checking them and recognising plain calendars.
 
 croniter is imported only here, and never for presets, which are on the start-up path.
 """
@@ -49,12 +49,12 @@ _DAY_ALIASES = ({"?": "*", "01": "1"}, {"JAN": "1", "01": "1"}, {"?": "*", "0": 
 
 _is_number = re.compile("[0-9]{1,2}").fullmatch
 _is_written_well = re.compile("[0-9A-Za-z*?,/#-]+").fullmatch
-# croniter's H and R put hashed or random numbers in, which would move the intervals.
+# croniter's H and R insert hashed or random numbers, which would move the intervals.
 _is_random = re.compile("(.*,)?[HR]([^A-Z].*)?", re.IGNORECASE).fullmatch
 
 
 def canonical_expression(expression: str) -> str:
-    """Return the one way to write a schedule; BadInput naming the part that is wrong."""
+    """Return the canonical form of a schedule; BadInput names the invalid part."""
     name = expression.strip().lower()
     if name in (ON_DEMAND, f"@{ON_DEMAND}"):
         return ON_DEMAND
@@ -68,7 +68,7 @@ def canonical_expression(expression: str) -> str:
 def calendar_of(expression: str) -> tuple[Grain, int, int]:
     """Return the grain of a canonical expression's dataids, and the hour and minute its intervals start at.
 
-    The grain is text when the expression is no plain calendar.
+    The grain is text if the expression is not a plain calendar.
     """
     if expression in PRESETS:
         return PRESETS[expression], 0, 0
@@ -87,7 +87,7 @@ def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
     if croniter.expand(expression)[0][1] != ["*"]:
         yield from _named_hour_starts(expression, tz, at)
         return
-    # Of every hour: it goes on through an hour that comes twice.
+    # For every hour: it continues through a repeated hour.
     walk = croniter(expression, datetime.fromtimestamp(int(at) + 1, tz))
     start = int(walk.get_prev(float))
     while True:
@@ -96,9 +96,9 @@ def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
 
 
 def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
-    """Yield the starts of a schedule that names its hours; a time that comes twice counts the first time.
+    """Yield the starts of a schedule with fixed hours; a repeated time counts once, the first time.
 
-    The walk is by the wall clock, as a time that the clocks skip counts as if they had not changed yet.
+    It follows the wall clock: a skipped time counts as if the clocks had not changed.
     """
     from datetime import datetime, timedelta
 
@@ -111,7 +111,7 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
     walk = croniter(expression, datetime.fromtimestamp(at, tz).replace(tzinfo=None) + day)
     while walk.get_prev(datetime).replace(tzinfo=tz).timestamp() > at:
         pass
-    # From two days before, as a zone may skip a whole day, and what is skipped comes to lie after it.
+    # From two days before: a zone may skip a whole day, which moves skipped times after it.
     walk = croniter(expression, walk.get_current(datetime) - 2 * day)
     current = next_at(walk)
     while True:
@@ -125,7 +125,7 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
 def _known_preset(expression: str, name: str) -> str:
     if name == CONTINUOUS:
         raise BadInput(
-            f"{CONTINUOUS} has no intervals, and so no dataids to hand over. Use a short step such as "
+            f"{CONTINUOUS} has no intervals, so it has no dataids. Use a short step such as "
             "every 5 minutes; or let an input start the job: no schedule, and the dataset it reads as input."
         )
     if name not in PRESETS:
@@ -148,7 +148,7 @@ def _checked_cron(expression: str) -> str:
             raise _refused(expression, f"{name} {quoted(field)} is not within {accepted}")
     result = " ".join(fields)
     if not _ever_happens(result):
-        raise _refused(expression, "no such day ever comes")
+        raise _refused(expression, "no such day exists")
     return result
 
 
@@ -188,6 +188,6 @@ def _ever_happens(expression: str) -> bool:
 
 def _refused(expression: str, reason: str) -> BadInput:
     return BadInput(
-        f"Schedule {quoted(expression)} cannot be taken: {reason}. "
-        "Use a preset such as @daily, or a cron expression of 5 fields such as 30 6 * * *."
+        f"Schedule {quoted(expression)} is not valid: {reason}. Use a preset such as @daily, or a cron "
+        "expression of 5 fields such as 30 6 * * *."
     )

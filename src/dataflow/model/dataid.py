@@ -1,4 +1,4 @@
-"""Dataids: their canonical form, order, neighbours and time intervals, by grain.
+"""Dataids: canonical form, order, neighbours and time intervals, by grain.
 
 Imports of clock are inside functions, because dates cost start-up time that text and sequence need not pay.
 """
@@ -40,7 +40,7 @@ _PATTERNS = {
 
 
 def canonical_dataid(text: str, grain: Grain, timezone: str) -> str:
-    """Return the one way to write this dataid; BadInput with the reason and what is accepted."""
+    """Return the canonical form of a dataid; BadInput with the reason and the accepted form."""
     if grain == Grain.TEXT:
         return canonical_text(text)
     if not _PATTERNS[grain].fullmatch(text):
@@ -158,7 +158,7 @@ def _only_reading(text: str, moments: list[datetime], timezone: str) -> datetime
         raise _refused(text, f"does not exist in {timezone}: the clocks go forward over it", Grain.HOURLY)
     if len(moments) > 1:
         choices = " or ".join([moment.isoformat(timespec="hours") for moment in moments])
-        raise _refused(text, f"comes twice in {timezone}: write {choices}", Grain.HOURLY)
+        raise _refused(text, f"occurs twice in {timezone}: write {choices}", Grain.HOURLY)
     return moments[0]
 
 

@@ -1,4 +1,4 @@
-"""Passwords on the wire: a connection to another host that is not encrypted, and what to do about it."""
+"""Warnings about passwords sent over an unencrypted connection to another host."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class UnencryptedConnection(UserWarning):
-    """A password was used on a connection that others on the network can read."""
+    """A password was sent over a connection that others on the network can read."""
 
 
 def warn_if_exposed(connection: Any, what: str) -> None:
-    """Warns if a connection to PostgreSQL used a password, goes to another host and is not encrypted.
+    """Warn if a PostgreSQL connection sent a password to another host without encryption.
 
-    `what` names the connection. A socket and a loopback address are on this machine.
+    `what` names the connection. Sockets and loopback addresses are on this machine.
     """
     if connection.ssl_in_use or not connection.used_password:
         return
@@ -24,14 +24,14 @@ def warn_if_exposed(connection: Any, what: str) -> None:
     if is_this_machine(address):
         return
     text = (
-        f"{what} is not encrypted, and its password goes to {address}: others on the network can read it. "
-        "Add ?sslmode=verify-full&sslrootcert=FILE to the URL."
+        f"{what} is not encrypted, and its password is sent to {address}: others on the network can "
+        "read it. Add ?sslmode=verify-full&sslrootcert=FILE to the URL."
     )
     warnings.warn(text, UnencryptedConnection, stacklevel=2)
 
 
 def is_this_machine(host: str) -> bool:
-    """True for a loopback address or name, and for the folder of a socket."""
+    """Return whether it is a loopback address or name, or the folder of a socket."""
     name = host.strip("[]").lower().rstrip(".")
     if not name or name.startswith(("/", "@")) or name == "localhost" or name.endswith(".localhost"):
         return True

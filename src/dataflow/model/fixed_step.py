@@ -1,4 +1,4 @@
-"""Schedules of a fixed length, such as `every 6 hours`: what a timedelta is in Airflow."""
+"""Schedules of a fixed length, such as `every 6 hours`, like a timedelta in Airflow."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PART = re.compile("([0-9]{1,12}) ?([a-z]+) ?")
 
 
 def is_step(expression: str) -> bool:
-    """True for `every …`, in whatever case."""
+    """Return whether an expression is `every …`, in any case."""
     return expression.lower().split()[:1] == [EVERY]
 
 
 def canonical_step(expression: str) -> str:
-    """Return the one way to write `every …`; BadInput for a span that cannot be read or is too short."""
+    """Return the canonical form of `every …`; BadInput for a span that is invalid or too short."""
     words = " ".join(expression.lower().split()[1:])
     words = f"1 {words}" if words in _NAMES else words
     seconds, position = 0, 0

@@ -1,4 +1,4 @@
-"""Dataids of the text grain: which characters they may hold and their natural order.
+"""Dataids of the text grain: allowed characters and natural order.
 
 No dates here: this module is on every start-up path.
 """
@@ -11,44 +11,44 @@ from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
 
 LONGEST = 255
-MANY_DIGITS = 9  # from here on the count of digits is itself written with its count
+MANY_DIGITS = 9  # from here on the digit count is itself prefixed with its length
 PUNCTUATION = "._-=+:|@~%"
 ACCEPTED = (
     f"A text dataid is 1 to {LONGEST} letters, digits, single inner spaces and {' '.join(PUNCTUATION)}, "
-    "not beginning with - and without two dots in a row."
+    "without a leading - and without two consecutive dots."
 )
 
 _is_plain = re.compile(rf"(?!-)[A-Za-z0-9{re.escape(PUNCTUATION)}]{{1,{LONGEST}}}").fullmatch
-# Letters and marks by category that nobody can see: two dataids would look the same.
+# Invisible letters and marks: two dataids would look the same.
 _is_invisible = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 ).match
 _ends_in_short_number = re.compile(r"([^0-9]*)(0|[1-9][0-9]{0,7})").fullmatch
 _digit_runs = re.compile(r"([0-9]+)")
 _BAD_SHAPES = (
-    (r"\A-", "it begins with -, as options do"),
-    (r"\A\.\Z", "a dot alone names a folder"),
-    (r"\A | \Z", "it begins or ends with a space"),
-    (r"\.\.", "it has two dots in a row"),
-    (r"  ", "it has two spaces in a row"),
+    (r"\A-", "it starts with -, like an option"),
+    (r"\A\.\Z", "a single dot names a folder"),
+    (r"\A | \Z", "it starts or ends with a space"),
+    (r"\.\.", "it has two consecutive dots"),
+    (r"  ", "it has two consecutive spaces"),
 )
 _CONTROL_NAMES = {"\0": "NULL", "\t": "TAB", "\n": "LINE FEED", "\r": "CARRIAGE RETURN", "\x1b": "ESCAPE"}
 _UNNAMED = {"Cc": "CONTROL CHARACTER", "Cs": "INVALID UTF-8", "Co": "PRIVATE USE", "Cn": "UNASSIGNED"}
 
 
 def canonical_text(text: str) -> str:
-    """Return the text in NFC; BadInput naming the first character that cannot be taken."""
+    """Return the text in NFC; BadInput names the first invalid character."""
     if not (_is_plain(text) and ".." not in text and text != "."):
         text = _normalised(text)
         if reason := _why_refused(text):
-            raise BadInput(f"Dataid {quoted(text)} cannot be taken: {reason}. {ACCEPTED}")
+            raise BadInput(f"Dataid {quoted(text)} is not valid: {reason}. {ACCEPTED}")
     return text
 
 
 def natural_key(text: str) -> str:
     """Return a key whose bytewise order is natural order: digit runs count as numbers.
 
-    Distinct dataids get distinct keys: when only leading zeros differ, fewer zeros come first.
+    Distinct dataids get distinct keys: if only leading zeros differ, fewer zeros sort first.
     """
     if plain := _ends_in_short_number(text):
         prefix, digits = plain.groups()
@@ -63,12 +63,12 @@ def natural_key(text: str) -> str:
     key = "".join(parts)
     if not any(zeros):
         return key
-    # Two spaces sort below anything that can follow a key, as no dataid holds two in a row or ends in one.
+    # Two spaces sort below anything that can follow a key: no dataid contains two or ends with one.
     return f"{key}  {bytes(zeros).hex()}"
 
 
 def length_first(digits: str) -> str:
-    """Return the digits behind their count, so that longer numbers sort after shorter ones.
+    """Return the digits prefixed with their count, so longer numbers sort after shorter ones.
 
     The first character is a digit too, so a number sorts against other characters as a digit does.
     """

@@ -1,4 +1,4 @@
-"""The grains a dataset may have and the time zones they are read in.
+"""Grains and time zones.
 
 How dataids are written in each grain is in dataid.py.
 """
@@ -11,7 +11,7 @@ from functools import cache
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
 
-# In zone lists but no place on earth: one differs between machines, the other says "not configured".
+# In zone lists but not real zones: one differs between machines, the other means "not configured".
 NOT_PORTABLE = frozenset({"localtime", "Factory"})
 
 
@@ -29,7 +29,7 @@ class Grain(StrEnum):
 
 
 def parse_grain(text: str) -> Grain:
-    """Return the grain of that name; BadInput with the nearest name if there is none."""
+    """Return the grain of that name; BadInput with the nearest name if it is unknown."""
     try:
         return Grain(text.strip().lower())
     except ValueError:

@@ -1,6 +1,6 @@
-"""Where the intervals of a schedule's expression start, preset or cron, through changes of the clocks.
+"""Starts of the intervals of a schedule, preset or cron, across clock changes.
 
-What start, end and catch-up make of them is in schedule.py.
+schedule.py applies start, end and catch-up.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ def interval_starts(
 ) -> Iterator[tuple[float, str]]:
     """Return the start and dataid of each interval, in order, from the one that contains `at` on.
 
-    Two starts are equal where the zone left a day out; they never go back. A fixed step is counted from the
-    anchor.
+    Two starts are equal if the zone skipped a day; they never decrease. A fixed step counts from the anchor.
     """
     if is_step(expression):
         return _step_starts(step_seconds(expression), anchor, at)
@@ -48,7 +47,7 @@ def _cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[float
 
 def _hour_starts(minute: int, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
     def start_in(hour: int) -> int:
-        # The first, as an hour is longer where the clocks go back by half of one.
+        # The first one: an hour is longer if the clocks go back by half an hour.
         return clock.hour_after(hour - 1, tz, minute)
 
     hour = clock.hour_floor(int(at), tz)
@@ -61,7 +60,7 @@ def _hour_starts(minute: int, tz: tzinfo, at: float) -> Iterator[tuple[float, st
 
 def _period_starts(calendar: tuple[Grain, int, int], tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
     grain, hour, minute = calendar
-    # From the period after, as clocks that go back over midnight show the old date again.
+    # From the next period: clocks that go back over midnight show the old date again.
     period = clock.period_of(clock.local_date(at, tz), grain) + 1
     while (start := clock.period_start(period, grain, tz, hour, minute)) > at:
         period -= 1

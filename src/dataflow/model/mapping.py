@@ -1,6 +1,6 @@
-"""Mappings: which dataids of an input a piece of work needs, as data kept with the job's input.
+"""Mappings: which dataids of an input a piece of work needs, stored with the job's input.
 
-Every mapping can be read both ways, so that a publisher can find its consumers' work.
+Every mapping works in both directions, so a publisher can find its consumers' work.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KNOWN = (SAME, PREVIOUS, LATEST)
 
 
 def parse_mapping(text: str) -> str:
-    """Return the canonical text of a mapping; BadInput naming the known ones if it is not one."""
+    """Return the canonical text of a mapping; BadInput lists the known ones."""
     mapping = text.strip().lower()
     if mapping in KNOWN:
         return mapping
@@ -28,18 +28,18 @@ def parse_mapping(text: str) -> str:
 
 
 def check_mapping(mapping: str, grain: Grain) -> None:
-    """Raise BadInput if the mapping makes no sense on an input of that grain."""
+    """Raise BadInput if the mapping is not possible for an input of that grain."""
     if mapping == PREVIOUS and grain == Grain.TEXT:
         raise BadInput(
-            "Mapping previous needs an input whose dataids can be counted, and its grain is text. "
-            "Give the dataset another --grain, or use the mapping same."
+            "Mapping previous needs an input whose dataids can be counted, but its grain is text. Give "
+            "the dataset another --grain, or use the mapping same."
         )
 
 
 def needed_dataids(mapping: str, dataid: str, grain: Grain, timezone: str, first: str | None) -> list[str]:
     """Return the input's dataids that the work needs; none for `previous` at the job's first dataid.
 
-    `latest` names none: which chunk it is depends on what is ready.
+    none for `latest`, which depends on what is ready.
     """
     if mapping == SAME:
         return [dataid]

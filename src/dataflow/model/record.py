@@ -1,6 +1,6 @@
-"""Frozen records with slots, for less than a tenth of what dataclasses cost a process that starts often.
+"""Frozen records with slots, at less than a tenth of the start-up cost of dataclasses.
 
-Every RunJob makes some thirty such classes; dataclasses would spend a third of its whole start on them.
+Every RunJob creates about thirty such classes; with dataclasses they would take a third of its start-up.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _set = object.__setattr__
 
 @dataclass_transform(frozen_default=True)
 def record(kind: Kind) -> Kind:
-    """Makes a class of annotated fields a frozen record: equal and hashable by value, no other attributes.
+    """Make a class of annotated fields a frozen record: equal and hashable by value, no other attributes.
 
-    Field names that begin a secret (`_hidden` lists them) are left out of its text.
+    Fields that `_hidden` lists are left out of its repr.
     """
     names = tuple(kind.__annotations__)
     body = {key: value for key, value in kind.__dict__.items() if key not in ("__dict__", "__weakref__")}
@@ -38,13 +38,13 @@ def record(kind: Kind) -> Kind:
 
 
 def names_of(instance: object) -> tuple[str, ...]:
-    """The names of a record's fields, in order."""
+    """Return the names of a record's fields, in order."""
     names: tuple[str, ...] = type(instance)._names  # type: ignore[attr-defined]
     return names
 
 
 def replace(instance: Instance, /, **changes: Any) -> Instance:
-    """A copy of a record with some fields changed."""
+    """Return a copy of a record with some fields changed."""
     kind: Any = type(instance)
     values = {name: getattr(instance, name) for name in kind._names}
     made: Instance = kind(**(values | changes))
@@ -52,7 +52,7 @@ def replace(instance: Instance, /, **changes: Any) -> Instance:
 
 
 def _first_init(self: Any, /, *values: Any, **named: Any) -> None:
-    """Writes the class's own __init__ with its first instance: most classes of a command never have one."""
+    """Generate the class's __init__ for its first instance: most classes have none in a command."""
     kind = type(self)
     scope = {"_set": _set, **{f"_default_{name}": value for name, value in kind._defaults.items()}}
     arguments = [f"{name}=_default_{name}" if name in kind._defaults else name for name in kind._names]

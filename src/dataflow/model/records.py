@@ -1,6 +1,6 @@
-"""What is registered and what is kept: frozen records, no behaviour beyond naming themselves.
+"""Frozen records of what is registered and stored.
 
-Nothing here reads or writes anything; the store makes them from rows and takes them apart again.
+Nothing here reads or writes anything; the store converts them from and to rows.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Dataset:
 
     @property
     def staged(self) -> bool:
-        """True when each run writes to a place of its own, which DataFlow then publishes."""
+        """True if each run writes to its own location, which DataFlow then publishes."""
         return "{run_id}" in self.location
 
     @property
     def is_overwritten(self) -> bool:
-        """True when each snapshot is written over the one before: an older dataid must not come last."""
+        """True if each snapshot overwrites the previous one: an older dataid must not be written last."""
         return self.mode == "snapshot" and not self.staged and "dataid}" not in self.location
 
 
@@ -77,7 +77,7 @@ class Job:
 
 @record
 class Calendar:
-    """When the chunks of a dataset become ready: by which schedule, from when to when."""
+    """When the chunks of a dataset become ready: schedule, start and end."""
 
     expression: str
     start: str = ""
@@ -104,7 +104,7 @@ class PlanOutput:
 
 
 ON_DEMAND = "none"
-"""The schedule of a job that runs only when somebody asks for a dataid."""
+"""The schedule of a job that runs only on request."""
 
 PIPELINE = "pipeline"
 """What stands for the script of a job that is a pipeline."""
@@ -114,7 +114,7 @@ SCRIPT, DATASET, VIEW, PYTHON = "script", "dataset", "view", "job"
 
 @record
 class Plan:
-    """A job with all that a run of it needs; good as long as the job's revision stays the same."""
+    """A job with all that a run of it needs; valid while the job's revision stays the same."""
 
     job_id: int
     job: Job
@@ -133,18 +133,18 @@ class Plan:
 
     @property
     def is_on_demand(self) -> bool:
-        """True when only a claim that names a dataid starts it."""
+        """True if only a claim with a dataid starts it."""
         return self.job.schedule == ON_DEMAND
 
     @property
     def one_at_a_time(self) -> bool:
-        """True when no two runs may be at work: the job is ordered, or writes all dataids to one place."""
+        """True if runs must not overlap: the job is ordered, or writes all dataids to one location."""
         return self.job.ordered or any(output.dataset.is_overwritten for output in self.outputs)
 
 
 @record
 class Claimant:
-    """The process that asks for work: who it is, and the kernel lock that shows it is alive."""
+    """The process that asks for work: its identity, and the name of the lock that proves it is alive."""
 
     token: str
     host: str
@@ -169,7 +169,7 @@ class Pin:
     size: int | None
     checked: str
     dirty_run_id: int | None
-    written_over_by: str = ""  # the dataid that was written to its place since, if the two have one place
+    written_over_by: str = ""  # the dataid that has overwritten it, if they share a location
 
 
 @record
@@ -183,7 +183,7 @@ class OutputChunk:
 
 @record
 class Run:
-    """One attempt at a piece of work, as its claim gave it; `is_first` if its work had none before."""
+    """One attempt at a piece of work, as claimed; `is_first` if the work had no run before."""
 
     run_id: int
     work_id: int
@@ -201,10 +201,10 @@ class Run:
 
 @record
 class ClaimRequest:
-    """What a process asks for: as many runs as it gives tokens.
+    """A request for as many runs as there are tokens.
 
-    Each run wanted has a new token; a repeat of the same token after a lost answer gets the same run.
-    `intervals_added`: a batch of due intervals was just added, and what is ready by now is given before more.
+    Each run has a new token; a repeat of the same token after a lost answer gets the same run.
+    `intervals_added`: a batch of due intervals was just added; claim what is ready before adding more.
     `dead` names claimants of this machine whose kernel lock is free, `killed` dead runs whose kill command
     has run, and `credentials` the datasets whose passwords the runs will be given.
     """
@@ -224,7 +224,7 @@ class ClaimRequest:
 
 @record
 class LapsedRun:
-    """A run that is seen to be dead."""
+    """A dead run."""
 
     run_id: int
     work_id: int
@@ -236,7 +236,7 @@ class LapsedRun:
 
 @record
 class ClaimResult:
-    """What a claim gave: runs, or the reason to look again (`calendar` is due, the `plan` is out of date)."""
+    """The result of a claim: runs, or why to claim again (`calendar` is due, `plan` is out of date)."""
 
     runs: tuple[Run, ...] = ()
     freed: tuple[LapsedRun, ...] = ()
@@ -245,7 +245,7 @@ class ClaimResult:
 
 @record
 class Publication:
-    """What a run gives out for one output dataset."""
+    """What a run publishes for one output dataset."""
 
     dataset: str
     location: str = ""
@@ -256,9 +256,9 @@ class Publication:
 
 @record
 class Ending:
-    """How a run ended, and what it gives out.
+    """How a run ended, and what it publishes.
 
-    `delay_seconds` is for work that is handed back: 0 means at once. `untouched`: the command never ran.
+    `delay_seconds` is for returned work: 0 means at once. `untouched`: the command never ran.
     """
 
     run: Run

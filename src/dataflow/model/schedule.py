@@ -30,7 +30,7 @@ _DATE_GRAINS = {4: Grain.YEARLY, 7: Grain.MONTHLY, 10: Grain.DAILY}
 
 @record
 class Schedule:
-    """A checked schedule; start and end as they were given."""
+    """A checked schedule; start and end as given."""
 
     expression: str
     timezone: str
@@ -41,7 +41,7 @@ class Schedule:
 
 @record
 class Interval:
-    """One interval of a schedule: its dataid, and from when until when in epoch seconds."""
+    """One interval of a schedule: its dataid, start and end in epoch seconds."""
 
     dataid: str
     start_at: float
@@ -51,14 +51,14 @@ class Interval:
 def parse_schedule(
     expression: str, timezone: str, start: str | None, end: str | None, catchup: bool
 ) -> Schedule:
-    """Return the schedule, its expression in canonical form; BadInput for any part that cannot be taken."""
+    """Return the schedule, its expression in canonical form; BadInput for any invalid part."""
     schedule = Schedule(canonical_expression(expression), check_timezone(timezone), start, end, catchup)
     _bounds(schedule)
     return schedule
 
 
 def has_no_interval(schedule: Schedule) -> bool:
-    """Return True if no interval begins from its start to its end, so that none is ever due."""
+    """Return True if no interval starts between its start and end, so none is ever due."""
     start_at, end_at = _bounds(schedule)
     if start_at is None or end_at is None or schedule.expression == ON_DEMAND:
         return False
@@ -73,7 +73,7 @@ def grain_of(schedule: Schedule) -> Grain:
 
 
 def find_start_moment(schedule: Schedule) -> float | None:
-    """Return the moment from which on intervals may begin; None if it is open."""
+    """Return the earliest start of an interval; None if there is no limit."""
     return _bounds(schedule)[0]
 
 
@@ -97,7 +97,7 @@ def due_intervals(
     for ends_at, following in starts:
         if end_at is not None and begins_at > end_at:
             break
-        # Of no length where the zone left a day out: it never was.
+        # An interval of length 0, where the zone skipped a day, does not exist.
         if ends_at > begins_at:
             if ends_at > now or len(due) >= limit:
                 return due, ends_at
@@ -107,9 +107,9 @@ def due_intervals(
 
 
 def keeps_start(before: Schedule, after: Schedule, now: float) -> bool:
-    """Return True if a start that moves with the clock would take away what has begun by the one before.
+    """Return True if a start that moves with the clock would drop an interval that has begun.
 
-    A start_date such as "the first of this month" moves on just when the interval that it began has ended.
+    A start_date such as "the first of this month" moves just when the interval it started has ended.
     """
     old, new = before.start, after.start
     if after.catchup or new is None or before.expression != after.expression or _is_plain(after):
@@ -121,12 +121,12 @@ def keeps_start(before: Schedule, after: Schedule, now: float) -> bool:
         return False
     underway = _starts(before, now)
     next(underway)
-    # A later one was set by somebody, who wants nothing to run until then.
+    # A later start was set on purpose: nothing should run until then.
     return moment <= next(underway)[0]
 
 
 def today_interval(timezone: str, now: float) -> Interval:
-    """Return the current day in the zone, from its first moment to the next day's."""
+    """Return the current day in the zone."""
     from dataflow.model import clock
     from dataflow.model.interval_starts import interval_starts
 
@@ -147,7 +147,7 @@ def _once(
 
 
 def _is_plain(schedule: Schedule) -> bool:
-    """Return True for what has no intervals that follow each other."""
+    """Return True for a schedule without consecutive intervals."""
     return schedule.expression in (ONCE, ON_DEMAND)
 
 
@@ -160,15 +160,15 @@ def _starts(schedule: Schedule, at: float) -> Iterator[tuple[float, str]]:
 
 
 def _first_from(schedule: Schedule, at: float) -> float:
-    """Return when the first interval begins that begins at a moment or after it."""
+    """Return the start of the first interval that starts at or after a time."""
     return next(start_at for start_at, _ in _starts(schedule, at) if start_at >= at)
 
 
 def _oldest_start(schedule: Schedule, start_at: float | None, cursor: float | None, now: float) -> float:
-    """Return when the oldest interval begins that may still be added."""
+    """Return the start of the oldest interval that may still be added."""
     found = [] if start_at is None else [_first_from(schedule, start_at)]
     if cursor is not None:
-        # A schedule that was changed may have the cursor inside an interval.
+        # After a change of the schedule the cursor may be inside an interval.
         found.append(next(_starts(schedule, cursor))[0])
     if not schedule.catchup or not found:
         current, _ = next(_starts(schedule, now))
@@ -178,7 +178,7 @@ def _oldest_start(schedule: Schedule, start_at: float | None, cursor: float | No
 
 
 def _bounds(schedule: Schedule) -> tuple[float | None, float | None]:
-    """Return the moments from which on, and up to which, intervals may begin; None where it is open."""
+    """Return the earliest and latest start of an interval; None for no limit."""
     start, end, timezone = schedule.start, schedule.end, schedule.timezone
     return (
         None if start is None else _moment("--start", start, timezone),
@@ -187,7 +187,7 @@ def _bounds(schedule: Schedule) -> tuple[float | None, float | None]:
 
 
 def _moment(option: str, text: str, timezone: str) -> float:
-    """Return the moment that a text names; a year, quarter, month, day or hour stands for its beginning."""
+    """Return the time that a string names; a year, quarter, month, day or hour means its start."""
     from dataflow.model import clock
 
     if not _MOMENT_FORM.fullmatch(text):

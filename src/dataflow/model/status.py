@@ -8,12 +8,12 @@ from enum import StrEnum
 class WorkState(StrEnum):
     """What is being done about one (job, dataid)."""
 
-    WAITING = "WAITING"  # an input is missing, or there is a reason and a time to wait
+    WAITING = "WAITING"  # an input is missing, or it waits for a time, with a reason
     CLAIMABLE = "CLAIMABLE"  # the next claim may take it
     RUNNING = "RUNNING"  # a run holds it under a lease
-    DONE = "DONE"  # its outputs are published from the inputs' present versions
+    DONE = "DONE"  # its outputs are published from the current versions of its inputs
     FAILED = "FAILED"  # no attempts left, a final error, or cancelled
-    INVALID = "INVALID"  # produced, but its checks said no; never retried by itself
+    INVALID = "INVALID"  # produced, but its checks failed; not retried automatically
 
 
 class RunOutcome(StrEnum):
@@ -23,8 +23,8 @@ class RunOutcome(StrEnum):
     DONE = "DONE"  # accepted and published
     FAILED = "FAILED"  # the command failed or timed out
     INVALID = "INVALID"  # the command succeeded, its checks did not
-    RETURNED = "RETURNED"  # one of the five answers was no, or it could not be executed; no attempt used
-    INTERRUPTED = "INTERRUPTED"  # handed back on SIGTERM; no attempt used
+    RETURNED = "RETURNED"  # one of the five answers was no, or it could not start; no attempt used
+    INTERRUPTED = "INTERRUPTED"  # returned on SIGTERM; no attempt used
     CANCELLED = "CANCELLED"  # revoked by an operator
     LOST = "LOST"  # its lease lapsed or could not be renewed in time, or its process died
 
@@ -36,17 +36,17 @@ class Status(StrEnum):
     STALE = "STALE"  # published, but an input has a newer version
     RUNNING = "RUNNING"  # being produced
     FAILED = "FAILED"  # the last attempt to produce it failed
-    INVALID = "INVALID"  # produced, but its checks said no
-    RESUBMIT = "RESUBMIT"  # an operator asked for it to be done again
+    INVALID = "INVALID"  # produced, but its checks failed
+    RESUBMIT = "RESUBMIT"  # an operator resubmitted it
     HOLD = "HOLD"  # an operator blocked it
     PENDING = "PENDING"  # known, not yet produced
 
 
 FINAL = frozenset({WorkState.DONE, WorkState.FAILED, WorkState.INVALID})
-"""States that only an operator or a newer input version moves on."""
+"""States that only an operator or a newer input version changes."""
 
 UNFINISHED = frozenset({WorkState.WAITING, WorkState.CLAIMABLE})
-"""States of work that nobody holds and that is still to be done."""
+"""States of open work that no run holds."""
 
 _UNCLAIMED = frozenset(WorkState) - {WorkState.RUNNING}
 _RUNNING = frozenset({WorkState.RUNNING})
@@ -64,7 +64,7 @@ MOVES: dict[str, tuple[frozenset[WorkState], frozenset[WorkState]]] = {
     "renew": (FINAL, UNFINISHED),
     "promote": (frozenset({WorkState.WAITING}), frozenset({WorkState.CLAIMABLE})),
 }
-"""The legal moves of work, from which states to which. The names are the journal's actions, a line each."""
+"""The legal moves of work, from which states to which. The names are the journal's actions."""
 
 FOLLOWING = frozenset({"arrive", "depart", "renew", "promote"})
-"""Moves that follow from a change of the inputs, the job or the clock; the line of that cause tells them."""
+"""Moves that follow from a change of the inputs, the job or the clock; the journal records the cause."""

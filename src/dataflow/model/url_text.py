@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 SHORTEST_GUESSED = 8
-"""What is shorter than this is no secret only because of its name: `sort_key=id`."""
+"""A shorter value is not a secret because of its name alone: `sort_key=id`."""
 
 # start-up: texts, not compiled patterns, because the default store needs none of them
 _LOOSE_PASSWORD = r"(?is)(passw\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s;&]*)"
@@ -16,7 +16,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 
 def masked_url(url: str) -> str:
-    """The URL, well-formed or not, with every password in it replaced by `***`."""
+    """Return the URL, well-formed or not, with every password replaced by `***`."""
     scheme, slashes, rest = url.partition("://")
     if scheme == "sqlite":
         return url
@@ -33,50 +33,50 @@ def masked_url(url: str) -> str:
 
 
 def percent_encode(text: str) -> str:
-    """The text as it may stand in any part of a URL."""
+    """Return the text percent-encoded for any part of a URL."""
     plain = text.encode(errors="surrogateescape")
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in plain)
 
 
 def percent_decode(text: str) -> str:
-    """The text behind its percent escapes; bytes that are no UTF-8 are kept as surrogates."""
+    """Return the text percent-decoded; invalid UTF-8 bytes become surrogates."""
     escaped = text.encode(errors="surrogateescape")
     plain = re.sub(_ESCAPE, lambda found: bytes((int(found[1], 16),)), escaped)
     return plain.decode(errors="surrogateescape")
 
 
 def split_server(rest: str) -> tuple[str, str, str]:
-    """What stands after `://`: authority, `/database`, and the parameters after the `?`."""
+    """Split what follows `://`: authority, `/database`, and the parameters after the `?`."""
     server, _, query = rest.partition("?")
     authority, slash, database = server.partition("/")
     return authority, slash + database, query
 
 
 def is_torn(authority: str, path: str, query: str) -> bool:
-    """True when a raw `/` or `?` in a password may have ended the authority; in doubt we hide too much."""
+    """Return whether a raw `/` or `?` in a password may have ended the authority; if in doubt, hide more."""
     return ":" in authority.partition("@")[0] and "@" in path + query
 
 
 def is_secret_name(name: str) -> bool:
-    """True for a URL's parameter, or a header, that by its name holds a secret."""
+    """Return whether a URL parameter or header holds a secret, judging by its name."""
     return re.search(_SECRET_NAME, name) is not None
 
 
 def list_parameters(url: str) -> list[tuple[str, str, str]]:
-    """The parameters of a URL: name, value as it is written, and value as it is meant."""
+    """Return the parameters of a URL: name, value as written, and decoded value."""
     query = url.partition("?")[2].partition("#")[0]
     parts = [part.partition("=") for part in query.split("&")] if query else []
     return [(percent_decode(name), value, percent_decode(value)) for name, _, value in parts]
 
 
 def list_secret_parameters(url: str) -> list[str]:
-    """The values of parameters that are secrets by their names, as written and as meant."""
+    """Return the secret values among the parameters, as written and decoded."""
     named = [values for name, *values in list_parameters(url) if is_secret_name(name)]
     return [value for values in named for value in values if len(value) >= SHORTEST_GUESSED]
 
 
 def without_secret_parameters(url: str) -> str:
-    """The URL with `***` for the values of parameters that are secrets by their names."""
+    """Return the URL with `***` for secret parameter values."""
     for name, value, _ in list_parameters(url):
         if value and is_secret_name(name):
             url = url.replace(f"={value}", "=***")
@@ -84,8 +84,8 @@ def without_secret_parameters(url: str) -> str:
 
 
 def names_password(parameter: str) -> bool:
-    """True for a URL's parameter that holds a password, or might."""
-    # libpq decodes parameter names before it looks at them, so we do too.
+    """Return whether a URL parameter holds, or may hold, a password."""
+    # libpq decodes parameter names before it compares them, so we do too.
     return "passw" in percent_decode(parameter.partition("=")[0]).lower()
 
 

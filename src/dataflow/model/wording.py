@@ -1,4 +1,4 @@
-"""How values are named in error messages: quoted, shortened, with the nearest known name.
+"""Values as text: quoted, shortened, with the nearest known name; times in UTC.
 
 No rules about what is accepted live here.
 """
@@ -15,8 +15,8 @@ SHOWN_CHARACTERS = 60
 def shortened(text: str, most: int) -> str:
     """Return the text, cut to `most` characters with `…` as the last.
 
-    Whatever a message shows only the beginning of is cut here or by `quoted`: the mark is how redaction knows
-    that a secret before it may not be whole.
+    Messages are cut only here and by `quoted`: the mark tells redaction that a secret before it may be
+    incomplete.
     """
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -39,3 +39,11 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
     by_folded = {name.casefold(): name for name in sorted(known)}
     near = difflib.get_close_matches(text.casefold(), by_folded, n=1)
     return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""
+
+
+def utc_text(seconds: float) -> str:
+    """Return seconds since 1970 as ISO text in UTC, to the millisecond; earlier times count as 1970."""
+    import time  # built in; datetime would cost start-up time
+
+    whole, part = divmod(int(max(seconds, 0) * 1000), 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{part:03d}Z"

@@ -22,8 +22,7 @@ from dataflow.runjob.environment import make_given
 from dataflow.runjob.kill_command import KillCommand
 from dataflow.runjob.lock import is_dead, remove_dead
 from dataflow.runjob.processes import boottime, kill_orphans, kill_runs, list_run_ids
-from dataflow.store.boot import boot_id
-from dataflow.store.leases import Taken
+from dataflow.store.leases import Taken, boot_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

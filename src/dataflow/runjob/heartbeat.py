@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 
+from dataflow.actions.claim import renew_leases
 from dataflow.errors import DataFlowError
 from dataflow.runjob.processes import boottime
 
@@ -108,8 +109,8 @@ class Heartbeat:
     def _look_after(self, store: Store, kept: dict[int, Held]) -> None:
         began_at = boottime()
         due = any(began_at - child.renewed_at >= child.run.lease_seconds / 6 for child in kept.values())
-        ask = store.renew if due else store.list_held
-        held = ask(self._claimant, list(kept))
+        mine = self._claimant, list(kept)
+        held = renew_leases(store, *mine) if due else store.list_held(*mine)
         if due:
             for run_id in held:
                 kept[run_id].renewed(began_at)

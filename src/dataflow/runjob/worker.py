@@ -10,6 +10,7 @@ import signal
 from functools import partial
 
 from dataflow import errors, failpoints
+from dataflow.actions.claim import acknowledge_end
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.child import LOST
 from dataflow.runjob.endings import ending_of, not_begun, observe
@@ -196,7 +197,7 @@ class Worker:
         del self._children[run.run_id]
         self.tally.lost += 1
         try:
-            self._store.acknowledge(run.run_id, run.claimant)
+            acknowledge_end(self._store, run)
         except errors.StoreError:
             pass  # Its work then waits until the lease lapses.
         self._launcher.release(child)

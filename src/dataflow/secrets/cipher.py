@@ -1,4 +1,4 @@
-"""How a password is kept: AES-256-GCM under a scrypt key, bound to the thing it belongs to.
+"""Encrypted passwords: AES-256-GCM under a scrypt key, bound to the dataset or connection.
 
 Text in, text out. Messages never contain a password, a passphrase or a record.
 """
@@ -39,7 +39,7 @@ class _Record:
 def encrypt(
     plaintext: str, passphrase: str, bound_to: str, salt: bytes | None = None, *, scrypt_n: int = SCRYPT_N
 ) -> str:
-    """Give the record that only this passphrase opens, and only for `bound_to` ("dataset:bobin").
+    """Return the record that only this passphrase opens, and only for `bound_to` ("dataset:bobin").
 
     Pass `salt_of` an existing record so that both open with one key derivation. The cost is not in the
     record, so that nobody who can write records can make guessing the passphrase cheaper.
@@ -57,10 +57,10 @@ def encrypt(
 
 
 def decrypt(record: str, passphrase: str, bound_to: str, *, scrypt_n: int = SCRYPT_N) -> str:
-    """Give the password kept in a record of ours, or in one made by the seed's implementation.
+    """Return the password in a record of ours, or of the first DataFlow.
 
     Raises SecretError, with different words for a wrong passphrase, a record that was modified or belongs to
-    something else, and a text that is no record.
+    something else, and a string that is not a record.
     """
     if "." not in record:
         return decrypt_seed(record, passphrase, bound_to)
@@ -68,8 +68,8 @@ def decrypt(record: str, passphrase: str, bound_to: str, *, scrypt_n: int = SCRY
     key, check = _derive(passphrase, parts.salt, scrypt_n)
     if check != parts.check:
         raise SecretError(
-            f"The passphrase does not open the password of {_thing(bound_to)}. "
-            f"Give the one it was encrypted with, or replace the password: {_replace_command(bound_to)}"
+            f"The passphrase does not decrypt the password of {_thing(bound_to)}. "
+            f"Use the passphrase it was encrypted with, or replace the password: {_replace_command(bound_to)}"
         )
     associated = _associated_data(parts.salt, bound_to)
     secret = _open(key, parts.nonce, parts.ciphertext, associated)
@@ -82,10 +82,10 @@ def decrypt(record: str, passphrase: str, bound_to: str, *, scrypt_n: int = SCRY
 
 
 def decrypt_seed(encrypted: str, passphrase: str, bound_to: str = "store") -> str:
-    """Give the password encrypted by the seed's implementation; new ones are never written this way.
+    """Return a password encrypted by the first DataFlow; new ones are never written this way.
 
-    Base64 of a 12-byte IV and AES-GCM output, under the first 32 bytes of SHA-512 of the passphrase. Nothing
-    in it tells a wrong passphrase from a modified record, or ties it to a dataset.
+    Base64 of a 12-byte IV and AES-GCM output, under the first 32 bytes of SHA-512 of the passphrase.
+    It cannot distinguish a wrong passphrase from a modified record, and is not bound to a dataset.
     """
     try:
         blob = a2b_base64(encrypted.strip().encode("ascii"), strict_mode=True)
@@ -97,15 +97,16 @@ def decrypt_seed(encrypted: str, passphrase: str, bound_to: str = "store") -> st
     secret = _open(key, blob[:_NONCE_BYTES], blob[_NONCE_BYTES:], None)
     if secret is None:
         raise SecretError(
-            f"The passphrase does not open the password of {_thing(bound_to)}, or the password was modified "
-            f"(its format, the seed's, cannot tell which). Check the passphrase, or replace the password: "
+            f"The passphrase does not decrypt the password of {_thing(bound_to)}, or the password was "
+            "modified "
+            f"(its format cannot tell which). Check the passphrase, or replace the password: "
             f"{_replace_command(bound_to)}"
         )
     return secret
 
 
 def salt_of(record: str) -> bytes | None:
-    """Give the salt of a record of ours; None when it is not one (the seed's format, or damaged)."""
+    """Return the salt of a record of ours; None if it is not one (the older format, or damaged)."""
     try:
         return _parse(record, "").salt
     except SecretError:
@@ -179,8 +180,8 @@ def _secret_bytes(plaintext: str, bound_to: str) -> bytes:
         )
     if b"\0" in secret:
         raise SecretError(
-            f"The password of {_thing(bound_to)} contains a NUL byte, which no environment variable can "
-            f"carry. Choose one without it."
+            f"The password of {_thing(bound_to)} contains a NUL byte, which an environment variable "
+            "cannot contain. Choose a password without it."
         )
     return secret
 
@@ -191,7 +192,9 @@ def _to_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         # The original error carries the text, hence `from None`.
-        raise SecretError("A secret holds half of a surrogate pair: it cannot be written as UTF-8.") from None
+        raise SecretError(
+            "A secret contains half of a surrogate pair: it cannot be encoded as UTF-8."
+        ) from None
 
 
 def _to_text(part: bytes) -> str:
@@ -201,7 +204,7 @@ def _to_text(part: bytes) -> str:
 def _from_text(text: str) -> bytes:
     coded = text.encode("ascii").translate(_FROM_URLSAFE)
     part = a2b_base64(coded + b"=" * (-len(coded) % 4))
-    # Base64 leaves bits of the last character unused: only the one canonical text is taken.
+    # Base64 leaves bits of the last character unused: only the canonical form is accepted.
     if _to_text(part) != text:
         raise ValueError("not canonical base64url")
     return part

@@ -1,4 +1,4 @@
-"""The ways in which a secret may be written in a program's output: as it is, or encoded by a common tool.
+"""The forms of a secret in a program's output: as it is, or encoded by a common tool.
 
 Pure. Imported only when there are secrets to hide, so the encoders may be imported at the top.
 """
@@ -14,18 +14,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A line or form shorter than this would hit innocent text; only a whole secret may be shorter.
+# A shorter line or form would match innocent text; only a whole secret may be shorter.
 SHORTEST_FORM = 8
 # Line lengths of PEM and of MIME and `base64`.
 _WRAPS = (64, 76)
-# Python's two habits, then those of JavaScript's encodeURIComponent and encodeURI.
+# Python's two variants, then JavaScript's encodeURIComponent and encodeURI.
 _URL_SAFE_SETS = ("", "/", "!'()*", "!'()*;,/?:@&=+$#")
-# What Go and Gson write as \u escapes though JSON does not ask for it.
+# What Go and Gson write as \u escapes although JSON does not require it.
 _JSON_HTML_SETS = ("<>&", "<>&='")
 
 
 def list_forms(secret: str) -> set[bytes]:
-    """Give every text to look for: all forms of the secret and of each of its lines of at least 8 bytes."""
+    """Return every form to search for: of the secret and of each of its lines of at least 8 bytes."""
     whole = secret.encode("utf-8", "surrogateescape")
     if not whole:
         return set()
@@ -49,7 +49,7 @@ def _encoded(part: bytes) -> Iterator[bytes]:
 
 
 def _base64_forms(part: bytes) -> Iterator[bytes]:
-    """Give what a longer base64 text shows of the part, at each of the three places it can begin.
+    """Return the base64 forms of the part inside a longer text, for each of the three offsets.
 
     Characters shared with neighbouring bytes are unknown and stay (a few bits of the first and the last
     byte), except at the end of the text, where they are known.
@@ -90,23 +90,23 @@ def _json_forms(text: str) -> Iterator[bytes]:
 
 
 def _markup_forms(text: str) -> Iterator[bytes]:
-    """As HTML and XML write it, quotes escaped or not."""
+    """Return the HTML and XML forms, quotes escaped or not."""
     for marks in ({}, {'"': "&quot;"}, {'"': "&quot;", "'": "&#x27;"}, {'"': "&#34;", "'": "&#39;"}):
         table = {ord(mark): name for mark, name in ({"&": "&amp;", "<": "&lt;", ">": "&gt;"} | marks).items()}
         yield text.translate(table).encode("utf-8", "surrogateescape")
 
 
 def _python_forms(text: str) -> Iterator[bytes]:
-    """As an exception of Python shows it, in either kind of quotes; and JSON inside JSON."""
+    """Return the forms in Python exceptions, in either kind of quotes, and in JSON inside JSON."""
     for show in (repr, ascii):
-        shown = show(text + '"')[1:-2]  # the other kind of quotes is then around it, and escaped in it
+        shown = show(text + '"')[1:-2]  # then the other quotes are around it, and escaped in it
         yield shown.encode("utf-8", "surrogateescape")
         yield shown.replace("\\'", "'").encode("utf-8", "surrogateescape")
     yield dumps(dumps(text)[1:-1])[1:-1].encode()
 
 
 def _python_bytes_forms(part: bytes) -> Iterator[bytes]:
-    """As Python shows bytes, in either kind of quotes, also inside JSON; and with a shell's octal escapes."""
+    """Return the forms of Python bytes, also inside JSON, and with a shell's octal escapes."""
     shown = repr(part + b'"')[2:-2]
     for form in (shown, shown.replace("\\'", "'")):
         yield form.encode()
@@ -114,7 +114,7 @@ def _python_bytes_forms(part: bytes) -> Iterator[bytes]:
     yield re.sub(rb"[\x80-\xff]", lambda byte: b"\\%03o" % ord(byte[0]), part)
 
 
-# An escaped backslash is taken first, so that the `u` after it is not read as an escape.
+# Match an escaped backslash first, so the `u` after it is not read as an escape.
 _UNICODE_ESCAPE = re.compile(r"\\\\|\\u[0-9a-f]{4}")
 
 

@@ -1,4 +1,4 @@
-"""The secrets a process has met so far, and what takes them out of its messages."""
+"""The secrets a process knows so far, and their removal from its messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KnownSecrets:
-    """Grows as secrets are looked up and opened; whoever holds it hides the later ones, too."""
+    """A growing set of secrets; every holder also hides secrets that are added later."""
 
     def __init__(self, *secrets: str | None) -> None:
         self._secrets: frozenset[str] = frozenset()
@@ -27,13 +27,13 @@ class KnownSecrets:
         return f"KnownSecrets({len(self._secrets)})"
 
     def add(self, *secrets: str | None) -> None:
-        """Hides these from now on; None and empty ones are no secrets."""
+        """Hide these from now on; None and empty strings are ignored."""
         found = self._secrets.union(secret for secret in secrets if secret)
         if found != self._secrets:
             self._secrets, self._redactor = found, Redactor(found)
 
     def redact_text(self, text: str) -> str:
-        """The text without any of them."""
+        """Return the text without secrets."""
         return self._redactor.redact_text(text)
 
     def redact_all(self, value: Any) -> Any:
@@ -46,7 +46,7 @@ class KnownSecrets:
 
     @contextmanager
     def hidden_in_errors(self) -> Iterator[None]:
-        """Takes them out of an error, and of those that led to it, on its way to whoever shows it."""
+        """Remove secrets from an error and its causes before it is shown."""
         try:
             yield
         except Exception as error:

@@ -1,6 +1,6 @@
 """Where the passphrase comes from: PASSKEY, a private file, or a prompt; never a command's argument.
 
-The face reads the variable and owns the terminal; both are passed in. Nothing here is kept or logged.
+The caller reads the variable and owns the terminal; both are passed in. Nothing here is stored or logged.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 THREE_WAYS = (
     "Set PASSKEY, or name a file of mode 600 as passkey_file in dataflow.toml, "
-    "or run on a terminal to be asked."
+    "or run the command in a terminal to be prompted."
 )
 _LONGEST_FILE = 64 * 1024
 
 
 def get_passphrase(value: str | None, file: str | None, prompt: Callable[[], str] | None) -> str:
-    """Give the passphrase: the value (of PASSKEY), else the file's content, else the prompt's answer.
+    """Return the passphrase: the value (of PASSKEY), else the file's content, else the prompt's answer.
 
-    An empty value counts as not given; a file that is named but cannot be used is an error, not a reason
-    to ask.
+    An empty value counts as not given; a named file that cannot be used is an error: there is no
+    prompt then.
     """
     if value:
         return value
     if file:
         return _read_file(file)
     if prompt is None:
-        raise SecretError(f"A password has to be opened and there is no passphrase. {THREE_WAYS}")
+        raise SecretError(f"A password must be decrypted, but no passphrase is set. {THREE_WAYS}")
     return _ask(prompt)
 
 
@@ -49,7 +49,7 @@ def _ask(prompt: Callable[[], str]) -> str:
 def _read_file(file: str) -> str:
     try:
         with open(file, "rb") as stream:
-            # The open file is judged, not its name, so that it cannot be exchanged in between.
+            # Check the open file, not its name, so it cannot be replaced in between.
             mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
             content = b"" if _open_to_others(mode) else stream.read(_LONGEST_FILE + 1)
     except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""Takes secrets out of output as it streams by, whichever way it is cut into pieces.
+"""Removes secrets from streamed output, however it is split into pieces.
 
-Works on bytes, because a program may write what is no text. What a secret looks like is in `forms`. It is
-looked for as if there were no line ends: an encoder may have put one into the middle of it, at any place.
+Works on bytes, because output may not be text. What a secret looks like is in `forms`.
+Line ends are ignored: an encoder may have inserted one anywhere.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MASK = b"***"
 _LINE_ENDS = b"\r\n"
-# A form shorter than this is not looked for across line ends: too much innocent text would be one.
+# A shorter form is not searched across line ends: too much innocent text would match.
 _SHORTEST_FOLDED = 8
-# Forms that begin with the same bytes, this many, are looked for together.
+# Forms with the same first bytes, this many, are searched together.
 _SHARED_BYTES = 12
 _HEAD_BYTES = 4
 # A text that was cut, in quotes or not; only what is short enough to be a message is looked through for them.
@@ -44,11 +44,11 @@ class Redactor:
         self._covered = 0
 
     def new_stream(self) -> Redactor:
-        """Give a redactor of the same secrets for another stream."""
+        """Return a redactor of the same secrets for another stream."""
         return Redactor(_forms=self._forms)
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next piece and give all that can no longer become part of a secret."""
+        """Take the next piece and return all that can no longer become part of a secret."""
         forms = self._forms
         if not forms.longest:
             return data
@@ -56,27 +56,27 @@ class Redactor:
         return self._emit(buffer, forms.get_hold(buffer))
 
     def flush(self) -> bytes:
-        """Give what was held back; the stream has ended and nothing follows."""
+        """Return what was held back; the stream has ended."""
         return self._emit(_Buffer(self._pending), len(self._pending))
 
     def redact(self, data: bytes) -> bytes:
-        """Give `data` without secrets; it stands alone and no stream is touched."""
+        """Return `data` without secrets, independent of any stream."""
         return self.new_stream()._emit(_Buffer(data), len(data)) if self._forms.longest else data
 
     def redact_text(self, text: str) -> str:
-        """Give a message without secrets, nor the beginning of one before a `…` that stands for the rest."""
+        """Return a message without secrets, or the start of one before a `…`."""
         if not self._forms.longest:
             return text
         try:
             data = text.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            # Half a surrogate pair, as JSON may hold: a message is never lost for that.
+            # Half a surrogate pair, as JSON may contain: it must not lose the message.
             data = text.encode("utf-8", "backslashreplace")
         spans = self._forms.list_cut_spans(data) if len(data) <= _LONGEST_MESSAGE else []
         return self.new_stream()._emit(_Buffer(data), len(data), spans).decode("utf-8", "surrogateescape")
 
     def _emit(self, whole: _Buffer, hold: int, cut: list[tuple[int, int]] | None = None) -> bytes:
-        """Give what was read up to `hold`, masked, and keep the rest.
+        """Return what was read up to `hold`, masked, and keep the rest.
 
         `_covered` counts the kept bytes that belong to an occurrence whose mask was given already; `cut` are
         spans to be masked besides.
@@ -101,7 +101,7 @@ class Redactor:
 
 
 class _Buffer:
-    """What was read, also as one line, and where a place in that line is in what was read."""
+    """The input, also as one line, and the positions of that line in the input."""
 
     __slots__ = ("_breaks", "data", "line")
 
@@ -111,14 +111,14 @@ class _Buffer:
         self._breaks: list[int] | None = None
 
     def place_of(self, at: int) -> int:
-        """Where the byte at that place of the line is in what was read."""
-        if self._breaks is None:  # Only output with something like a secret in it pays for this.
+        """Return the position in the input of a byte of the line."""
+        if self._breaks is None:  # Only output that contains something like a secret needs this.
             ends = re.finditer(rb"[\r\n]", self.data)
             self._breaks = [end.start() - before for before, end in enumerate(ends)]
         return at + bisect_right(self._breaks, at)
 
     def place_near_end(self, size: int) -> int:
-        """Where the last `size` bytes of the line begin in what was read; later if many line ends follow."""
+        """Return where the last `size` bytes of the line start in the input, or later."""
         at = len(self.data)
         first = max(0, at - size * (1 + _LINE_ENDS_PER_BYTE))
         while size and at > first:
@@ -141,7 +141,7 @@ class _Forms:
         self.longest = max(map(len, self._sorted), default=0)
 
     def list_spans(self, buffer: _Buffer) -> list[tuple[int, int]]:
-        """Give where the forms occur; overlaps of different forms included."""
+        """Return where the forms occur, including overlaps of different forms."""
         spans: list[tuple[int, int]] = []
         line = buffer.line
         # One bytes.find per group is two to five times faster than one regular expression of alternatives.
@@ -155,14 +155,14 @@ class _Forms:
         return spans
 
     def list_cut_spans(self, data: bytes) -> list[tuple[int, int]]:
-        """Give where a message shows the beginning of a form and cuts off the rest."""
+        """Return where a message shows the start of a form and cuts off the rest."""
         ends = [found.start() for found in _CUT.finditer(data)]
         holds = [(self.get_hold(_Buffer(data[max(0, end - 2 * self.longest) : end])), end) for end in ends]
         starts = [(max(0, end - 2 * self.longest) + hold, end) for hold, end in holds]
         return [(start, end) for start, end in starts if end - start >= _LEAST_CUT_BYTES]
 
     def get_hold(self, buffer: _Buffer) -> int:
-        """Give where the longest suffix begins that may become a form; the end when there is none."""
+        """Return the start of the longest suffix that may become a form; the end if there is none."""
         heads, line = self._heads, buffer.line
         for at in range(max(0, len(line) - self.longest + 1), len(line)):
             if line[at : at + _HEAD_BYTES] in heads and self._begins_a_longer_form(line[at:]):
@@ -186,7 +186,7 @@ def _compile(secrets: Iterable[str]) -> _Forms:
 
 
 def _list_runs(text: bytes, form: bytes, at: int) -> list[tuple[int, int]]:
-    """Give where a form occurs, occurrences that overlap as one.
+    """Return where a form occurs; overlapping occurrences count as one.
 
     Each second step goes on by the form's length or more: a text that is full of a form such as `aaaaaaaa`
     takes no step per byte.
@@ -205,7 +205,7 @@ def _list_runs(text: bytes, form: bytes, at: int) -> list[tuple[int, int]]:
 
 
 def _group(forms: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Give groups of sorted forms, each with the beginning they share."""
+    """Return groups of sorted forms, each with its common prefix."""
     groups: dict[bytes, list[bytes]] = {}
     for form in forms:
         groups.setdefault(form[:_SHARED_BYTES], []).append(form)

@@ -1,4 +1,4 @@
-"""Chunks change, and the work that waits for them (consumers.py) in the same transaction."""
+"""Changes of chunks, and of the work that waits for them (consumers.py), in one transaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
 from dataflow.model.records import Dataset, Publication
-from dataflow.store.consumers import Change, chunks_changed
+from dataflow.store.consumers import ChunkChange, chunks_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: bool) -> int:
-    """Publishes chunks that come from outside and gives how many changed."""
+    """Publish chunks that come from outside; return how many changed."""
     batch = tx.batch(pairs)
     ready: set[str] = set()
     producer = tx.find("publish.producer", dataset_id=dataset_id)
@@ -29,7 +29,7 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
         producer is not None and Dataset("", mode=producer[2], location=producer[3]).is_overwritten
     )
     if again or has_one_place:
-        # Nobody may begin to write to the one place meanwhile. And what was ready must be known before it is
+        # No run may start writing to the shared location now. And what was ready must be known before it is
         # published again.
         tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
     else:
@@ -38,34 +38,34 @@ def make_ready(tx: Transaction, dataset_id: int, pairs: Sequence[Pair], again: b
         ready = {row[0] for row in tx.rows("publish.ready_among", dataset_id=dataset_id, **batch)}
     rows = tx.rows("publish.make_ready", dataset_id=dataset_id, again=again, **batch)
     changed: dict[str, int] = {row[0]: row[1] for row in rows}
-    # In a later statement than theirs: a run that was claimed meanwhile and closed a chunk is seen.
+    # In a later statement than the locks, to see a run that was claimed since and closed a chunk.
     producer = tx.find("publish.producer", dataset_id=dataset_id)
     if producer is not None and changed:
         refuse_beside_writer(tx, producer[0], producer[1], None if has_one_place else changed)
     moved = [pair for pair in pairs if pair[0] in changed] if len(changed) < len(pairs) else pairs
     gained = [pair for pair in moved if pair[0] not in ready] if ready else moved
     renewed = [pair for pair in moved if changed[pair[0]] > 1]
-    chunks_changed(tx, dataset_id, Change(gained=gained, renewed=renewed, published=True))
+    chunks_changed(tx, dataset_id, ChunkChange(gained=gained, renewed=renewed, published=True))
     if has_one_place and changed:
         _opened(tx, tx.rows("publish.clean_place", dataset_id=dataset_id))
     return len(changed)
 
 
 def refuse_beside_writer(tx: Transaction, job_id: int, job: str, dataids: Collection[str] | None) -> None:
-    """Nobody can say that a chunk is good while a run may be writing it. None: all dataids have one place."""
+    """Refuse to publish a chunk that a run may be writing. None: all dataids share one location."""
     for run_id, dataid, host, is_live in tx.rows("publish.writers", job_id=job_id):
         if dataids is None or dataid in dataids:
             found = "is RUNNING" if is_live else "was cancelled, but may still be ending,"
             wait = "Wait until it has ended" + (f", or: dataflow cancel {run_id}" if is_live else ".")
             raise errors.Conflict(
-                f"Run {run_id} of {job}/{dataid} {found} on {host} and may be writing it; "
-                f"nothing was changed. {wait}"
+                f"Run {run_id} of {job}/{dataid} {found} on {host} and may be writing it; nothing was "
+                f"changed. {wait}"
             )
 
 
 @record
 class Version:
-    """A new version of a chunk: what is given out, by which run, and whether it is out of date at once."""
+    """A new version of a chunk: what is published, by which run, and whether it is stale already."""
 
     publication: Publication
     run_id: int | None = None
@@ -73,10 +73,10 @@ class Version:
 
 
 def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) -> int:
-    """Gives out the next version of one chunk and returns its number."""
+    """Publish the next version of one chunk and return its number."""
     pair = (dataid, sort_key(dataid, Grain(output.dataset.grain)))
     row = None
-    while row is None:  # again when somebody else made the chunk in between
+    while row is None:  # try again if another process created the chunk in between
         before = tx.find("publish.find_chunk", dataset_id=output.dataset_id, dataid=dataid)
         row = tx.find(
             "publish.publish",
@@ -94,7 +94,7 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
     if output.dataset.staged and version.publication.location:
         tx.run("publish.keep_version", dataset_id=output.dataset_id, dataid=dataid)
     was_ready = bool(before and before[2])
-    change = Change(
+    change = ChunkChange(
         gained=[pair] if not was_ready and not version.stale else (),
         lost=[pair] if was_ready and version.stale else (),
         renewed=[pair] if before and before[1] > 0 else (),
@@ -107,28 +107,28 @@ def publish(tx: Transaction, output: PlanOutput, dataid: str, version: Version) 
 
 
 def withdraw(tx: Transaction, dataset_id: int, pairs: Sequence[Pair]) -> int:
-    """Takes chunks out of use; work that waits for them waits on."""
+    """Withdraw chunks; work that waits for them keeps waiting."""
     tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     rows = tx.rows("publish.withdraw", dataset_id=dataset_id, **tx.batch(pairs))
     were_ready = {dataid for dataid, was_ready in rows if was_ready}
-    chunks_changed(tx, dataset_id, Change(lost=[pair for pair in pairs if pair[0] in were_ready]))
+    chunks_changed(tx, dataset_id, ChunkChange(lost=[pair for pair in pairs if pair[0] in were_ready]))
     return len(rows)
 
 
 def make_dirty(tx: Transaction, dataset_id: int, pair: Pair, chunk_id: int, run_id: int) -> None:
-    """Stops new readers of a chunk that a run is about to overwrite in place."""
+    """Close a chunk to new readers before a run overwrites it in place."""
     tx.lock("publish.lock_datasets", dataset_ids=[dataset_id])
     row = tx.find("publish.make_dirty", chunk_id=chunk_id, run_id=run_id)
     if row is not None and row[0]:
-        chunks_changed(tx, dataset_id, Change(lost=[pair]))
+        chunks_changed(tx, dataset_id, ChunkChange(lost=[pair]))
 
 
 def make_clean(tx: Transaction, run_id: int) -> None:
-    """Undoes make_dirty for a run whose command never started."""
+    """Undo make_dirty for a run whose command never started."""
     _opened(tx, tx.rows("publish.make_clean", run_id=run_id))
 
 
 def _opened(tx: Transaction, rows: Iterable[tuple[Any, ...]]) -> None:
     for dataset_id, dataid, key, is_ready in rows:
         if is_ready:
-            chunks_changed(tx, dataset_id, Change(gained=[(dataid, key)]))
+            chunks_changed(tx, dataset_id, ChunkChange(gained=[(dataid, key)]))

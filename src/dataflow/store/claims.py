@@ -9,7 +9,7 @@ from dataflow.model.mapping import LATEST
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
 from dataflow.store import consumers, latest_inputs, leases, pins
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
-    """Gives up to one run per token: frees what is dead, promotes what is due, takes the first in order."""
+    """Create up to one run per token: free dead runs, promote due work, take the first in order."""
     look = tx.find("claim.look", job_id=plan.job_id)
     if look is None:
         raise errors.UnknownName(f"Job {plan.job.name} was removed. List: dataflow job list")
@@ -34,7 +34,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
         tx.lock("claim.lock_job", job_id=plan.job_id)
     freed = leases.free_lapsed(tx, plan, request) if lapsed or request.dead or request.killed else ()
     _end_waits(tx, plan.job_id, *waits)
-    if not script_path and request.claimant.script_hash:  # else it cannot even be read
+    if not script_path and request.claimant.script_hash:  # otherwise the script could not be read
         path = request.claimant.job_script or request.claimant.script_path
         tx.run("claim.set_script_path", job_id=plan.job_id, script_path=path)
     if hold and not request.force:
@@ -54,7 +54,7 @@ def claim(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult:
 
 
 def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool) -> None:
-    """Makes work claimable whose wait is over, or was begun before the machine was started again."""
+    """Make work claimable whose wait is over, or whose wait started before the last boot."""
     if are_old:
         tx.run("claim.end_old_waits", job_id=job_id)
     if are_over or are_old:
@@ -62,7 +62,7 @@ def _end_waits(tx: Transaction, job_id: int, are_over: bool, are_old: bool) -> N
 
 
 def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimResult | None:
-    """What an earlier, unanswered call with the same tokens was given and still holds; None for none."""
+    """Return the runs that an earlier, unanswered call with the same tokens still holds, or None."""
     runs, known = [], False
     for token in request.tokens:
         row = tx.find("claim.find_by_token", token=token)
@@ -77,7 +77,7 @@ def find_claimed(tx: Transaction, plan: Plan, request: ClaimRequest) -> ClaimRes
 
 
 def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int:
-    """How many of the runs asked for the job's limit allows; a forced one that it does not is refused."""
+    """Return how many of the requested runs the job's limit allows; refuse a forced run over the limit."""
     wanted = len(request.tokens)
     if not limit:
         return wanted
@@ -85,7 +85,7 @@ def _room(tx: Transaction, plan: Plan, limit: int, request: ClaimRequest) -> int
     room = max(0, min(wanted, limit - at_work))
     if request.force and not room:
         raise errors.Conflict(
-            f"Job {plan.job.name} runs {limit} at a time, and as many are running or still ending. "
+            f"Job {plan.job.name} runs {limit} at a time, and that many are running or still ending. "
             f"Wait for one: dataflow runs --job {plan.job.name}"
         )
     return room
@@ -122,7 +122,7 @@ def _named_work(tx: Transaction, plan: Plan, request: ClaimRequest, ordered: boo
 
 
 def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None:
-    """Nothing is forced beside a run that has the work, or that was revoked and may still be ending."""
+    """Refuse to force work that a run holds, or whose revoked run may still be ending."""
     state, run_id = found[4], found[6]
     row = tx.find("claim.last_run", run_id=run_id)
     if row is None:
@@ -134,8 +134,8 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
         )
     if left_seconds is not None and has_kill_command:
         raise errors.Conflict(
-            f"Run {run_id} of {work} was cancelled, and what it started outside its process may still be at "
-            "work. Have it ended first: RunJob --kill-command COMMAND SCRIPT"
+            f"Run {run_id} of {work} was cancelled, and what it started outside its process may still "
+            "be running. Stop it first: RunJob --kill-command COMMAND SCRIPT"
         )
     if left_seconds is not None:
         raise errors.Conflict(
@@ -166,7 +166,7 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
 
 
 def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
-    """For an ordered job: the dataid before this one is done, or this is where the job begins.
+    """Return whether the previous dataid of an ordered job is done, or this is its first.
 
     Without it a late chunk would be overtaken by the next one: work exists only once a chunk calls for it.
     """
@@ -180,7 +180,7 @@ def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
 def _give(
     tx: Transaction, plan: Plan, request: ClaimRequest, token: str, found: tuple[Any, ...]
 ) -> Run | None:
-    """Makes the run and gives it the work; None when the job was changed since the claim looked at it."""
+    """Create the run and give it the work; None if the job changed since the claim read it."""
     work_id, dataid, _, attempt, state = found[:5]
     claimant = request.claimant
     row = tx.find(
@@ -209,11 +209,11 @@ def _give(
     run_id, earlier_run_id = row
     if tx.find("claim.take", work_id=work_id, run_id=run_id, state=state) is None:
         raise errors.Conflict(
-            f"Work {plan.job.name}/{dataid} moved while it was being claimed. Run it again."
+            f"Work {plan.job.name}/{dataid} changed while it was being claimed. Run the same command again."
         )
     pinned = pins.pin_inputs(tx, plan, run_id, dataid)
     replaces = pins.close_outputs(tx, plan, dataid, run_id)
-    entry = Entry(
+    entry = JournalEntry(
         action="force" if request.force else "claim",
         actor=claimant.user + "@" + claimant.host,
         job=plan.job.name,
@@ -221,7 +221,7 @@ def _give(
         run_id=run_id,
         from_state=state,
         to_state=WorkState.RUNNING,
-        why=f"given the credentials of {', '.join(request.credentials)}" if request.credentials else "",
+        why=f"received the credentials of {', '.join(request.credentials)}" if request.credentials else "",
     )
     write_journal(tx, entry)
     lease = (request.lease_seconds, request.grace_seconds)

@@ -1,6 +1,6 @@
-"""Who reads a dataset, and what becomes of their work when its chunks change: of all of them at once.
+"""The consumers of a dataset, and the changes to their work when its chunks change, in bulk.
 
-`present` in work_input moves only when a chunk's readiness moved, so saying `ready` twice counts once.
+`present` in work_input moves only when a chunk's readiness moved, so `ready` twice counts once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 BATCH = 5000
-"""Calls of one statement: those of a thousand consumers at once, and never more than fit in memory."""
+"""Calls per statement: enough for a thousand consumers, and few enough to fit in memory."""
 
 
 @record
@@ -43,20 +43,20 @@ class Consumer:
 
     @property
     def order(self) -> tuple[str, str, str]:
-        """What says which dataid of the job comes before which."""
+        """What determines the order of the job's dataids."""
         return self.grain, self.timezone, self.first
 
     def calls(self, pairs: Iterable[Pair]) -> list[Call]:
-        """What the input says to these works of the job."""
+        """The calls from this input to some work of the job."""
         return [(self.job_id, self.position, dataid, key, self.inputs) for dataid, key in pairs]
 
 
 @record
-class Change:
+class ChunkChange:
     """What happened to chunks of one dataset, as (dataid, sort_key) pairs.
 
     `gained` became ready, `lost` stopped being ready, `renewed` have a newer version than any consumer read.
-    `published`: what was gained is new, too, and not merely open again.
+    `published`: the gained chunks are also new, not merely readable again.
     """
 
     gained: Sequence[Pair] = ()
@@ -66,20 +66,20 @@ class Change:
 
     @property
     def size(self) -> int:
-        """How many chunks it is about, each as often as it is told."""
+        """How many chunks changed, counted once per change."""
         return len(self.gained) + len(self.lost) + len(self.renewed)
 
 
 def list_consumers(tx: Transaction, dataset_ids: Sequence[int], job_id: int = 0) -> list[Consumer]:
-    """The job inputs that read any of some datasets, and those of one job."""
+    """Return the job inputs that read any of these datasets, and those of one job."""
     rows = tx.rows("publish.consumers", job_id=job_id, **tx.ids(dataset_ids))
     return [Consumer(*row) for row in rows]
 
 
-def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
-    """Brings all work downstream of a dataset up to date with a change of its chunks.
+def chunks_changed(tx: Transaction, dataset_id: int, change: ChunkChange) -> None:
+    """Update all work downstream of a dataset after a change of its chunks.
 
-    One generation of consumers after the other: what their outputs lose by it is told to the next.
+    One generation of consumers at a time: chunks that stop being ready are passed on to the next.
     """
     changes = {dataset_id: change} if change.size else {}
     while changes:
@@ -93,13 +93,13 @@ def chunks_changed(tx: Transaction, dataset_id: int, change: Change) -> None:
         lost: dict[int, list[Pair]] = {}
         for output_id, pair in stale:
             lost.setdefault(output_id, []).append(pair)
-        changes = {output_id: Change(lost=pairs) for output_id, pairs in lost.items()}
+        changes = {output_id: ChunkChange(lost=pairs) for output_id, pairs in lost.items()}
 
 
 def arrive(
     tx: Transaction, consumers: Sequence[Consumer], chunks: Mapping[int, Sequence[Pair]]
 ) -> list[Call]:
-    """Makes or updates the work that these ready chunks serve; gives what there was before."""
+    """Create or update the work that needs these ready chunks; return the work that existed before."""
     calls = _calls_of(consumers, chunks)
     if not calls:
         return []
@@ -111,7 +111,7 @@ def arrive(
     made: list[Call] = []
     known: list[Call] = []
     for call in calls:
-        # Of two inputs that call for the same work at once the first has made it.
+        # If two inputs call for the same work at once, the first has created it.
         work_id = new.pop((call[0], call[2]), None)
         if work_id is None:
             known.append(call)
@@ -127,9 +127,9 @@ def arrive(
 
 
 def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], dataids: Iterable[str]) -> None:
-    """Work with nothing before it needs no chunk of its `previous` inputs.
+    """Waive the `previous` inputs of work that has no predecessor.
 
-    `order` is the job's grain, time zone and first dataid, which together say what comes before what.
+    `order` is the job's grain, time zone and first dataid, which together determine the order.
     """
     grain, timezone, first = order
     facts = (Grain(grain), timezone, first or None)
@@ -142,32 +142,32 @@ def waive_inputs(tx: Transaction, job_id: int, order: tuple[str, str, str], data
 
 
 def do_again(tx: Transaction, calls: Sequence[Call], reason: str, resubmitted: bool = False) -> list[str]:
-    """Has finished work done again, and if it is `resubmitted` unfinished work too; gives the new states."""
+    """Have finished work done again, and unfinished work too if `resubmitted`; return the new states."""
     rows = tx.rows("publish.do_again", reason=reason, resubmitted=resubmitted, **tx.calls(calls))
     return [row[0] for row in rows]
 
 
 def to_work(job_id: int, dataids: Iterable[str]) -> list[Call]:
-    """Calls that name works of a job and come from no input of it."""
+    """Calls that name work of a job but come from none of its inputs."""
     return [(job_id, 0, dataid, "", 0) for dataid in dataids]
 
 
 def _others_changed(
-    tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, Change]
+    tx: Transaction, consumers: Sequence[Consumer], changes: Mapping[int, ChunkChange]
 ) -> list[tuple[int, Pair]]:
-    """Consumers that each read the chunks their mapping names; gives the outputs that became stale."""
+    """Update consumers that read the chunks their mapping names; return the outputs that became stale."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
     if lost := _calls_of(consumers, {key: change.lost for key, change in changes.items()}):
         _depart(tx, lost)
     renewed = _calls_of(consumers, {key: change.renewed for key, change in changes.items()})
     if known and any(change.published for change in changes.values()):
-        # What a run has had, forced or before the input was one, has not been done from what came now.
+        # Work that a run had, forced or before the job read this input, was not done from the new chunk.
         renewed += [tuple(row) for row in tx.rows("publish.tried_among", **tx.calls(known))]
     return _renew(tx, renewed)
 
 
-def _latest_changed(tx: Transaction, consumer: Consumer, change: Change) -> list[tuple[int, Pair]]:
-    """Only what the newest chunk covers can be claimed; what was read from a renewed one is done again."""
+def _latest_changed(tx: Transaction, consumer: Consumer, change: ChunkChange) -> list[tuple[int, Pair]]:
+    """Make work claimable up to what the newest chunk covers; redo what was read from a renewed chunk."""
     if change.gained or change.lost:
         covered, uncovered = latest_inputs.move_reach(tx, consumer, change)
         for pairs in _batches(covered):
@@ -181,14 +181,14 @@ def _latest_changed(tx: Transaction, consumer: Consumer, change: Change) -> list
     readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
     if not readers:
         return []
-    # Lock first, read in a later statement: one of them may have read a newer chunk since.
+    # Lock first, read in a later statement: some work may have read a newer chunk since.
     tx.lock("publish.lock_work", **tx.calls(consumer.calls(readers)))
     readers = latest_inputs.list_readers(tx, consumer.job_id, consumer.dataset_id, change.renewed)
     return _renew(tx, consumer.calls(readers))
 
 
 def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Call]) -> None:
-    """New work that has nothing before it, or is covered by what was there, need not wait for that."""
+    """Waive inputs of new work that has no predecessor, or that the newest chunk already covers."""
     for consumer in consumers:
         if not (consumer.lagging or consumer.covering):
             continue
@@ -200,13 +200,13 @@ def _complete(tx: Transaction, consumers: Sequence[Consumer], made: Sequence[Cal
 
 
 def _renew(tx: Transaction, calls: Sequence[Call]) -> list[tuple[int, Pair]]:
-    """Has work done again because an input has a newer version; gives the outputs that are ready no more."""
+    """Have work done again because an input has a newer version; return the outputs no longer ready."""
     if not calls:
         return []
     tx.lock("publish.lock_work", **tx.calls(calls))
     do_again(tx, calls, "an input has a newer version")
     tx.lock("publish.lock_outputs", **tx.ids(sorted({call[0] for call in calls})))
-    # Whatever the work's state: a run that fails later must not leave the old output looking current.
+    # In any state of the work: a run that fails later must not leave the old output looking current.
     rows = tx.rows("publish.make_stale", **tx.calls(calls))
     return [(output_id, (dataid, key)) for output_id, dataid, key, was_ready in rows if was_ready]
 
@@ -224,7 +224,7 @@ def _count(tx: Transaction, calls: Sequence[Call], delta: int) -> None:
 
 
 def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]]) -> list[Call]:
-    """What chunks of some datasets say to the work of their consumers."""
+    """Return the calls of some datasets' chunks to the work of their consumers."""
     served: dict[tuple[object, ...], Sequence[Pair]] = {}
     calls: list[Call] = []
     for item in consumers:
@@ -238,7 +238,7 @@ def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]
 
 
 def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
-    """The work that chunks of an input serve, in the job's own order."""
+    """Return the work that needs these chunks of an input, in the job's order."""
     grain = Grain(consumer.grain)
     if consumer.mapping == SAME:
         if grain is Grain.TEXT:
@@ -251,8 +251,8 @@ def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:
     return served
 
 
-def _groups(consumers: Iterable[Consumer], changes: Mapping[int, Change]) -> Iterator[list[Consumer]]:
-    """Consumers that can be told together."""
+def _groups(consumers: Iterable[Consumer], changes: Mapping[int, ChunkChange]) -> Iterator[list[Consumer]]:
+    """Yield groups of consumers that can be updated together."""
     some: list[Consumer] = []
     size = 0
     for consumer in consumers:

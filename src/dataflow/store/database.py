@@ -1,4 +1,4 @@
-"""What the verbs of the store need of a database: transactions over named queries.
+"""The interface between the store's verbs and a database: transactions over named queries.
 
 The two implementations are sqlite.py and postgres.py; each driver is imported there and nowhere else.
 """
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     Row = tuple[Any, ...]
     Call = tuple[int, int, str, str, int]
-    """What an input says to one work: job_id, position, dataid, sort_key, and a number.
+    """A call from an input to one work: job_id, position, dataid, sort_key, and a number.
 
-    That is how many inputs the job has, or the id of the work once it is made.
+    The number is how many inputs the job has, or the id of the work once it exists.
     """
     Result = TypeVar("Result")
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
             """The first row, or None."""
 
         def run(self, name: str, /, **parameters: Any) -> int:
-            """Runs a statement and gives the number of rows it changed."""
+            """Run a statement and return the number of rows it changed."""
 
         def lock(self, name: str, /, **parameters: Any) -> None:
-            """Takes row locks; does nothing where the whole database is locked for writing anyway."""
+            """Take row locks; a no-op where the whole database is already locked for writing."""
 
         def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
             """Parameters that make `$batch` stand for these (dataid, sort_key) pairs."""
@@ -43,44 +43,44 @@ if TYPE_CHECKING:
             """Parameters that make `$ids` stand for these numbers."""
 
         def names(self, names: Sequence[str]) -> dict[str, Any]:
-            """Parameters that make `$names` stand for these texts."""
+            """Parameters that make `$names` stand for these strings."""
 
         def records(self, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-            """Parameters that make `$records` stand for these, each a `value` with fields to be cast."""
+            """Parameters that make `$records` stand for these records, each a `value` with fields to cast."""
 
     class Database(Protocol):
-        """A place where the store's state is kept."""
+        """A database that holds the store's state."""
 
         dialect: str
         url: str
 
         def write(self, verb: Callable[[Transaction], Result]) -> Result:
-            """Runs a verb in one transaction: committed as a whole or not at all.
+            """Run a verb in one transaction: all of it is committed, or none.
 
             The verb may be run again after a deadlock or a lost connection, so it must carry a token or be
-            harmless to repeat.
+            safe to repeat.
             """
 
         def read(self, verb: Callable[[Transaction], Result]) -> Result:
-            """Runs a reading verb on one consistent snapshot."""
+            """Run a reading verb on one consistent snapshot."""
 
         def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
-            """The rows of a query one by one, with bounded memory."""
+            """Stream the rows of a query with bounded memory."""
 
         def select(self, sql: str) -> tuple[list[str], Iterable[Row]]:
-            """Column names and rows of a user's own statement; anything but reading is refused."""
+            """Return column names and rows of a user's statement; only reads are allowed."""
 
         def upgrade(self) -> list[str]:
-            """Applies the migrations that are missing and names them."""
+            """Apply the missing migrations and return their names."""
 
         def schema_version(self) -> int:
-            """The number of the newest migration applied; 0 for none."""
+            """Return the number of the newest applied migration; 0 for none."""
 
         def separate(self, patience_seconds: float) -> Database:
-            """Another connection to the same place, which gives up after this long."""
+            """Open another connection to the same database that gives up after this many seconds."""
 
         def count_pages(self) -> int:
-            """Pages that statements have touched so far, in memory or not: what a claim costs, in `bench`."""
+            """Count the pages that statements have touched so far, cached or not; benchmarks compare them."""
 
         def close(self) -> None:
-            """Ends the connection."""
+            """Close the connection."""

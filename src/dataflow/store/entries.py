@@ -1,4 +1,4 @@
-"""Datasets and jobs come and change, many at a time, and a job's work with the job."""
+"""Registering and changing datasets and jobs in bulk, and a job's work with the job."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 
 from dataflow import errors
 from dataflow.model.mapping import LATEST
-from dataflow.model.record import names_of, record
+from dataflow.model.record import names_of, record, replace
 from dataflow.store import latest_inputs, registry
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from dataflow.store.database import Row, Transaction
 
 BATCH = 2000
-"""Datasets or jobs that one statement writes."""
+"""Datasets or jobs written by one statement."""
 
 
 @record
 class JobEntry:
-    """A checked job as it is to be written, with its new or changed calendars; `inputs` has its own, too."""
+    """A checked job to write, with its new or changed calendars; `inputs` includes its own calendar."""
 
     job: Job
     inputs: tuple[JobInput, ...]
@@ -33,21 +34,21 @@ class JobEntry:
 
 
 def write_dataset(tx: Transaction, dataset: Dataset) -> int:
-    """Registers a dataset or changes its fields, and gives its id."""
+    """Register a dataset or change its fields; return its id."""
     return write_datasets(tx, [dataset])[dataset.name]
 
 
 def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, int]:
-    """Registers datasets or changes their fields, and gives their ids; runs of their jobs see the change.
+    """Register datasets or change their fields; return their ids. Runs of their jobs see the change.
 
-    Where one is cannot change while a run may be writing it: its readers would be sent to the other place.
+    A location cannot change while a run may be writing it: readers would look in the wrong place.
     """
     before = registry.find_datasets(tx, [dataset.name for dataset in datasets])
     for dataset in datasets:
         if dataset.name in before and _place_of(before[dataset.name][1]) != _place_of(dataset):
             producer = tx.find("publish.producer", dataset_id=before[dataset.name][0])
             if producer is not None:
-                refusal = f"The place of dataset {dataset.name} cannot change now"
+                refusal = f"The location of dataset {dataset.name} cannot change now"
                 registry.refuse_beside_runs(tx, producer[0], refusal)
     ids: dict[str, int] = {}
     for some in _batches([_dataset_record(dataset) for dataset in datasets]):
@@ -58,14 +59,14 @@ def write_datasets(tx: Transaction, datasets: Sequence[Dataset]) -> dict[str, in
 
 
 def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
-    """Registers jobs or changes them, and rebuilds the work of those whose work is made another way."""
+    """Register or change jobs, and rebuild the work of jobs whose work is created differently now."""
     before = {plan.job.name: plan for plan in registry.find_plans(tx, [entry.job.name for entry in entries])}
     ids = _dataset_ids(tx, entries)
-    # The inputs they have had, too: one that arrives now must not be counted at the place of another.
+    # Former inputs too: a chunk that arrives now must not be counted for another input's position.
     former = {source.dataset_id for plan in before.values() for source in plan.inputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted({*ids.values(), *former}))
     for entry in entries:
-        # An output may move from one job to another in one go, in either order.
+        # An output may move from one job to another in one registration, in either order.
         if entry.job.name in before:
             registry.free_outputs(tx, before[entry.job.name], entry.job.outputs)
     reaches = {name: _reaches_of(tx, plan) for name, plan in before.items()}
@@ -74,6 +75,51 @@ def write_jobs(tx: Transaction, entries: Sequence[JobEntry]) -> None:
         job_ids |= {row[0]: row[1] for row in tx.rows("registration.upsert_jobs", **tx.records(some))}
     _replace_parts(tx, entries, job_ids, ids)
     _follow(tx, entries, job_ids, before, reaches)
+
+
+def write_entries(
+    tx: Transaction, datasets: Sequence[Dataset], jobs: Sequence[JobEntry], before: Mapping[str, Plan]
+) -> None:
+    """Write datasets and jobs that were checked together; `before` holds those jobs that exist."""
+    names = {dataset.name for dataset in datasets}
+    for entry in jobs:
+        names.update(item.dataset for item in entry.inputs)
+        names.update(entry.job.outputs)
+    former = {source.dataset_id for plan in before.values() for source in plan.inputs}
+    known = {found[0] for found in registry.find_datasets(tx, sorted(names)).values()}
+    # All locks at once and by id, before any row is written: publishers take them in the same order.
+    tx.lock("registration.lock_datasets", dataset_ids=sorted(known | former))
+    calendars = [pair for entry in jobs for pair in entry.calendars]
+    ids = write_datasets(tx, [*datasets, *(dataset for dataset, _ in calendars)])
+    for dataset, calendar in calendars:
+        registry.upsert_calendar(tx, ids[dataset.name], calendar)
+    write_jobs(tx, jobs)
+    for entry in jobs:
+        plan = before.get(entry.job.name)
+        if plan and plan.job.schedule and not entry.job.schedule:
+            registry.remove_dataset(tx, registry.calendar_name(entry.job.name))
+
+
+def recount(tx: Transaction, plan: Plan, actor: str) -> None:
+    """Recompute the input counts of a job's work, as registering the job does."""
+    tx.lock("registration.lock_datasets", dataset_ids=sorted(source.dataset_id for source in plan.inputs))
+    latest_inputs.measure(tx, plan)
+    registry.rebuild_work(tx, plan.job_id, plan.job)
+    write_journal(tx, JournalEntry("repair", actor, plan.job.name, why="dataflow doctor --repair"))
+
+
+def change_passwords(tx: Transaction, records: Sequence[tuple[Dataset, str]], actor: str) -> set[str]:
+    """Store new password records; return the datasets whose record had not changed since."""
+    changed = set()
+    for before, encrypted in records:
+        found = registry.find_dataset(tx, before.name)
+        # Deriving the key takes half a second, too long to hold the lock: compare, then set.
+        if found is not None and found[1].encryptedpass == before.encryptedpass:
+            write_dataset(tx, replace(found[1], encryptedpass=encrypted))
+            changed.add(before.name)
+    if changed:
+        write_journal(tx, JournalEntry("secret rotate", actor, items=len(changed)))
+    return changed
 
 
 def _dataset_ids(tx: Transaction, entries: Sequence[JobEntry]) -> dict[str, int]:
@@ -91,7 +137,7 @@ def _replace_parts(
 ) -> None:
     registry.delete_parts(tx, list(job_ids.values()))
     makers = {name: entry.job.name for entry in entries for name in entry.job.outputs}
-    for dataset, producer in tx.rows("registration.producers_of", **tx.ids([ids[name] for name in makers])):
+    for dataset, producer in registry.list_producers(tx, [ids[name] for name in makers]).items():
         raise registry.second_producer(dataset, producer, makers[dataset])
     inputs: list[dict[str, Any]] = []
     outputs: list[dict[str, Any]] = []
@@ -122,10 +168,10 @@ def _follow(
     before: Mapping[str, Plan],
     reaches: Mapping[str, list[Row]],
 ) -> None:
-    """Brings the work of these jobs up to date with what they have become."""
+    """Update the work of these jobs after their change."""
     after = {plan.job.name: plan for plan in registry.find_plans(tx, list(job_ids))}
     new = [job_id for name, job_id in job_ids.items() if name not in before]
-    # A new job has no work yet, and gets none from inputs that have no chunks: most often all of them.
+    # A new job has no work yet, and gets none from inputs without chunks: usually all of them.
     called = {row[0] for row in tx.rows("registration.jobs_with_chunks", **tx.ids(new))}
     for entry in entries:
         plan = after[entry.job.name]
@@ -134,7 +180,7 @@ def _follow(
         if entry.job.name not in before:
             is_another = plan.job_id in called
         else:
-            # What a snapshot covers changes with its dataset's time zone, too.
+            # What a snapshot covers also depends on its dataset's time zone.
             moved = reaches[entry.job.name] != _reaches_of(tx, plan)
             is_another = moved or _shape_of_work(before[entry.job.name]) != _shape_of_work(plan)
         if is_another:
@@ -147,13 +193,13 @@ def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:
 
 
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
-    """What a job's work is made from: as long as it is the same, its million works can stay as they are."""
+    """What a job's work is created from: while it is unchanged, existing work can stay."""
     inputs = tuple((item.position, item.dataset_id, item.mapping) for item in plan.inputs)
     return inputs, plan.grain, plan.timezone, plan.job.start, plan.job.ordered, plan.job.priority
 
 
 def _place_of(dataset: Dataset) -> tuple[str, ...]:
-    """What says where a dataset's chunks are, and which of them share a place."""
+    """The fields that determine where a dataset's chunks are, and which of them share a location."""
     table = (dataset.hostname, dataset.database, dataset.schemaname, dataset.tablename)
     return (*table, dataset.location, dataset.mode)
 

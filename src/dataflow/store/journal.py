@@ -15,7 +15,7 @@ BATCH = 2000
 
 
 @record
-class Entry:
+class JournalEntry:
     """One line of the journal: one work's move, or one bulk batch."""
 
     action: str
@@ -30,18 +30,18 @@ class Entry:
     why: str = ""
 
 
-def write_journal(tx: Transaction, entry: Entry) -> None:
-    """Adds a line in the transaction that makes the move."""
+def write_journal(tx: Transaction, entry: JournalEntry) -> None:
+    """Add a line in the transaction that makes the move."""
     tx.run("publish.journal", **_fields(entry))
 
 
-def write_lines(tx: Transaction, entries: Sequence[Entry]) -> None:
-    """Adds lines in the transaction that makes the moves, in their order."""
+def write_lines(tx: Transaction, entries: Sequence[JournalEntry]) -> None:
+    """Add lines, in order, in the transaction that makes the moves."""
     for start in range(0, len(entries), BATCH):
         records = [_fields(entry) for entry in entries[start : start + BATCH]]
         tx.run("publish.journal_lines", **tx.records(records))
 
 
-def _fields(entry: Entry) -> dict[str, Any]:
+def _fields(entry: JournalEntry) -> dict[str, Any]:
     states = {"from_state": str(entry.from_state), "to_state": str(entry.to_state)}
     return {name: getattr(entry, name) for name in names_of(entry)} | states

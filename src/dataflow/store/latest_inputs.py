@@ -1,6 +1,6 @@
 """Inputs mapped `latest`: which chunk is the newest, and which work of the job it covers.
 
-Work up to `reach` has the input, work after it has not. Both are kept with the job's input and move together.
+Work up to `reach` has the input, later work does not. Both are stored with the job's input.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataflow.model.records import Plan, PlanInput
-    from dataflow.store.consumers import Change, Consumer
+    from dataflow.store.consumers import ChunkChange, Consumer
     from dataflow.store.database import Transaction
 
     Pair = tuple[str, str]
 
 
 def lock(tx: Transaction, job_id: int) -> None:
-    """Keeps others from moving what a job's inputs cover, and from making work of it."""
+    """Lock what a job's inputs cover, and the creation of its work."""
     tx.lock("cover.lock", job_id=job_id)
 
 
-def move_reach(tx: Transaction, consumer: Consumer, change: Change) -> tuple[list[Pair], list[Pair]]:
-    """Moves on to the chunk that is the newest now; gives the work that is covered by it, or is no longer."""
+def move_reach(tx: Transaction, consumer: Consumer, change: ChunkChange) -> tuple[list[Pair], list[Pair]]:
+    """Switch to the newest chunk; return the work that it now covers, and the work no longer covered."""
     lock(tx, consumer.job_id)
     where = {"job_id": consumer.job_id, "position": consumer.position}
     row = tx.find("cover.reach", **where)
@@ -50,7 +50,7 @@ def move_reach(tx: Transaction, consumer: Consumer, change: Change) -> tuple[lis
 
 
 def measure(tx: Transaction, plan: Plan) -> None:
-    """Finds anew what each input mapped `latest` covers."""
+    """Recompute what each input mapped `latest` covers."""
     job = Kind(Grain(plan.grain), plan.timezone)
     for source in plan.inputs:
         if source.mapping != LATEST:
@@ -67,7 +67,7 @@ def measure(tx: Transaction, plan: Plan) -> None:
 
 
 def cover(tx: Transaction, job_id: int, pairs: Sequence[Pair]) -> None:
-    """New work, made under the lock, finds its inputs mapped `latest` as they are."""
+    """Apply the current inputs mapped `latest` to new work, created under the lock."""
     for position, _, reach in tx.rows("cover.reaches", job_id=job_id):
         covered = [(job_id, position, dataid, key, 0) for dataid, key in pairs if key <= reach]
         if covered:
@@ -78,13 +78,13 @@ def cover(tx: Transaction, job_id: int, pairs: Sequence[Pair]) -> None:
 
 
 def list_readers(tx: Transaction, job_id: int, dataset_id: int, chunks: Sequence[Pair]) -> list[Pair]:
-    """The work of a job that was done, or tried last, from these chunks."""
+    """Return the work of a job whose last run, or published result, read these chunks."""
     rows = tx.rows("cover.readers", job_id=job_id, dataset_id=dataset_id, **tx.batch(chunks))
     return [(dataid, key) for dataid, key in rows]
 
 
 def find_pin(tx: Transaction, plan: Plan, source: PlanInput, dataid: str) -> Pin | None:
-    """The newest ready chunk of an input, if it covers the work."""
+    """Return the newest ready chunk of an input if it covers the work."""
     key = sort_key(dataid, Grain(plan.grain))
     row = tx.find("cover.pin", job_id=plan.job_id, position=source.position, sort_key=key)
     if row is None:

@@ -1,11 +1,11 @@
-"""Leases of runs: renewed while their process lives, taken back when it is seen to be dead."""
+"""Leases of runs: renewed while their process lives, taken back when it is known to be dead."""
 
 from __future__ import annotations
 
 from dataflow.model.record import names_of, record
 from dataflow.model.records import LapsedRun
 from dataflow.model.status import WorkState
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from dataflow.store.database import Transaction
 
 MAX_LOSSES = 10
-"""A work whose run dies this often in a row is FAILED: it may be what kills them."""
+"""Work whose runs die this often in a row becomes FAILED: the work itself may kill them."""
 LOSS_DELAY_SECONDS = 5.0
 FEW_RUNS = 100
-"""Runs that lost their work which are listed whether they still do something or not."""
+"""Up to this many runs that lost their work are listed without checking whether they still run."""
 
 
 @record
 class Taken:
-    """Which runs may have left something behind: earlier ones of a work, or `alone` of its whole job."""
+    """Which runs may have left processes behind: of the same work, or of the whole job if `alone`."""
 
     run_id: int
     job_id: int
@@ -35,7 +35,7 @@ class Taken:
 
 
 def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[LapsedRun, ...]:
-    """Takes work back from runs that are seen to be dead, and gives them."""
+    """Take work back from dead runs and return these runs."""
     for run_id in request.killed:
         if (revoked := tx.find("claim.end_revoked", run_id=run_id)) is not None:
             tx.run("operate.acknowledge_work", work_id=revoked[0], run_id=run_id)
@@ -49,7 +49,7 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
         state = free_work(tx, lapsed.work_id, lapsed.run_id, reason)
         if state is None:
             continue
-        entry = Entry(
+        entry = JournalEntry(
             action="free",
             actor=request.claimant.user + "@" + request.claimant.host,
             job=plan.job.name,
@@ -65,13 +65,13 @@ def free_lapsed(tx: Transaction, plan: Plan, request: ClaimRequest) -> tuple[Lap
 
 
 def free_work(tx: Transaction, work_id: int, run_id: int, reason: str) -> tuple[Any, ...] | None:
-    """Gives the work of a lost run back, later and later when it is lost again; its new state, if any."""
+    """Return a lost run's work to the queue, with a longer delay each time; return its new state."""
     limits = {"max_losses": MAX_LOSSES, "delay_seconds": LOSS_DELAY_SECONDS}
     return tx.find("claim.free_work", work_id=work_id, run_id=run_id, reason=reason, **limits)
 
 
 def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-    """Runs of a job that the next claim would free, and revoked ones whose work may have outlived them."""
+    """Return runs that the next claim would free, and revoked runs whose work may outlive them."""
     names = tx.names(dead)
     rows = tx.rows("claim.list_lapsed", job_id=job_id, any_kind=True, **tx.ids([]), **names)
     rows += tx.rows("claim.list_revoked", job_id=job_id, **names)
@@ -79,7 +79,7 @@ def list_lapsed(tx: Transaction, job_id: int, dead: Sequence[str]) -> list[Lapse
 
 
 def list_taken(tx: Transaction, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
-    """Earlier runs that lost their work, with their claimants; of many only those that are `working`."""
+    """Return earlier runs that lost their work, with claimants; of many, only those `working`."""
     where: dict[str, Any] = {name: getattr(taken, name) for name in names_of(taken)}
     query = "claim.taken_from_job" if where.pop("alone") else "claim.taken_from_work"
     found = tx.rows(query, most=FEW_RUNS + 1, **where)
@@ -89,16 +89,37 @@ def list_taken(tx: Transaction, taken: Taken, working: Callable[[], set[int]]) -
     return [(run_id, claimant) for run_id, claimant in found]
 
 
+def list_claimants(tx: Transaction, job_id: int, machine: tuple[str, str], claimant: str) -> list[str]:
+    """Return the other claimants that hold runs of a job on one boot of one host."""
+    host, boot_id = machine
+    where = {"job_id": job_id, "host": host, "boot_id": boot_id, "claimant": claimant}
+    return [row[0] for row in tx.rows("claim.list_claimants", **where)]
+
+
+def holds_runs(tx: Transaction, claimant: str) -> bool:
+    """Return whether a claimant still holds runs of any job."""
+    return tx.find("claim.held_by", claimant=claimant) is not None
+
+
 def renew(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
-    """Renews the leases of a process's runs in one statement and gives those it still holds."""
+    """Renew the leases of a process's runs in one statement; return the runs it still holds."""
     return {row[0] for row in tx.rows("claim.renew", claimant=claimant, **tx.ids(run_ids))}
 
 
 def still_held(tx: Transaction, claimant: str, run_ids: Sequence[int]) -> set[int]:
-    """Which of a process's runs nobody has taken away; changes nothing."""
+    """Return which runs a process still holds, without renewing them."""
     return {row[0] for row in tx.rows("claim.still_held", claimant=claimant, **tx.ids(run_ids))}
 
 
 def _lapsed_from_row(row: tuple[Any, ...]) -> LapsedRun:
     run_id, work_id, dataid, host, claimant, has_kill_command = row
     return LapsedRun(run_id, work_id, dataid, host, claimant, bool(has_kill_command))
+
+
+def boot_id() -> str:
+    """Return the id of this machine's current boot; whatever was claimed before it is dead."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as source:
+            return source.read().strip()
+    except OSError:
+        return "unknown"

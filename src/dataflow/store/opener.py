@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_database(url: str, schema: str = "dataflow", password: str | None = None) -> Database:
-    """A connection to the database that a store URL names."""
+    """Connect to the database that a store URL names."""
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         from dataflow.store.sqlite import SqliteDatabase  # start-up: pay only for the driver in use
@@ -34,12 +34,12 @@ def open_database(url: str, schema: str = "dataflow", password: str | None = Non
 
 
 def open_store(url: str, actor: str, schema: str = "dataflow", password: str | None = None) -> Store:
-    """The status store at a URL; a SQLite store that is not there is made."""
+    """Open the status store at a URL; a missing SQLite store is created."""
     return Store(open_database(url, schema, password), actor)
 
 
 def find_missing(url: str) -> str | None:
-    """The path of a SQLite store that nobody has made; a server is asked when it is opened."""
+    """Return the path of a SQLite store that does not exist; None for other stores."""
     scheme, _, rest = url.partition("://")
     path = _path_of(rest)
     if scheme != "sqlite" or path == MEMORY:
@@ -49,16 +49,16 @@ def find_missing(url: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return path
     except OSError:
-        pass  # something is there that cannot be looked at: opening it says what is in the way
+        pass  # it exists but cannot be read: opening it reports why
     return None
 
 
 def refuse_missing(url: str, beginning: str = "dataflow dataset add NAME") -> None:
-    """Raises StoreMissing for a SQLite store that nobody has made; `beginning` is a command that makes it."""
+    """Raise StoreMissing if a SQLite store does not exist; `beginning` is the command that creates it."""
     if path := find_missing(url):
         raise errors.StoreMissing(
-            f"There is no store at {path}. Is it the right folder, and the right --store or DATAFLOW_STORE? "
-            f"To begin a new one: {beginning}"
+            f"No store at {path}. Check the folder and --store or DATAFLOW_STORE. To create a new "
+            f"store: {beginning}"
         )
 
 

@@ -1,4 +1,4 @@
-"""An operator's moves: resubmit, hold, release, mark, cancel, purge. Each is journalled with who and why."""
+"""An operator's moves: resubmit, hold, release, mark, cancel, purge; each journalled with who and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 from dataflow.store import chunks
 from dataflow.store.consumers import do_again, to_work
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> Any:
-    """Runs a verb once per token: a repeat gets the first answer and changes nothing."""
+    """Run a verb once per token: a repeat returns the first answer and changes nothing."""
     kept = tx.find("operate.find_token", token=token)
     if kept is not None:
         return json.loads(kept[0])
@@ -35,7 +35,7 @@ def once(tx: Transaction, token: str, action: str, verb: Callable[[], Any]) -> A
 
 @record
 class Mover:
-    """Who makes a move, and why."""
+    """The actor of a move and the reason."""
 
     actor: str
     why: str
@@ -46,7 +46,7 @@ class Mover:
 
 
 def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -> int:
-    """Makes work be done again by the ordinary command; refuses, as a whole, what is unknown or RUNNING."""
+    """Resubmit work; change nothing if any of it is unknown or RUNNING."""
     named = _named(tx, plan, pairs)
     running = [(dataid, run_id) for _, dataid, _, state, _, run_id in named if state == WorkState.RUNNING]
     if running:
@@ -58,13 +58,15 @@ def resubmit(tx: Transaction, plan: Plan, pairs: Sequence[Pair], mover: Mover) -
     calls = to_work(plan.job_id, [dataid for dataid, _ in pairs])
     states = do_again(tx, calls, mover.reason("resubmitted"), resubmitted=True)
     to_state = states[0] if len(states) == 1 else ""
-    _journal(tx, Entry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named)
+    _journal(
+        tx, JournalEntry("resubmit", mover.actor, plan.job.name, to_state=to_state, why=mover.why), named
+    )
     return len(states)
 
 
 def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, mover: Mover) -> int:
-    """Sets or lifts the flag that blocks claims, on the whole job (None) or on some of its work."""
-    entry = Entry("hold" if on else "release", mover.actor, plan.job.name, why=mover.why)
+    """Set or clear the flag that blocks claims, for the whole job (None) or some of its work."""
+    entry = JournalEntry("hold" if on else "release", mover.actor, plan.job.name, why=mover.why)
     if pairs is None:
         count = tx.run("operate.hold_job", job_id=plan.job_id, hold=on)
         if count:
@@ -78,16 +80,16 @@ def hold(tx: Transaction, plan: Plan, pairs: Sequence[Pair] | None, on: bool, mo
 
 
 def cancel(tx: Transaction, run_id: int, mover: Mover) -> dict[str, Any]:
-    """Revokes a run; its work is FAILED until somebody resubmits it."""
+    """Revoke a run; its work is FAILED until it is resubmitted."""
     reason = mover.reason("cancelled")
     job, dataid, host = _revoke(tx, run_id, WorkState.FAILED, reason)
     states = (WorkState.RUNNING, WorkState.FAILED)
-    write_journal(tx, Entry("cancel", mover.actor, job, "", dataid, run_id, *states, why=reason))
+    write_journal(tx, JournalEntry("cancel", mover.actor, job, "", dataid, run_id, *states, why=reason))
     return {"run_id": run_id, "job": job, "dataid": dataid, "host": host}
 
 
 def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tuple[str, str, str]:
-    """Takes the work from a run, leaves it in another state, and gives job, dataid and the run's host."""
+    """Revoke a run and set its work's state; return job, dataid and the run's host."""
     row = tx.find("operate.revoke_run", run_id=run_id, reason=reason)
     if row is None:
         found = tx.find("finish.find_run", run_id=run_id)
@@ -100,17 +102,17 @@ def _revoke(tx: Transaction, run_id: int, state: WorkState, reason: str) -> tupl
 
 
 def acknowledge(tx: Transaction, run_id: int, claimant: str) -> None:
-    """A revoked run says that its children are dead."""
+    """Record that the processes of a revoked run have ended."""
     row = tx.find("operate.acknowledge", run_id=run_id, claimant=claimant)
     if row is not None:
         tx.run("operate.acknowledge_work", work_id=row[0], run_id=run_id)
 
 
 def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover) -> str:
-    """Sets how a work stands by hand and gives the state it was in.
+    """Set the state of work manually; return the previous state.
 
-    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. A run loses its work;
-    but nobody can say that outputs are good which a run may still be writing.
+    DONE publishes its outputs as they are, INVALID withdraws them, FAILED leaves them. A run loses its work.
+    Outputs that a run may still be writing cannot be marked DONE.
     """
     work_id, dataid, _, found, _, run_id = _named(tx, plan, [pair])[0]
     reason = mover.reason(f"marked {state}")
@@ -128,30 +130,32 @@ def mark(tx: Transaction, plan: Plan, pair: Pair, state: WorkState, mover: Mover
         elif state is WorkState.INVALID:
             chunks.withdraw(tx, output.dataset_id, [pair])
     revoked = run_id if found == WorkState.RUNNING else None
-    write_journal(tx, Entry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason))
+    write_journal(
+        tx, JournalEntry("mark", mover.actor, plan.job.name, "", dataid, revoked, found, state, 1, reason)
+    )
     return str(found)
 
 
 def _as_it_is(tx: Transaction, plan: Plan, output: PlanOutput, work: tuple[str, str, int]) -> chunks.Version:
-    """What is published of an output, to be published again; refused where that is not what is meant.
+    """Return the published version of an output, to publish it again; Conflict if the last run's is lost.
 
-    What a run staged stays where that run wrote it, and only publishing keeps the place: after a run whose
-    check said no, it would be the place of what an earlier run made.
+    Only publishing records the location that a run staged to: after a run whose
+    check failed, it would be the location of an earlier run's output.
     """
     dataid, state, run_id = work
     chunk = tx.find("publish.find_chunk", dataset_id=output.dataset_id, dataid=dataid)
     location, made_by = (chunk[3], chunk[4]) if chunk else ("", None)
     if output.dataset.staged and state == WorkState.INVALID and made_by != run_id:
         raise errors.Conflict(
-            f"{plan.job.name}/{dataid} is INVALID, and where run {run_id} wrote {output.dataset.name} is not "
-            "kept: only what is published has its place kept. Nothing was changed. Have it made again: "
-            f"dataflow resubmit {plan.job.name} {dataid}"
+            f"{plan.job.name}/{dataid} is INVALID, and where run {run_id} wrote {output.dataset.name} "
+            "is not recorded: only published chunks keep their location. Nothing was changed. To "
+            f"produce it again: dataflow resubmit {plan.job.name} {dataid}"
         )
     return chunks.Version(Publication(output.dataset.name, location=location), made_by)
 
 
 def purge_runs(tx: Transaction, before: str, after: int, most: int) -> tuple[int, int | None]:
-    """Deletes old runs among the next so many; gives how many went, and where to go on, None at the end."""
+    """Delete old runs in the next batch; return how many, and where to continue (None at the end)."""
     last = _last_of(tx, "operate.next_runs", after, most)
     if last is None:
         return 0, None
@@ -162,7 +166,7 @@ def purge_runs(tx: Transaction, before: str, after: int, most: int) -> tuple[int
 
 
 def purge_journal(tx: Transaction, before: str, after: int, most: int) -> tuple[int, int | None]:
-    """Deletes old lines among the next so many; gives how many went, and where to go on, None at the end."""
+    """Delete old lines in the next batch; return how many, and where to continue (None at the end)."""
     last = _last_of(tx, "operate.next_lines", after, most)
     if last is None:
         return 0, None
@@ -186,8 +190,8 @@ def _named(tx: Transaction, plan: Plan, pairs: Sequence[Pair]) -> list[tuple[Any
     return rows
 
 
-def _journal(tx: Transaction, entry: Entry, named: Sequence[tuple[Any, ...]]) -> None:
-    """One line for the move: of the one work that is named, or of so many."""
+def _journal(tx: Transaction, entry: JournalEntry, named: Sequence[tuple[Any, ...]]) -> None:
+    """Write one line for the move: of one work, or with the number of works."""
     if len(named) == 1:
         _, dataid, _, state, _, _ = named[0]
         write_journal(tx, replace(entry, dataid=dataid, from_state=state))

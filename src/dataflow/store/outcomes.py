@@ -9,7 +9,7 @@ from dataflow.model.record import replace
 from dataflow.model.records import Publication
 from dataflow.model.status import RunOutcome, WorkState
 from dataflow.store import chunks, leases
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from dataflow.store.database import Transaction
 
 TRIED = frozenset({RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.INVALID})
-"""Outcomes that settle a version of the inputs: with these the run counts as having tried it."""
+"""Outcomes after which a version of the inputs counts as tried."""
 NOT_BY_THE_RUN = frozenset({RunOutcome.RUNNING, RunOutcome.CANCELLED, RunOutcome.LOST})
 
 
 def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState:
-    """Accepts the outcome and gives the work's new state; LeaseLost if the run no longer owns its work.
+    """Accept the outcome and return the work's new state; LeaseLost if the run no longer owns its work.
 
-    A snapshot that would be written over a newer one is not published: its run has FAILED for good.
+    A snapshot that would overwrite a newer one is not published: its run has FAILED permanently.
     """
     run = ending.run
     ending = replace(ending, reason=storable(ending.reason), answers=storable(ending.answers))
@@ -33,7 +33,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
     if ending.outcome in TRIED:
         tx.lock("finish.lock_inputs", run_id=run.run_id)
     if ending.outcome is RunOutcome.DONE:
-        # What has not been read yet arrives under this lock: it is seen below, or finds the work done.
+        # An unread input arrives under this lock: it is seen below, or finds the work done.
         tx.lock("finish.lock_work", work_id=run.work_id)
         ending = _unless_superseded(tx, plan, ending)
     _end_run(tx, ending)
@@ -43,7 +43,7 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
         _publish(tx, plan, ending, outdated)
     elif ending.untouched:
         chunks.make_clean(tx, run.run_id)
-    entry = Entry(
+    entry = JournalEntry(
         action="finish",
         actor=actor,
         job=run.job,
@@ -58,24 +58,24 @@ def finish(tx: Transaction, plan: Plan, ending: Ending, actor: str) -> WorkState
 
 
 def storable(text: str) -> str:
-    """The text as both databases can keep it: without NUL, and without bytes of a name that are no text."""
+    """Return the text as both databases can store it: without NUL and without invalid bytes."""
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
 
 
 def find_finished(tx: Transaction, ending: Ending) -> bool:
-    """True when an earlier, unanswered call has already recorded this outcome, or what became of it."""
+    """Return whether an earlier, unanswered call has already recorded this outcome."""
     row = tx.find("finish.find_run", run_id=ending.run.run_id)
     return row is not None and row[0] == ending.run.claimant and row[1] not in NOT_BY_THE_RUN
 
 
 def _lock_outputs(tx: Transaction, plan: Plan) -> None:
-    """Keeps registrations out of the outputs; of an overwritten snapshot every other publisher too."""
+    """Lock out registrations of the outputs, and all other publishers of an overwritten snapshot."""
     alone = {output.dataset_id for output in plan.outputs if output.dataset.is_overwritten}
     ids = sorted(output.dataset_id for output in plan.outputs)
     if not alone:
         tx.lock("publish.lock_datasets", dataset_ids=ids)
         return
-    for dataset_id in ids:  # one by one, as all locks are taken in the order of ids
+    for dataset_id in ids:  # one by one: all locks are taken in the order of ids
         if dataset_id in alone:
             tx.lock("publish.lock_dataset_alone", dataset_id=dataset_id)
         else:
@@ -109,23 +109,23 @@ def _end_run(tx: Transaction, ending: Ending) -> None:
 
 
 def lease_lost(tx: Transaction, run_id: int, work: str) -> errors.LeaseLost:
-    """Says why a run may not finish."""
+    """Return the error that says why a run may not finish."""
     row = tx.find("finish.find_run", run_id=run_id)
     if row is None:
-        found = "is not in this store any more"
+        found = "is no longer in this store"
     elif row[1] != RunOutcome.RUNNING:
         found = f"has ended as {row[1]}" + (f" ({row[2]})" if row[2] else "")
     else:
         found = "let its lease lapse"
     return errors.LeaseLost(
-        f"Run {run_id} of {work} {found}; what it did was not accepted. See: dataflow journal --run {run_id}"
+        f"Run {run_id} of {work} {found}; its result was not accepted. See: dataflow journal --run {run_id}"
     )
 
 
 def _is_outdated(tx: Transaction, ending: Ending) -> bool:
-    """Whether the work is to be done again for what its inputs have become.
+    """Return whether the work must be done again because its inputs have changed.
 
-    An input that only went away makes a good run's output stale, but a failed run has tried that version.
+    A withdrawn input makes a successful run's output stale, but a failed run has tried that version.
     """
     done = ending.outcome is RunOutcome.DONE
     query = "finish.count_moved_pins" if done else "finish.count_newer_inputs"
@@ -157,7 +157,7 @@ def _settle(tx: Transaction, plan: Plan, ending: Ending, outdated: bool) -> Work
             "finish.work_returned", reason=ending.reason, delay_seconds=ending.delay_seconds, **where
         )
     if row is None:
-        # Not LeaseLost: that one lets the transaction go on, and the run has been ended in it.
+        # Not LeaseLost: that would let the transaction continue, in which the run has been ended.
         raise errors.Conflict(
             f"Run {ending.run.run_id} is live, but {ending.run.job}/{ending.run.dataid} is not its work. "
             "Nothing was changed. See: dataflow doctor"

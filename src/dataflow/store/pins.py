@@ -1,4 +1,4 @@
-"""What a run holds from its claim on: the versions it reads, and the places it writes to."""
+"""What a run holds after its claim: the versions it reads and the locations it writes to."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataflow.store import chunks, latest_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
 
     from dataflow.model.records import Plan, PlanInput, PlanOutput, Run
     from dataflow.store.database import Transaction
 
 
 def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
-    """What a run has pinned, as it is now."""
+    """Return what a run has pinned, as it is now."""
     pins = []
     for row in tx.rows("claim.pins_of", run_id=run_id):
         position, chunk_id, version, dataid, location, size, checked, dirty_run_id = row
@@ -28,32 +28,40 @@ def list_pins(tx: Transaction, plan: Plan, run_id: int) -> tuple[Pin, ...]:
 
 
 def pin_inputs(tx: Transaction, plan: Plan, run_id: int, dataid: str) -> tuple[Pin, ...]:
-    """Has a run read these versions of its inputs, whatever is published meanwhile."""
-    pins = []
+    """Pin the current versions of a run's inputs, whatever is published later."""
+    found = []
+    for pin in _readable(tx, plan, dataid):
+        facts = {"position": pin.position, "chunk_id": pin.chunk_id, "version": pin.version}
+        tx.run("claim.pin", run_id=run_id, **facts)
+        found.append(_with_place(tx, plan, pin))
+    return tuple(found)
+
+
+def list_readable(tx: Transaction, plan: Plan, dataid: str) -> tuple[Pin, ...]:
+    """Return what pin_inputs would pin, without pinning it."""
+    return tuple([_with_place(tx, plan, pin) for pin in _readable(tx, plan, dataid)])
+
+
+def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
     grain = Grain(plan.grain)
     for source in plan.inputs:
         if source.mapping == LATEST:
             if latest := latest_inputs.find_pin(tx, plan, source, dataid):
-                facts = {"chunk_id": latest.chunk_id, "version": latest.version}
-                tx.run("claim.pin", run_id=run_id, position=source.position, **facts)
-                pins.append(_with_place(tx, plan, latest))
+                yield latest
             continue
         first = plan.job.start or None
         for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
             row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
-            if row is None:
-                continue
-            chunk_id, version, *rest = row
-            tx.run("claim.pin", run_id=run_id, position=source.position, chunk_id=chunk_id, version=version)
-            pins.append(_with_place(tx, plan, Pin(source.position, chunk_id, needed, version, *rest)))
-    return tuple(pins)
+            if row is not None:
+                chunk_id, version, *rest = row
+                yield Pin(source.position, chunk_id, needed, version, *rest)
 
 
 def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
-    """Has a run read all chunks of an input that are ready now, each at one version; gives them in order.
+    """Pin all chunks of an input that are ready now; return them in order.
 
-    Not done by the claim, whose cost must not grow with the number of chunks. One that is published anew
-    between the two statements is read newer than it is pinned, and makes what the run gives out stale.
+    Not done by the claim, whose cost must not grow with the number of chunks. A chunk
+    published between the two statements is read newer than it is pinned, which makes the run's output stale.
     """
     where = {"run_id": run.run_id, "claimant": run.claimant}
     tx.run("claim.pin_ready", position=source.position, dataset_id=source.dataset_id, **where)
@@ -63,9 +71,9 @@ def pin_ready(tx: Transaction, plan: Plan, run: Run, source: PlanInput) -> tuple
 
 
 def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tuple[OutputChunk, ...]:
-    """What is published where the run will write, with its live readers.
+    """Return what is published where the run will write, with its live readers.
 
-    A chunk that the run overwrites in place is closed to new readers from now on.
+    A chunk that the run overwrites in place is closed to new readers.
     """
     found = []
     rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
@@ -85,7 +93,7 @@ def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tupl
 
 
 def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
-    """The run with its pins and what it replaces as they are now.
+    """Return the run with its current pins and what it replaces.
 
     A claim takes no lock on inputs, so a reader and an in-place writer may each have missed the other; after
     both have committed, at least one of them sees the other here.
@@ -113,7 +121,7 @@ def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
 def _replaced_place(
     tx: Transaction, output: PlanOutput, run_id: int
 ) -> tuple[OutputChunk, tuple[int, str, str] | None]:
-    """What is in the one place of an output, with all who read from there, whatever dataid they call it."""
+    """Return what is in an output's shared location, with the runs that read any dataid there."""
     newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
     readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
     version = newest[3] if newest else 0
@@ -122,16 +130,12 @@ def _replaced_place(
 
 
 def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:
-    """The pin of a chunk that shares its place with others: who overwrites one of them overwrites it."""
+    """Return the pin of a chunk whose location other dataids share: overwriting one overwrites all."""
     source = next(item for item in plan.inputs if item.position == pin.position)
     if not source.dataset.is_overwritten:
         return pin
-    return in_one_place(pin, tx.find("claim.in_place", dataset_id=source.dataset_id))
-
-
-def in_one_place(pin: Pin, found: tuple[Any, ...] | None) -> Pin:
-    """The pin of a chunk with what is in the place that it shares with all others of its dataset."""
-    if found is None:
+    row = tx.find("claim.in_place", dataset_id=source.dataset_id)
+    if row is None:
         return pin
-    newest, dirty_run_id = found[1], found[4]
+    newest, dirty_run_id = row[1], row[4]
     return replace(pin, dirty_run_id=dirty_run_id, written_over_by="" if newest == pin.dataid else newest)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from dataflow.store.database import Call, Result, Row
 
 TYPES = {bool: 16, int: 20, float: 701}
-"""The server's numbers for boolean, bigint and double precision; it finds out the type of all others."""
+"""The server's type numbers for boolean, bigint and double precision; it infers all others."""
 
 PATIENCE_SECONDS = 30.0
-"""How long a verb keeps trying while the server restarts."""
+"""How long a verb retries while the server restarts."""
 FETCHED_ROWS = 5000
 
 TRANSIENT = (pg_errors.DeadlockDetected, pg_errors.SerializationFailure, pg_errors.LockNotAvailable)
@@ -47,7 +47,7 @@ SETTINGS = "-c idle_in_transaction_session_timeout=60s -c client_min_messages=wa
 class Statements:
     """The named queries on one connection, each prepared when it is used a second time.
 
-    One floor below psycopg's cursors, which cost more than the statements they send; the waiting is theirs.
+    Below psycopg's cursors, which cost more than the statements they send; waiting is left to psycopg.
     """
 
     def __init__(self, connection: psycopg.Connection[Row], queries: Queries) -> None:
@@ -59,11 +59,11 @@ class Statements:
         self._prepared: dict[tuple[object, ...], bytes] = {}
 
     def execute(self, name: str, parameters: dict[str, Any]) -> PGresult:
-        """Runs a query to its end."""
+        """Run a query to completion."""
         text, keys = self._texts.get(name) or self._spell(name)
         values = [parameters[key] for key in keys]
         dumped = self._transformer.dump_sequence(values, [PyFormat.TEXT] * len(values)) if values else ()
-        # The types are part of the key: a parameter that is NULL once may be a number the next time.
+        # The types are part of the key: a parameter may be NULL once and a number the next time.
         kind = (name, *map(type, values))
         prepared = self._prepared.get(kind)
         if prepared is None and kind not in self._seen:
@@ -122,7 +122,7 @@ class PostgresTransaction:
 
     def calls(self, calls: Sequence[Call]) -> dict[str, Any]:
         job_ids, positions, dataids, sort_keys, numbers = zip(*calls, strict=True)
-        # As text: the driver would look at every number to find the smallest type that holds them all.
+        # As text: the driver would inspect every number to find the smallest type that fits.
         whole = {"job_ids": job_ids, "positions": positions, "numbers": numbers}
         arrays = {name: "{" + ",".join(map(str, values)) + "}" for name, values in whole.items()}
         return {"dataids": list(dataids), "sort_keys": list(sort_keys)} | arrays
@@ -138,14 +138,14 @@ class PostgresTransaction:
 
 
 class PostgresDatabase:
-    """One connection to one schema of one database; made anew when it breaks."""
+    """One connection to one schema of one database; reopened when it breaks."""
 
     dialect = "postgres"
 
     def __init__(
         self, url: str, schema: str, password: str | None = None, within: float | None = None
     ) -> None:
-        """`within` so many seconds each verb has its answer or gives up; None for ordinary patience."""
+        """`within`: seconds after which each verb gives up; None for the default."""
         self.url = url
         self._schema = schema
         self._password = password
@@ -179,14 +179,14 @@ class PostgresDatabase:
         return self._alone(lambda found: postgres_schema.upgrade(found, self._schema, self._queries))
 
     def migrations_text(self) -> str:
-        """The part of the schema that is missing as SQL, for those who need a DBA to run it.
+        """Return the missing part of the schema as SQL, for a DBA to run.
 
-        All of it when the store cannot be asked.
+        All of it if the store cannot be read.
         """
         try:
             found, note = self.schema_version(), ""
         except errors.StoreError as error:
-            found, note = 0, f"-- The whole schema, as the store could not be asked what it has: {error}\n"
+            found, note = 0, f"-- The whole schema, because the store could not be read: {error}\n"
         return note + postgres_schema.migrations_text(found, self._schema, self._queries)
 
     def schema_version(self) -> int:
@@ -197,7 +197,7 @@ class PostgresDatabase:
 
     def count_pages(self) -> int:
         connection = self._connected()
-        # A session reports what it did only now and then; its own report must come before the count.
+        # A session reports its statistics only now and then; force a report before counting.
         connection.execute("SELECT pg_stat_force_next_flush()")
         row = connection.execute(
             "SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))::bigint"
@@ -221,14 +221,14 @@ class PostgresDatabase:
     def _open_stream(
         self, connection: psycopg.Connection[Row], text: bytes, parameters: dict[str, Any]
     ) -> psycopg.ServerCursor[Row]:
-        """A cursor that outlives its transaction: whoever reads slowly keeps none open."""
+        """Stream with a cursor that outlives its transaction: a slow reader keeps none open."""
         self._streams += 1
         cursor = connection.cursor(f"stream_{self._streams}", withhold=True)
         cursor.itersize = FETCHED_ROWS
         return cursor.execute(text, parameters)
 
     def _alone(self, verb: Callable[[psycopg.Connection[Row]], Result]) -> Result:
-        """Runs something about the schema itself on a connection that asks for none."""
+        """Run a schema operation on a connection that expects no schema."""
         connection = self._connect()
         try:
             return verb(connection)
@@ -238,8 +238,8 @@ class PostgresDatabase:
             connection.close()
 
     def _patiently(self, verb: Callable[[psycopg.Connection[Row]], Result]) -> Result:
-        """Runs a verb; again after a deadlock, and after a lost connection until patience ends."""
-        # A last try takes as long as one statement may: half of the time is left for it.
+        """Run a verb; retry after a deadlock, and after a lost connection until the time is up."""
+        # The last attempt may take as long as one statement: leave half of the time for it.
         deadline = time.monotonic() + (PATIENCE_SECONDS if self._within is None else self._within / 2)
         delay = 0.05
         while True:
@@ -290,13 +290,13 @@ class PostgresDatabase:
             "keepalives_count": 3,
             "tcp_user_timeout": unacknowledged,
         }
-        # What the URL says goes before our defaults; the options of both are put together.
+        # The URL overrides our defaults; the options of both are combined.
         settings = defaults | given
         settings["options"] = f"{SETTINGS} {limits} {given.get('options', '')} -c search_path={path}"
         if self._password is not None:
             settings["password"] = self._password
         try:
-            # Had psycopg statements of its own, it would deallocate ours with them on every rollback.
+            # With prepared statements of its own, psycopg would deallocate ours on every rollback.
             connection = psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
         except psycopg.Error as error:
             raise self._translate(error) from error
@@ -315,7 +315,7 @@ class PostgresDatabase:
         if self._within is None:
             return 30_000, 0, 10, 20_000
         half = max(self._within * 500, 1)
-        return half, half, max(2, int(self._within / 2)), int(half)  # a driver takes one second for two
+        return half, half, max(2, int(self._within / 2)), int(half)  # the driver treats one second as two
 
     def _reading(self, sql: str) -> Iterator[Any]:
         from dataflow.store.postgres_select import read_rows  # start-up: only `dataflow sql` needs it

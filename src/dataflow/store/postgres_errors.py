@@ -1,6 +1,6 @@
-"""What PostgreSQL's errors mean: each cause has a message of its own, and none shows a password.
+"""Messages for PostgreSQL's errors: one per cause, none with a password.
 
-By code and text, so that the driver need not be imported here.
+By code and text, so the driver need not be imported here.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ REFUSALS = (
 )
 
 UNTRUSTED = ("certificate", "does not support ssl", "ssl error")
-"""What libpq says when a server is not the one that the URL asks for, or has no TLS."""
+"""What libpq says if a server is not the one in the URL, or does not support TLS."""
 
 WRONG_OPTION = re.compile(r"invalid .*(value|option|number)")
-"""What the driver says of a URL that it does not even try."""
+"""What the driver says about a URL that it cannot use."""
 
 
 def translate(error: Exception, shown: str, is_connection: bool) -> errors.StoreError:
-    """The driver's error as one of ours; `is_connection` when it is not about the statement."""
+    """Convert the driver's error to ours; `is_connection` if it is not about the statement."""
     text = message_of(error)
     lower = text.lower()
     code = getattr(error, "sqlstate", None)
     if code == INVALID_PASSWORD or "password authentication failed" in lower:
         return errors.StoreDenied(
-            f"The store {shown} refused the user or password. Check PASSKEY, ~/.pgpass or the URL."
+            f"The store {shown} rejected the user or password. Check PASSKEY, ~/.pgpass or the URL."
         )
     if "no password supplied" in lower:
         return errors.StoreDenied(
-            f"The store {shown} wants a password. "
-            "Give it in DATAFLOW_STORE, ~/.pgpass or dataflow.properties."
+            f"The store {shown} requires a password. Set it in DATAFLOW_STORE, ~/.pgpass or "
+            "dataflow.properties."
         )
     if code == UNKNOWN_DATABASE or ("database" in lower and "does not exist" in lower):
         return errors.StoreDenied(
@@ -47,8 +47,8 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
         )
     if "no pg_hba" in lower:
         return errors.StoreDenied(
-            f"The server of {shown} lets nobody in from this host as this user: {text}. "
-            "Ask the DBA for a line in pg_hba.conf."
+            f"The server of {shown} rejects this user from this host: {text}. "
+            "Ask the DBA to add a line to pg_hba.conf."
         )
     if code == UNKNOWN_USER or ("role" in lower and "does not exist" in lower):
         return errors.StoreDenied(
@@ -56,7 +56,7 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
             f"Create it: createuser {_server(shown)}--pwprompt {_user(shown)}"
         )
     if code == LACKING_RIGHT:
-        return errors.StoreDenied(f"The user of {shown} lacks a right: {text}. Ask the DBA to grant it.")
+        return errors.StoreDenied(f"The user of {shown} lacks a privilege: {text}. Ask the DBA to grant it.")
     if is_connection and code is None and any(word in lower for word in UNTRUSTED):
         return errors.StoreDenied(
             f"The store {shown} could not be reached over TLS: {text}. "
@@ -66,9 +66,10 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
         return errors.StoreDenied(f"The URL of the store {shown} cannot be used: {text}. Correct it.")
     if is_connection:
         return errors.StoreUnreachable(
-            f"The store {shown} gives no answer: {text}. Is the server up? Then run the same command again."
+            f"The store {shown} does not answer: {text}. Check that the server is up, then run the same "
+            "command again."
         )
-    return errors.StoreError(f"The store {shown} answered: {text}.")
+    return errors.StoreError(f"The store {shown} returned an error: {text}.")
 
 
 def _server(shown: str) -> str:
@@ -93,13 +94,13 @@ def _authority(shown: str) -> str:
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether waiting may help: a server that restarts, not one that refuses the user."""
+    """Return whether waiting may help: for a server that restarts, not one that rejects the user."""
     lower = str(error).lower()
     return not any(word in lower for word in REFUSALS)
 
 
 def message_of(error: Exception) -> str:
-    """The reason in what the driver says: behind `failed:` if it stands there, else its last line."""
+    """Return the reason from the driver's message: the text after `failed:`, else the last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     failed = [line for line in lines if " failed: " in line]
     text = failed[-1].rpartition(" failed: ")[2] if failed else "".join(lines[-1:])

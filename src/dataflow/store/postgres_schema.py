@@ -1,4 +1,4 @@
-"""The schema of a store on PostgreSQL: made and brought up to date, or printed for a DBA, or refused."""
+"""The schema of a store on PostgreSQL: created and upgraded, printed for a DBA, or refused."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
 MIGRATION_TABLE = "CREATE TABLE IF NOT EXISTS migration (number integer PRIMARY KEY, name text)"
 
 ONLINE = "-- online\n"
-"""How a migration begins whose steps each stand alone, so that nobody waits while it reads a table."""
+"""First line of a migration that commits each step by itself, so nothing waits while it reads a table."""
 
 POLL_SECONDS = 0.1
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier in SQL."""
+    """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def find_version(connection: Any) -> int:
-    """The number of the newest migration applied; 0 for none."""
+    """Return the number of the newest applied migration; 0 for none."""
     if connection.execute("SELECT to_regclass('migration')").fetchone()[0] is None:
         return 0
     return int(connection.execute("SELECT coalesce(max(number), 0) FROM migration").fetchone()[0])
 
 
 def check_version(found: int, shown: str, schema: str) -> None:
-    """Raises SchemaMismatch, with what to do, unless the schema is this version's."""
+    """Raise SchemaMismatch unless the schema is this version's."""
     if found > SCHEMA_VERSION:
         raise newer_schema(shown, found)
     if found == 0:
         raise errors.SchemaMismatch(
-            f"The store {shown} has no DataFlow tables in schema {schema}. Make them: "
-            "dataflow db upgrade (or --print for a DBA)"
+            f"The store {shown} has no DataFlow tables in schema {schema}. Create them: dataflow db "
+            "upgrade (or --print for a DBA)"
         )
     if found < SCHEMA_VERSION:
         raise errors.SchemaMismatch(
-            f"The store {shown} has schema {found}, this version of DataFlow needs {SCHEMA_VERSION}. "
+            f"The store {shown} has schema {found}; this version of DataFlow needs {SCHEMA_VERSION}. "
             "Run: dataflow db upgrade"
         )
 
 
 def upgrade(connection: Any, schema: str, queries: Queries) -> list[str]:
-    """Applies the missing migrations and names them; a new store gets all of them in one transaction."""
+    """Apply the missing migrations and return their names; a new store gets all in one transaction."""
     _lock(connection)
     found = find_version(connection)
     missing = [migration for migration in read_migrations() if migration[0] > found]
@@ -74,13 +74,13 @@ def upgrade(connection: Any, schema: str, queries: Queries) -> list[str]:
 
 
 def migrations_text(found: int, schema: str, queries: Queries) -> str:
-    """What takes a store from a version to this one, as SQL for a DBA to run with psql.
+    """Return the upgrade from a version to this one, as SQL for a DBA to run with psql.
 
-    A new schema is made as a whole or not at all. Of a later one each migration stands alone.
+    A new schema is created in one transaction. Later migrations run one by one.
     """
     missing = [migration for migration in read_migrations() if migration[0] > found]
     if not missing:
-        return f"-- Schema {schema} is at {found}; nothing is missing."
+        return f"-- Schema {schema} is at {found}; nothing to do."
     path = f"search_path = {quoted(schema)};"
     if found == 0:
         lines = ["BEGIN;", f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)};", f"SET LOCAL {path}"]
@@ -96,11 +96,11 @@ def migrations_text(found: int, schema: str, queries: Queries) -> str:
 
 
 def _lock(connection: Any) -> None:
-    """Two upgrades at once: the second waits here, then finds nothing to do; until the session ends.
+    """Let one upgrade run at a time; a second one waits here, then finds nothing to do.
 
-    It asks again and again: who waits inside a statement holds a snapshot that an online migration waits for.
+    It polls: a session that waits inside a statement holds a snapshot that an online migration waits for.
     """
-    # Building an index waits for the transactions that are open, and however long that takes is right.
+    # Building an index waits for open transactions, however long that takes.
     connection.execute("SET lock_timeout = 0")
     while not connection.execute("SELECT pg_try_advisory_lock(hashtext('dataflow upgrade'))").fetchone()[0]:
         time.sleep(POLL_SECONDS)
@@ -112,7 +112,7 @@ def _steps(text: str, queries: Queries) -> list[str]:
 
 
 def _at_once(text: str, queries: Queries) -> str:
-    """A migration as it can be part of a transaction."""
+    """Return a migration as it can run inside a transaction."""
     return queries.spell(text).replace(" CONCURRENTLY ", " ")
 
 

@@ -1,8 +1,8 @@
-"""A user's own statement on PostgreSQL: one query, in a READ ONLY transaction, calling nothing that acts.
+"""A user's statement on PostgreSQL: one query, in a READ ONLY transaction, without side effects.
 
 READ ONLY keeps tables as they are, but functions can still end sessions, write files or take locks.
 PostgreSQL marks those as volatile; which functions a statement calls is read from the server's own rewriting
-of it, where comments, quoting and Unicode escapes can hide nothing.
+of it, which comments, quoting and Unicode escapes cannot deceive.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ HARMLESS = (
     *("random", "random_normal", "gen_random_uuid", "uuidv4", "uuidv7", "clock_timestamp", "timeofday"),
     *("pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size", "pg_database_size"),
 )
-"""Functions that PostgreSQL calls volatile and that act on nothing."""
+"""Functions that PostgreSQL marks as volatile but that have no side effects."""
 
 _CALLED = re.compile(r'"((?:[^"]|"")+)"\s*\(|([^\W\d][\w$]*)\s*\(')
 
 
 def read_rows(connection: Any, sql: str) -> Iterator[Any]:
-    """Yields the list of column names, then the rows, fetched in batches; BadInput for all but one query.
+    """Yield the column names, then the rows, fetched in batches; BadInput unless it is one query.
 
-    The transaction lasts as long as the rows are read. The driver's errors come through as they are.
+    The transaction lasts as long as the rows are read. The driver's errors are not converted.
     """
     statement = sql.strip().rstrip("; \t\r\n").encode(errors="surrogateescape")
     if not statement or b"\0" in statement:
@@ -39,7 +39,7 @@ def read_rows(connection: Any, sql: str) -> Iterator[Any]:
     refuse_volatile(connection, statement)
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
-        # Who reads slowly, in a pager, may take all day; nothing waits for a transaction that only reads.
+        # A slow reader, in a pager, may take all day; nothing waits for a read-only transaction.
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         _run_one(connection, b"DECLARE reading NO SCROLL CURSOR FOR " + statement)
         rows = cursor.execute(f"FETCH {FETCHED_ROWS} FROM reading").fetchall()
@@ -50,7 +50,7 @@ def read_rows(connection: Any, sql: str) -> Iterator[Any]:
 
 
 def refuse_volatile(connection: Any, statement: bytes) -> None:
-    """Raises BadInput if the statement is no query, or calls a function that does more than read."""
+    """Raise BadInput if the statement is not a query, or calls a function that does more than read."""
     with connection.transaction(force_rollback=True):
         view = b"CREATE TEMPORARY VIEW dataflow_reading AS SELECT 1 FROM (\n" + statement + b"\n) AS given"
         _run_one(connection, view)
@@ -62,11 +62,13 @@ def refuse_volatile(connection: Any, statement: bytes) -> None:
         )
         found = connection.execute(question, (names, list(HARMLESS))).fetchone()
     if found is not None:
-        raise BadInput(f"sql only reads: the function {found[0]} may do more and is not allowed here.")
+        raise BadInput(
+            f"sql only reads: the function {found[0]} may do more than read and is not allowed here."
+        )
 
 
 def _run_one(connection: Any, statement: bytes) -> None:
-    """Runs a text that must be one statement: the extended protocol refuses a second one."""
+    """Run one statement: the extended protocol refuses a second one."""
     result = connection.pgconn.exec_params(statement, None)
     if result.status != COMMAND_OK:
         lines = result.error_message.decode(errors="replace").splitlines() or ["no answer"]
@@ -75,10 +77,10 @@ def _run_one(connection: Any, statement: bytes) -> None:
 
 
 def explain_refusal(reason: str) -> BadInput:
-    """The error for a statement that the server does not take, with the way to what can be asked."""
+    """Return the error for a statement that the server rejects, with how to list what can be read."""
     return BadInput(
         f"sql takes one statement that only reads. PostgreSQL says: {reason.rstrip('.')}. "
-        "What there is to read: "
-        "dataflow sql 'select table_name, column_name from information_schema.columns "
+        "To see what you can read: dataflow sql 'select table_name, column_name from "
+        "information_schema.columns "
         "where table_schema = current_schema()'"
     )

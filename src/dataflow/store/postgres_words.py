@@ -11,17 +11,17 @@ WORDS = {
     "clustered": "",
     "now_at": "clock_timestamp()",
     "now_seconds": "extract(epoch from clock_timestamp())::double precision",
-    # The time of the statement, not of the moment: only for that can an index be searched.
+    # The time of the statement, not the current time: an index search needs a stable value.
     "due_now": "extract(epoch from statement_timestamp())::double precision",
     "lease_now": "extract(epoch from clock_timestamp())::double precision",
     "lease_then": "extract(epoch from statement_timestamp())::double precision",
     "clock_id": "'postgres'",
     "first_clock": "'postgres'",
     "concurrently": "CONCURRENTLY",
-    # A revoked run that may be at work: its process until its lease is over, what outlives that until killed.
+    # A revoked run that may be running: its process until the lease ends, what outlives it until killed.
     "ending": "outcome = 'CANCELLED' AND (has_kill_command OR clock_id = 'postgres' AND "
     "lease_until > extract(epoch from clock_timestamp())::double precision)",
-    # All of those. Each part has an index, and an OR would use neither.
+    # All of these. Each part has an index; an OR would use neither.
     "all_ending": "SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND clock_id = 'postgres' "
     "AND lease_until > extract(epoch from statement_timestamp())::double precision "
     "UNION ALL SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND has_kill_command",
@@ -41,7 +41,7 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
 def numbered(text: str) -> tuple[bytes, tuple[str, ...]]:
-    """A query with `$1` for its first named parameter and so on, and the names in that order."""
+    """Return a query with numbered parameters, and their names in that order."""
     keys: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
@@ -51,5 +51,5 @@ def numbered(text: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def named_for_cursor(text: str) -> bytes:
-    """A query with its named parameters as the driver's cursors write them."""
+    """Return a query with named parameters in the syntax of the driver's cursors."""
     return _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%")).encode()

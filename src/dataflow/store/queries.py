@@ -1,7 +1,7 @@
 """Loads the named queries of sql/*.sql and spells them for one database.
 
-A query is named `file.query`. Words beginning with `$` stand for what the databases write differently; each
-driver gives their spelling. A query tagged `@sqlite` or `@postgres` replaces the untagged one there.
+A query is named `file.query`. Words that start with `$` stand for what the databases spell differently; each
+driver defines them. A query tagged `@sqlite` or `@postgres` replaces the untagged one there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _folders = [SQL_DIR]
 
 
 def add_folder(path: str) -> None:
-    """Makes the queries of another folder available too; the benchmarks keep theirs outside the package."""
+    """Add the queries of another folder; the benchmarks keep theirs outside the package."""
     _folders.append(path)
 
 
 class Queries:
-    """The queries of one dialect, read file by file when first asked for."""
+    """The queries of one dialect, read file by file on first use."""
 
     def __init__(self, dialect: str, words: dict[str, str]) -> None:
         self._dialect = dialect
@@ -28,7 +28,7 @@ class Queries:
         self._texts: dict[str, str] = {}
 
     def text(self, name: str) -> str:
-        """The SQL of one query, ready for the driver."""
+        """Return the SQL of one query, ready for the driver."""
         found = self._texts.get(name)
         if found is None:
             self._load(name.partition(".")[0])
@@ -36,7 +36,7 @@ class Queries:
         return found
 
     def spell(self, sql: str) -> str:
-        """Replaces the `$` words by this dialect's spelling."""
+        """Replace the `$` words with this dialect's spelling."""
         for word, spelling in self._words:
             sql = sql.replace("$" + word, spelling)
         return sql
@@ -58,7 +58,7 @@ class Queries:
 
 
 def read_migrations() -> list[tuple[int, str, str]]:
-    """Number, name and text of every migration, in order."""
+    """Return number, name and text of every migration, in order."""
     folder = os.path.join(SQL_DIR, "migrations")
     found = []
     for file in sorted(os.listdir(folder)):
@@ -69,12 +69,12 @@ def read_migrations() -> list[tuple[int, str, str]]:
 
 
 SCHEMA_VERSION = 7
-"""The number of the newest migration, so that a start need not read the folder; a test keeps it true."""
+"""The number of the newest migration, so start-up need not read the folder; a test checks it."""
 
 
 def newer_schema(shown: str, found: int) -> errors.SchemaMismatch:
-    """The refusal of a store that a later version of DataFlow has made."""
+    """Return the error for a store created by a later version of DataFlow."""
     return errors.SchemaMismatch(
-        f"The store {shown} has schema {found}, this version of DataFlow knows {SCHEMA_VERSION}. "
+        f"The store {shown} has schema {found}; this version of DataFlow knows {SCHEMA_VERSION}. "
         "Upgrade DataFlow on this machine."
     )

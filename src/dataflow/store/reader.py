@@ -1,102 +1,56 @@
-"""What is kept, as records for people and programs. Nothing here changes anything."""
+"""All reads of the store that are not part of the handoff, grouped by noun. Nothing here changes anything.
+
+`store.read` imports this module on first use, so a run that reads nothing for people does not load it.
+Names follow the result: get_ returns one or fails, find_ one or None, list_ many, count_ a number.
+"""
 
 from __future__ import annotations
 
-from dataflow.model.coverage import EVERYTHING
-from dataflow.model.records import ChunkRow, RunRow, WorkRow
-from dataflow.model.status import RunOutcome, WorkState
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from dataflow.store.database import Row, Transaction
-
-LAST_KEY = EVERYTHING
-"""Sorts after every sort key."""
+from dataflow.model.record import record
+from dataflow.store.chunk_reads import ChunkReads
+from dataflow.store.job_reads import JobReads
+from dataflow.store.reads import Reads, time_text
+from dataflow.store.run_reads import RunReads
+from dataflow.store.work_reads import WorkReads
 
 
-def time_text(value: Any) -> str:
-    """A time as ISO text in UTC, whichever way the driver gives it."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    from datetime import (
-        UTC,  # only PostgreSQL's times come this way, and SQLite's start-up need not pay for it
-    )
+@record
+class JournalRow:
+    """One line of the journal as `dataflow journal` shows it."""
 
-    text: str = value.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
-
-
-def run_from_row(row: Row) -> RunRow:
-    """A run from the columns of reading.run."""
-    started_at, ended_at, lease_left = row[11:14]
-    times = (
-        time_text(started_at),
-        time_text(ended_at) or None,
-        None if lease_left is None else float(lease_left),
-    )
-    outcome = RunOutcome(row[4])
-    return RunRow(*row[:4], outcome, *row[5:11], *times, *row[14:])  # type: ignore[call-arg]
+    journal_id: int
+    at: str
+    actor: str
+    action: str
+    job: str
+    dataset: str
+    dataid: str
+    run_id: int | None
+    from_state: str
+    to_state: str
+    items: int
+    why: str
 
 
-def work_from_row(row: Row) -> WorkRow:
-    """A work from the columns of reading.work."""
-    (
-        work_id,
-        job,
-        dataid,
-        state,
-        hold,
-        resubmitted,
-        missing,
-        attempts,
-        losses,
-        run_id,
-        reason,
-        wait,
-        modified,
-    ) = row
-    return WorkRow(
-        work_id,
-        job,
-        dataid,
-        WorkState(state),
-        bool(hold),
-        bool(resubmitted),
-        missing,
-        attempts,
-        losses,
-        run_id or None,
-        reason,
-        None if wait is None else float(wait),
-        time_text(modified),
-    )
+class JournalReads(Reads):
+    """Reads of the journal and of the store itself."""
+
+    def list_journal(
+        self, most: int, job: str = "", dataset: str = "", dataid: str = "", run_id: int = 0
+    ) -> list[JournalRow]:
+        """Return lines of the journal, newest first."""
+        where = {"job": job, "dataset": dataset, "dataid": dataid, "run_id": run_id}
+        rows = self._rows("reading.journal", most=most, **where)
+        return [JournalRow(row[0], time_text(row[1]), *row[2:]) for row in rows]
+
+    def get_now(self) -> float:
+        """Return the store's own time, in seconds since 1970."""
+        return float(self._get("reading.now"))
+
+    def get_store_id(self) -> str:
+        """Return the id the store got when it was created."""
+        return str(self._get("versions.store_id"))
 
 
-def list_runs(tx: Transaction, most: int, job: str, dataid: str, outcome: str) -> list[RunRow]:
-    """Runs, newest first."""
-    rows = tx.rows("reading.runs", most=most, job=job, dataid=dataid, outcome=outcome)
-    return [run_from_row(row) for row in rows]
-
-
-def find_work(tx: Transaction, job_id: int, dataid: str) -> WorkRow | None:
-    """One work, or None if no chunk has called for it."""
-    row = tx.find("reading.work", job_id=job_id, dataid=dataid)
-    return None if row is None else work_from_row(row)
-
-
-def chunk_from_row(row: Row, readers: dict[int, list[int]]) -> ChunkRow:
-    """A chunk from the columns of reading.chunks."""
-    dataset, dataid, status, version, modified_at, location, chunk_id = row
-    return ChunkRow(
-        dataset, dataid, status, version, time_text(modified_at), tuple(readers.get(chunk_id, ())), location
-    )
-
-
-def live_readers(tx: Transaction, dataset_id: int) -> dict[int, list[int]]:
-    """The live runs that read each chunk of a dataset."""
-    readers: dict[int, list[int]] = {}
-    for chunk_id, run_id in tx.rows("reading.live_pins", dataset_id=dataset_id):
-        readers.setdefault(chunk_id, []).append(run_id)
-    return readers
+class Reader(JobReads, WorkReads, RunReads, ChunkReads, JournalReads):
+    """Every read of one store."""

@@ -1,4 +1,4 @@
-"""Datasets and jobs as they are registered, and how they go; how they come and change is in entries.py."""
+"""Registered datasets and jobs: reading and removing them. entries.py registers and changes them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 from dataflow import errors
 from dataflow.model.mapping import LATEST
+from dataflow.model.record import record
 from dataflow.model.records import (
     DATASET,
     PIPELINE,
@@ -21,7 +22,7 @@ from dataflow.store import consumers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dataflow.model.records import Calendar
     from dataflow.store.database import Row, Transaction
@@ -30,13 +31,22 @@ REBUILD_BATCH = 5000
 CALENDAR_SUFFIX = ".calendar"
 
 
+@record
+class Feed:
+    """A dataset that a job reads, or else produces."""
+
+    job: str
+    dataset: str
+    is_input: bool
+
+
 def calendar_name(job: str) -> str:
-    """The name of the calendar dataset that a job's schedule makes."""
+    """Return the name of the calendar dataset of a job's schedule."""
     return job + CALENDAR_SUFFIX
 
 
 def dataset_from_row(row: Row) -> Dataset:
-    """A dataset record from its columns after the id."""
+    """Return a dataset from its columns after the id."""
     options = tuple(sorted(json.loads(row[-1]).items()))
     return Dataset(*row[:-1], options)  # type: ignore[call-arg]
 
@@ -44,7 +54,7 @@ def dataset_from_row(row: Row) -> Dataset:
 def job_from_row(
     row: Row, inputs: Sequence[JobInput], outputs: Sequence[str], environment: Sequence[Row]
 ) -> Job:
-    """A job record from its columns after the id and its parts; its schedule's calendar is not an input."""
+    """Return a job from its columns after the id and its parts, without its own calendar as an input."""
     name, schedule, start, end, catchup, timezone, ordered, *limits = row[:14]
     return Job(
         name,
@@ -62,23 +72,23 @@ def job_from_row(
 
 
 def find_dataset(tx: Transaction, name: str) -> tuple[int, Dataset] | None:
-    """A dataset and its id by name."""
+    """Return a dataset and its id, or None."""
     return find_datasets(tx, [name]).get(name)
 
 
 def find_datasets(tx: Transaction, names: Sequence[str]) -> dict[str, tuple[int, Dataset]]:
-    """Those of some datasets that are registered, with their ids, by name."""
+    """Return those of these datasets that are registered, with their ids, by name."""
     rows = tx.rows("registration.find_datasets", **tx.names(names))
     return {row[1]: (row[0], dataset_from_row(row[1:])) for row in rows}
 
 
 def find_plan(tx: Transaction, name: str) -> Plan | None:
-    """A job with all that a run of it needs."""
+    """Return a job with all that a run of it needs."""
     return next(iter(find_plans(tx, [name])), None)
 
 
 def find_plans(tx: Transaction, names: Sequence[str]) -> list[Plan]:
-    """Those of some jobs that are registered."""
+    """Return those of these jobs that are registered."""
     return _plans_from_rows(tx, tx.rows("registration.find_jobs", **tx.names(names)))
 
 
@@ -87,8 +97,53 @@ def list_plans(tx: Transaction) -> list[Plan]:
     return _plans_from_rows(tx, tx.rows("registration.list_jobs"))
 
 
+def list_names(tx: Transaction, kind: str) -> list[str]:
+    """Return the names of all datasets or of all jobs."""
+    query = "registration.job_names" if kind == "job" else "registration.dataset_names"
+    return [row[0] for row in tx.rows(query)]
+
+
+def list_users(tx: Transaction, dataset_ids: Sequence[int]) -> list[str]:
+    """Return the jobs that read or produce any of these datasets."""
+    return [row[0] for row in tx.rows("registration.job_users", **tx.ids(dataset_ids))]
+
+
+def list_producers(tx: Transaction, dataset_ids: Sequence[int]) -> dict[str, str]:
+    """Return the job that produces each of these datasets, by dataset."""
+    return dict(tx.rows("registration.producers_of", **tx.ids(dataset_ids)))
+
+
+def list_feeds(tx: Transaction, dataset_ids: Sequence[int]) -> list[Feed]:
+    """Return what the jobs downstream of these datasets read and produce."""
+    rows = tx.rows("registration.job_feeds", **tx.ids(dataset_ids))
+    return [Feed(job, dataset, bool(is_input)) for job, dataset, is_input in rows]
+
+
+def has_work(tx: Transaction, job_id: int) -> bool:
+    """Return whether a job has any work."""
+    return tx.find("registration.job_has_work", job_id=job_id) is not None
+
+
+def count_chunks(tx: Transaction, dataset_id: int) -> int:
+    """Count the chunks of a dataset."""
+    row = tx.find("registration.count_chunks", dataset_id=dataset_id)
+    return int(row[0]) if row else 0
+
+
+def set_kinds(tx: Transaction, kinds: Mapping[str, str]) -> None:
+    """Record which kind of pipeline does the work of each of these jobs."""
+    for kind in dict.fromkeys(kinds.values()):
+        jobs = tx.names([name for name, found in kinds.items() if found == kind])
+        tx.run("registration.set_kind", kind=kind, script_path=PIPELINE, **jobs)
+
+
+def forget_script(tx: Transaction, job: str) -> None:
+    """Forget which script does a job's work."""
+    tx.run("registration.forget_script", name=job)
+
+
 def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> None:
-    """Makes a dataset a calendar: its chunks become ready as time passes."""
+    """Make a dataset a calendar, whose chunks become ready as time passes."""
     tx.run(
         "registration.upsert_calendar",
         dataset_id=dataset_id,
@@ -100,12 +155,12 @@ def upsert_calendar(tx: Transaction, dataset_id: int, calendar: Calendar) -> Non
 
 
 def remove_dataset(tx: Transaction, name: str) -> int:
-    """Removes a dataset that no job uses, with its chunks; gives how many there were."""
+    """Remove a dataset that no job uses, with its chunks; return how many there were."""
     found = find_dataset(tx, name)
     assert found is not None
     dataset_id = found[0]
     tx.lock("registration.lock_datasets", dataset_ids=[dataset_id])
-    users = [row[0] for row in tx.rows("registration.job_users", **tx.ids([dataset_id]))]
+    users = list_users(tx, [dataset_id])
     if users:
         raise errors.Conflict(
             f"Dataset {name} is used by {', '.join(users)}. Remove or change these jobs first: "
@@ -119,9 +174,9 @@ def remove_dataset(tx: Transaction, name: str) -> int:
 
 
 def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
-    """Takes from a job the outputs that it shall no longer have, so that another may be given them.
+    """Remove the outputs that a job no longer has, so another job may have them.
 
-    Refused while runs of it may be at work: they were claimed for the outputs it has had, and write these.
+    Refused while its runs may be running: they write the outputs the job had when they were claimed.
     """
     before = {output.dataset.name: output.dataset_id for output in plan.outputs}
     if set(before) == set(outputs):
@@ -132,18 +187,18 @@ def free_outputs(tx: Transaction, plan: Plan, outputs: Sequence[str]) -> None:
 
 
 def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool = False) -> None:
-    """Refuses a change while a run of the job may be at work, be it revoked and still ending."""
-    # Claims are kept out from here on; one that came before is seen by the next statement.
+    """Refuse a change while a run of the job may be running, or was revoked and may still be ending."""
+    # No claim gets through from here on; the next statement sees one that came before.
     tx.lock("registration.lock_work", job_id=job_id)
     row = tx.find("registration.at_work", job_id=job_id, lapsed=lapsed)
     if row is None:
         return
     run_id, host, is_live, has_kill_command, left_seconds = row
     if is_live:
-        why, command = f"run {run_id} is at work on {host}", f"Wait for it, or: dataflow cancel {run_id}"
+        why, command = f"run {run_id} is running on {host}", f"Wait for it, or: dataflow cancel {run_id}"
     elif has_kill_command:
-        why = f"run {run_id} was cancelled, and what it started outside its process may still be at work"
-        command = "Have it ended first: RunJob --kill-command COMMAND SCRIPT"
+        why = f"run {run_id} was cancelled, and what it started outside its process may still be running"
+        command = "Stop it first: RunJob --kill-command COMMAND SCRIPT"
     else:
         why = f"run {run_id} was cancelled and may still be ending on {host}"
         command = f"Wait {int(left_seconds) + 1} s and run the same command again."
@@ -151,7 +206,7 @@ def refuse_beside_runs(tx: Transaction, job_id: int, refusal: str, lapsed: bool 
 
 
 def remove_job(tx: Transaction, plan: Plan) -> None:
-    """Removes a job with its work; its runs and journal stay as history."""
+    """Remove a job with its work; its runs and journal stay as history."""
     job_id = plan.job_id
     used = {item.dataset_id for item in plan.inputs} | {item.dataset_id for item in plan.outputs}
     tx.lock("registration.lock_datasets", dataset_ids=sorted(used))
@@ -166,7 +221,7 @@ def remove_job(tx: Transaction, plan: Plan) -> None:
 
 
 def second_producer(dataset: str, producer: str, wanted: str) -> errors.Conflict:
-    """The error for a dataset that two jobs would produce."""
+    """Return the error for a dataset that two jobs would produce."""
     return errors.Conflict(
         f"Dataset {dataset} is already produced by job {producer}, and a dataset has one producer. "
         f"Give {wanted} another output, or: dataflow job remove {producer}"
@@ -174,9 +229,9 @@ def second_producer(dataset: str, producer: str, wanted: str) -> errors.Conflict
 
 
 def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
-    """Counts the inputs of all of a job's work anew, and makes work for chunks that were ready before.
+    """Recompute the input counts of a job's work, and create work for chunks that were ready before.
 
-    What its inputs mapped `latest` cover is measured by the caller.
+    The caller has computed what its inputs mapped `latest` cover.
     """
     tx.run("registration.delete_work_inputs", job_id=job_id)
     inputs = tx.rows("registration.job_inputs", **tx.ids([job_id]))
@@ -191,7 +246,7 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
     if any(row[3] == LATEST for row in inputs):
         tx.run("registration.count_missing", job_id=job_id)
     for consumer in consumers.list_consumers(tx, (), job_id):
-        # The chunks of a latest input call for no work, so they need not be walked.
+        # The chunks of a latest input call for no work, so skip them.
         if consumer.mapping != LATEST:
             if consumer.lagging:
                 known = tx.rows("registration.work_dataids", job_id=job_id)
@@ -214,7 +269,7 @@ def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:
 
 
 def delete_parts(tx: Transaction, job_ids: Sequence[int]) -> None:
-    """Takes inputs, outputs and environment from jobs."""
+    """Remove inputs, outputs and environment from jobs."""
     ids = tx.ids(job_ids)
     tx.run("registration.delete_environments", **ids)
     tx.run("registration.delete_inputs", **ids)
@@ -222,7 +277,7 @@ def delete_parts(tx: Transaction, job_ids: Sequence[int]) -> None:
 
 
 def _plans_from_rows(tx: Transaction, rows: Sequence[Row]) -> list[Plan]:
-    """Jobs with their parts, which are read for all of them at once."""
+    """Return jobs with their parts, read for all of them at once."""
     ids = tx.ids([row[0] for row in rows])
     inputs: dict[int, list[PlanInput]] = {}
     for job_id, position, dataset_id, mapping, *dataset in tx.rows("registration.job_inputs", **ids):

@@ -1,4 +1,4 @@
-"""A database that is one open transaction of another: its verbs see what those before them did."""
+"""A database inside one open transaction of another: each verb sees what the earlier ones did."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Rehearsal:
-    """The verbs of a store inside one transaction, which whoever opened it ends."""
+    """A database over one transaction, which its opener ends."""
 
     def __init__(self, tx: Transaction, dialect: str, url: str) -> None:
         self._tx = tx
@@ -45,7 +45,7 @@ class Rehearsal:
         self._refuse()
 
     def close(self) -> None:
-        """Nothing to end: the transaction is not ours."""
+        """Do nothing: the opener ends the transaction."""
 
     def _refuse(self) -> NoReturn:
-        raise StoreError(f"The store {self.url} cannot do this inside a transaction that will be undone.")
+        raise StoreError(f"The store {self.url} cannot do this inside a transaction that is rolled back.")

@@ -1,6 +1,6 @@
 """The embedded database, through apsw, which ships an SQLite free of the WAL-reset bug.
 
-Nothing about jobs or chunks lives here; only how this database is opened, locked and asked.
+Nothing about jobs or chunks is here, only how this database is opened, locked and queried.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import time
 import apsw
 
 from dataflow import errors
-from dataflow.model.moments import utc_text
+from dataflow.model.wording import utc_text
 from dataflow.private_files import make_private_folder
-from dataflow.store.boot import boot_id
+from dataflow.store.leases import boot_id
 from dataflow.store.queries import SCHEMA_VERSION, Queries, newer_schema, read_migrations
 from dataflow.store.sqlite_file import create_private, refuse_network_file_system
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dataflow.store.database import Call, Result, Row
 
 WORDS = {
-    # Without AUTOINCREMENT the id of a removed row is given to the next one, and with it its history.
+    # Without AUTOINCREMENT the next row would reuse the id of a removed one, and inherit its history.
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "time": "text",
     "sort": "text",
@@ -39,10 +39,10 @@ WORDS = {
     "clock_id": "boot_id()",
     "first_clock": "''",
     "concurrently": "",
-    # A revoked run that may be at work: its process until its lease is over, what outlives that until killed.
+    # A revoked run that may be running: its process until the lease ends, what outlives it until killed.
     "ending": "outcome = 'CANCELLED' AND (has_kill_command OR clock_id = boot_id() AND "
     "lease_until > boot_seconds())",
-    # All of those. Each part has an index, and an OR would use neither.
+    # All of these. Each part has an index; an OR would use neither.
     "all_ending": "SELECT run_id FROM run "
     "WHERE outcome = 'CANCELLED' AND clock_id = boot_id() AND lease_until > boot_seconds() "
     "UNION ALL SELECT run_id FROM run WHERE outcome = 'CANCELLED' AND has_kill_command",
@@ -83,7 +83,7 @@ class SqliteTransaction:
         return self._connection.total_changes() - before
 
     def lock(self, name: str, /, **parameters: Any) -> None:
-        """Nothing to do: BEGIN IMMEDIATE has locked the database for writing."""
+        """Do nothing: BEGIN IMMEDIATE has locked the database for writing."""
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         return {"batch": json.dumps(pairs, ensure_ascii=False)}
@@ -171,7 +171,7 @@ class SqliteDatabase:
         self._connection.close()
 
     def _reading(self, sql: str) -> Iterator[Any]:
-        """Column names, then rows, from the file opened read-only under an authorizer that only lets read."""
+        """Yield column names, then rows, from the file opened read-only under an authorizer."""
         import re  # start-up: only `dataflow sql` needs it
 
         nothing = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
@@ -182,10 +182,10 @@ class SqliteDatabase:
         columns: list[str] = []
 
         def look(traced: apsw.Cursor, statement: str, _bindings: object) -> bool:
-            # Asked before a statement runs, so a second one is refused before the first reads anything.
+            # Called before a statement runs, so a second one is refused before the first reads anything.
             rest = "" if columns else sql[len(statement) :]
             if not nothing.fullmatch(rest):
-                raise errors.BadInput("sql takes one statement. Give the others in calls of their own.")
+                raise errors.BadInput("sql takes one statement. Run the others in separate calls.")
             columns.extend([column[0] for column in traced.get_description()])
             return True
 
@@ -195,11 +195,13 @@ class SqliteDatabase:
             yield columns
             yield from rows
         except (apsw.AuthError, apsw.ReadOnlyError) as error:
-            raise errors.BadInput(f"sql only reads: {error}. Other commands change things.") from error
+            raise errors.BadInput(
+                f"sql only reads: {error}. Use another command to change something."
+            ) from error
         except apsw.SQLError as error:
             raise errors.BadInput(
-                f"sql takes one statement that only reads. SQLite says: {error}. What there is to read: "
-                "dataflow sql 'select name, sql from sqlite_schema'"
+                f"sql takes one statement that only reads. SQLite says: {error}. To see what you can "
+                "read: dataflow sql 'select name, sql from sqlite_schema'"
             ) from error
         except apsw.Error as error:
             raise translate(error, self.path) from error
@@ -215,8 +217,8 @@ class SqliteDatabase:
             connection = apsw.Connection(self.path)
         except (OSError, apsw.Error) as error:
             raise errors.StoreUnreachable(
-                f"Cannot open the store {self.path}: {error}. Is {folder} there and writable? "
-                "Name another place with --store or DATAFLOW_STORE."
+                f"Cannot open the store {self.path}: {error}. Does {folder} exist, and is it writable? "
+                "Choose another location with --store or DATAFLOW_STORE."
             ) from error
         connection.set_busy_handler(_wait_for_lock)
         with _translated(self.path):
@@ -230,12 +232,12 @@ class SqliteDatabase:
             "boot_id": lambda: boot,
         }
         for name, function in functions.items():
-            # Called deterministic, it is called once for a statement instead of once for each row.
+            # Marked deterministic, it is called once per statement instead of once per row.
             connection.create_scalar_function(name, function, 0, deterministic=True)
         return connection
 
     def _check_schema(self) -> None:
-        """Creates the schema on first use; refuses one that is newer than this code."""
+        """Create the schema on first use; refuse one that is newer than this code."""
         with _translated(self.path):
             found = self.schema_version()
         if found < SCHEMA_VERSION:
@@ -255,7 +257,7 @@ class SqliteDatabase:
 
 
 def _wait_for_lock(tries: int, patience_seconds: float = BUSY_SECONDS) -> bool:
-    """Asks again every few milliseconds: by SQLite's own back-off a claim starves behind a bulk writer."""
+    """Retry every few milliseconds: with SQLite's own back-off a claim starves behind a bulk writer."""
     if tries > patience_seconds / 0.002:
         return False
     time.sleep(0.001 + (tries * 7919 % 16) / 8000)
@@ -272,7 +274,7 @@ def _allow_reading(operation: int, first: str | None, second: str | None, *_: st
 
 
 class _translated:
-    """Turns the driver's errors into ours, with the cause kept."""
+    """Convert the driver's errors to ours and keep the cause."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -287,22 +289,24 @@ class _translated:
 
 
 def translate(error: apsw.Error, path: str) -> errors.StoreError:
-    """The driver's error as one of ours."""
+    """Convert the driver's error to one of ours."""
     if isinstance(error, apsw.BusyError):
         return errors.StoreUnreachable(
             f"The store {path} was locked by another process for {BUSY_SECONDS:.0f} s. "
-            "Look for a long transaction, then run the same command again."
+            "Find the long transaction, then run the same command again."
         )
     if isinstance(error, apsw.FullError):
         return errors.StoreError(
-            f"No room left on the disk of {path}: nothing was changed. "
-            "Free some space and run the same command."
+            f"The disk of {path} is full; nothing was changed. Free some space and run the same command "
+            "again."
         )
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return errors.StoreDenied(f"{path} is not a DataFlow store: {error}. Name another file with --store.")
+        return errors.StoreDenied(
+            f"{path} is not a DataFlow store: {error}. Choose another file with --store."
+        )
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return errors.StoreDenied(
             f"The store {path} cannot be written: {error}. "
             "SQLite needs write access to the file and its folder."
         )
-    return errors.StoreError(f"The store {path} answered: {error}. Look at it: dataflow doctor")
+    return errors.StoreError(f"The store {path} returned an error: {error}. Check it: dataflow doctor")

@@ -1,4 +1,4 @@
-"""The file of an embedded store: where it may be, and who may read it."""
+"""The file of an embedded store: where it may be and who may read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NETWORK_FILE_SYSTEMS = frozenset(
         *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "ncpfs", "9p", "afs", "coda", "sshfs", "davfs"),
         *("ceph", "ceph-fuse", "glusterfs", "lustre", "gpfs", "beegfs", "orangefs", "pvfs2", "moosefs"),
         *("gfs2", "ocfs2", "s3fs", "s3ql", "goofys", "gcsfuse", "blobfuse", "blobfuse2", "rclone", "juicefs"),
-        # Shared with another machine that locks for itself, such as a host and its guest.
+        # Shared with another machine that has its own locks, such as a host and its guest.
         *("virtiofs", "vboxsf", "vmhgfs", "vmhgfs-fuse", "prl_fs", "drvfs", "grpcfuse", "osxfs"),
     )
 )
@@ -20,9 +20,9 @@ NETWORK_FILE_SYSTEMS = frozenset(
 
 
 def create_private(path: str) -> None:
-    """Makes the file of a new store for its user only; SQLite makes the files beside it with the same rights.
+    """Create the file of a new store for its user only; SQLite gives its other files the same mode.
 
-    One that is there is left alone: closing it here would drop the locks this process has on it.
+    An existing file is not opened: closing it would drop the locks this process has on it.
     """
     if path != MEMORY:
         try:
@@ -32,7 +32,7 @@ def create_private(path: str) -> None:
 
 
 def refuse_network_file_system(path: str) -> None:
-    """WAL needs memory shared by all processes, which no network file system gives."""
+    """Refuse a network file system: WAL needs memory shared by all processes."""
     kind = file_system_of(path)
     if is_network(kind):
         raise errors.ConfigError(
@@ -42,12 +42,12 @@ def refuse_network_file_system(path: str) -> None:
 
 
 def is_network(kind: str) -> bool:
-    """Whether a type of file system is one that another machine may write to."""
+    """Return whether another machine may write to this type of file system."""
     return kind.removeprefix("fuse.") in NETWORK_FILE_SYSTEMS
 
 
 def file_system_of(path: str, mounts: str = "/proc/self/mounts") -> str:
-    """The type of the file system a path is, or would be, on."""
+    """Return the type of the file system a path is, or would be, on."""
     real = os.path.realpath(path)
     best, kind = "", ""
     try:

@@ -1,4 +1,4 @@
-"""The store's whole vocabulary: each verb is one transaction, and what must happen together is one verb."""
+"""The store's verbs: each is one transaction, and what must happen together is one verb."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from dataflow import errors
 from dataflow.model.record import replace
 from dataflow.model.records import ClaimResult
-from dataflow.store import chunks, claims, leases, operator_moves, outcomes, pins, reader, registry
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store import chunks, claims, leases, operator_moves, outcomes, pins, registry
+from dataflow.store.journal import JournalEntry, write_journal
 from dataflow.store.operator_moves import Mover
 
 TYPE_CHECKING = False
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.model.records import (
-        ChunkRow,
         ClaimRequest,
         Dataset,
         Ending,
@@ -28,29 +27,29 @@ if TYPE_CHECKING:
         PlanInput,
         PlanOutput,
         Run,
-        RunRow,
-        WorkRow,
     )
     from dataflow.model.status import WorkState
-    from dataflow.store.database import Database, Row, Transaction
+    from dataflow.store.calendars import Addition, DueCalendar
+    from dataflow.store.database import Database, Transaction
     from dataflow.store.leases import Taken
-    from dataflow.store.versions import Place
+    from dataflow.store.reader import Reader
+    from dataflow.store.version_moves import Place
 
     Pair = tuple[str, str]
 
 BULK_BATCH = 4000
-"""Chunks per transaction of a bulk verb: small enough that nobody else waits long."""
+"""Chunks per transaction of a bulk verb: few enough that nothing else waits long."""
 
 EMBEDDED_PURGE_BATCH = 1000
 PURGE_PAUSE_SECONDS = 0.005
-"""A purge of an embedded store holds its one lock shortly, and leaves it to those who ask in between."""
+"""A purge of an embedded store holds its only lock briefly and lets others have it in between."""
 
 VERSION_BATCH = 200
-"""Chunks whose old versions are forgotten in one transaction, under their locks."""
+"""Chunks per transaction whose old versions are deleted, under their locks."""
 
 
 class _Undo(Exception):
-    """Ends a transaction that must leave no trace."""
+    """Rolls back a transaction."""
 
 
 class Store:
@@ -61,43 +60,36 @@ class Store:
         self.actor = actor
 
     def separate(self, patience_seconds: float) -> Store:
-        """The same store over a connection of its own, for a thread that cannot wait longer than this."""
+        """Open the same store on a separate connection, for a thread that cannot wait longer than this."""
         return Store(self.database.separate(patience_seconds), self.actor)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         self.database.close()
+
+    @property
+    def read(self) -> Reader:
+        """All reads that are not part of the handoff, as records."""
+        from dataflow.store.reader import Reader  # start-up: most runs read nothing for people
+
+        return Reader(self.database)
 
     # registration
 
     def find_dataset(self, name: str) -> tuple[int, Dataset] | None:
-        """A dataset and its id, or None."""
+        """Return a dataset and its id, or None."""
         return self.database.read(lambda tx: registry.find_dataset(tx, name))
 
-    def list_datasets(self) -> list[Dataset]:
-        """All datasets, by name."""
-        rows = self.database.read(lambda tx: tx.rows("registration.list_datasets"))
-        return [registry.dataset_from_row(row[1:]) for row in rows]
-
     def find_plan(self, job: str) -> Plan | None:
-        """A job with all that a run of it needs, or None."""
+        """Return a job with all that a run of it needs, or None."""
         return self.database.read(lambda tx: registry.find_plan(tx, job))
 
-    def list_plans(self) -> list[Plan]:
-        """All jobs, by name."""
-        return self.database.read(registry.list_plans)
-
-    def list_names(self, kind: str) -> list[str]:
-        """The names of all datasets or of all jobs."""
-        query = "registration.job_names" if kind == "job" else "registration.dataset_names"
-        return [row[0] for row in self.rows(query)]
-
     def register(self, verb: Callable[[Transaction], Any]) -> Any:
-        """Runs a registration under the registry's lock, so that checks and changes are one."""
+        """Run a registration under the registry's lock, so its checks hold when it writes."""
         answer: Any = None
 
         def locked(tx: Transaction) -> None:
-            # Its answer may be any record, so it is kept here; the token tells that it was given.
+            # The answer may be any record, so it is kept here; the token records only that it exists.
             nonlocal answer
             tx.lock("registration.lock_registry")
             answer = verb(tx)
@@ -110,46 +102,64 @@ class Store:
     def make_ready(
         self, dataset_id: int, name: str, pairs: Sequence[Pair], again: bool, why: str = ""
     ) -> int:
-        """Publishes one batch of chunks that come from outside; gives how many were not ready before."""
+        """Publish one batch of chunks that come from outside; return how many were not ready before."""
 
         def verb(tx: Transaction) -> int:
             count = chunks.make_ready(tx, dataset_id, pairs, again)
             if count:
                 self._journal_batch(
-                    tx, Entry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
+                    tx, JournalEntry("ready", self.actor, "", name, to_state="READY", why=why), pairs, count
                 )
             return count
 
         return int(self._once("ready", verb))
 
+    def list_due_calendars(self, job_id: int) -> list[DueCalendar]:
+        """Return the calendars among a job's inputs that have intervals to add."""
+        from dataflow.store import calendars  # start-up: only jobs with a schedule need it
+
+        return self.database.read(lambda tx: calendars.list_due(tx, job_id))
+
+    def add_intervals(self, calendar: DueCalendar, name: str, addition: Addition) -> int:
+        """Make intervals of a calendar ready; return how many, 0 if another process was first."""
+        from dataflow.store import calendars  # start-up: only jobs with a schedule need it
+
+        return self.database.write(
+            lambda tx: calendars.add_intervals(tx, calendar, name, addition, self.actor)
+        )
+
+    def upgrade(self) -> list[str]:
+        """Apply the missing migrations and return their names."""
+        return self.database.upgrade()
+
     def count_rows(self) -> None:
-        """Tells the planner of a shared store how large its tables have become."""
+        """Update the planner statistics of a shared store."""
         self.database.write(lambda tx: tx.run("publish.count_rows"))
 
     def withdraw(self, dataset_id: int, name: str, pairs: Sequence[Pair], why: str) -> int:
-        """Takes one batch of chunks out of use; gives how many were published."""
+        """Withdraw one batch of chunks; return how many were published."""
 
         def verb(tx: Transaction) -> int:
             count = chunks.withdraw(tx, dataset_id, pairs)
             if count:
-                entry = Entry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
+                entry = JournalEntry("withdraw", self.actor, "", name, to_state="PENDING", why=why)
                 self._journal_batch(tx, entry, pairs, count)
             return count
 
         return int(self._once("withdraw", verb))
 
-    def _journal_batch(self, tx: Transaction, entry: Entry, pairs: Sequence[Pair], count: int) -> None:
+    def _journal_batch(self, tx: Transaction, entry: JournalEntry, pairs: Sequence[Pair], count: int) -> None:
         dataid = pairs[0][0] if len(pairs) == 1 else ""
         write_journal(tx, replace(entry, dataid=dataid, items=count))
 
     # the handoff
 
     def claim(self, plan: Plan, request: ClaimRequest) -> ClaimResult:
-        """Gives work to runs, once per token."""
+        """Give work to runs, once per token."""
         return self.finish_and_claim(plan, (), request)[1]
 
     def finish(self, plan: Plan, ending: Ending) -> WorkState | None:
-        """Accepts a run's outcome; None when an earlier call with the same outcome was accepted."""
+        """Accept a run's outcome; None if an earlier call with the same outcome was accepted."""
         state = self.finish_and_claim(plan, (ending,), None)[0][0]
         if isinstance(state, errors.LeaseLost):
             raise state
@@ -158,10 +168,10 @@ class Store:
     def finish_and_claim(
         self, plan: Plan, endings: Sequence[Ending], request: ClaimRequest | None, repeat: bool = False
     ) -> tuple[list[WorkState | errors.LeaseLost | None], ClaimResult]:
-        """Finishes runs and claims the next ones in one transaction.
+        """Finish runs and claim the next ones in one transaction.
 
-        A run that lost its lease does not spoil the others: its place in the answer holds the error.
-        `repeat` says that an earlier call with the same arguments may have been carried out.
+        A run that lost its lease does not affect the others: its entry in the result is the error.
+        `repeat`: an earlier call with the same arguments may have succeeded.
         """
         tried = repeat
 
@@ -187,14 +197,14 @@ class Store:
         try:
             return outcomes.finish(tx, plan, ending, self.actor)
         except errors.LeaseLost as lost:
-            # Who finishes has no process left: if it was revoked meanwhile, its work need not wait for it.
+            # A finished run has no processes left: if it was revoked, its work need not wait for it.
             operator_moves.acknowledge(tx, ending.run.run_id, ending.run.claimant)
             return lost
 
     def preview(
         self, plan: Plan, request: ClaimRequest, before: Callable[[Transaction], None] | None = None
     ) -> ClaimResult:
-        """What a claim would give now, by the claim itself, undone before it counts; and so is `before`."""
+        """Return what a claim would give now: `before` and the claim run and are rolled back."""
         kept: list[ClaimResult] = []
 
         def verb(tx: Transaction) -> None:
@@ -210,7 +220,7 @@ class Store:
         return kept[-1]
 
     def rehearse(self, act: Callable[[Store], Any]) -> Any:
-        """What `act` gives with this store, whose verbs all happen in one transaction that is then undone."""
+        """Return the result of `act` on a store whose verbs run in one transaction, then rolled back."""
         from dataflow.store.rehearsal import Rehearsal  # start-up: no run needs it
 
         kept: list[Any] = []
@@ -226,107 +236,100 @@ class Store:
         return kept[-1]
 
     def refresh(self, plan: Plan, run: Run) -> Run:
-        """A claimed run with its inputs and outputs as they are now."""
+        """Return a claimed run with its current inputs and outputs."""
         return self.database.read(lambda tx: pins.refresh(tx, plan, run))
 
     def pin_ready(self, plan: Plan, run: Run, source: PlanInput) -> tuple[Pin, ...]:
-        """All chunks of an input that are ready now, pinned for a claimed run, in order."""
+        """Pin all chunks of an input that are ready now; return them in order."""
         return self.database.write(lambda tx: pins.pin_ready(tx, plan, run, source))
 
     def renew(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
-        """Renews leases; gives the runs that are still the claimant's."""
+        """Renew leases; return the runs that the claimant still holds."""
         return self.database.write(lambda tx: leases.renew(tx, claimant, run_ids))
 
     def list_held(self, claimant: str, run_ids: Sequence[int]) -> set[int]:
-        """The runs nobody has taken away, without renewing them."""
+        """Return the runs that the claimant still holds, without renewing them."""
         return self.database.read(lambda tx: leases.still_held(tx, claimant, run_ids))
 
     def list_lapsed(self, job_id: int, dead: Sequence[str]) -> list[LapsedRun]:
-        """Runs of a job that the next claim would free, and revoked ones that a kill command is to end."""
+        """Return runs that the next claim would free, and revoked runs for a kill command to stop."""
         return self.database.write(lambda tx: leases.list_lapsed(tx, job_id, dead))
 
     def list_claimants(self, job_id: int, host: str, boot_id: str, claimant: str) -> list[str]:
-        """Other claimants on this machine that hold runs of a job."""
-
-        def verb(tx: Transaction) -> list[str]:
-            rows = tx.rows(
-                "claim.list_claimants", job_id=job_id, host=host, boot_id=boot_id, claimant=claimant
-            )
-            return [row[0] for row in rows]
-
-        return self.database.read(verb)
+        """Return other claimants on this machine that hold runs of a job."""
+        return self.database.read(lambda tx: leases.list_claimants(tx, job_id, (host, boot_id), claimant))
 
     def holds_runs(self, claimant: str) -> bool:
-        """Whether a claimant still holds runs of any job."""
-        return self.find("claim.held_by", claimant=claimant) is not None
+        """Return whether a claimant still holds runs of any job."""
+        return self.database.read(lambda tx: leases.holds_runs(tx, claimant))
 
     def list_taken(self, taken: Taken, working: Callable[[], set[int]]) -> list[tuple[int, str]]:
-        """Earlier runs that lost their work, with their claimants; of many only those that are `working`."""
+        """Return earlier runs that lost their work, with claimants; of many, only those `working`."""
         return self.database.read(lambda tx: leases.list_taken(tx, taken, working))
 
     # operators
 
     def resubmit(self, plan: Plan, pairs: Sequence[Pair], why: str) -> int:
-        """Makes work be done again."""
+        """Have work done again; return how much."""
         mover = Mover(self.actor, why)
         return int(self._once("resubmit", lambda tx: operator_moves.resubmit(tx, plan, pairs, mover)))
 
     def hold(self, plan: Plan, pairs: Sequence[Pair] | None, on: bool, why: str) -> int:
-        """Blocks or unblocks claims of a job (None) or of some of its work."""
+        """Block or unblock claims of a job (None) or of some of its work."""
         mover = Mover(self.actor, why)
         count = int(self._once("hold", lambda tx: operator_moves.hold(tx, plan, pairs, on, mover)))
         if on and pairs is None:
-            # In a transaction of its own: claims that looked before the hold are let finish, then it holds.
+            # In a separate transaction: wait for claims that started before the hold.
             self.database.write(lambda tx: tx.lock("operate.await_claims", job_id=plan.job_id))
         return count
 
     def cancel(self, run_id: int, why: str) -> dict[str, Any]:
-        """Revokes a run."""
+        """Revoke a run."""
         mover = Mover(self.actor, why)
         answer: dict[str, Any] = self._once("cancel", lambda tx: operator_moves.cancel(tx, run_id, mover))
         return answer
 
     def acknowledge(self, run_id: int, claimant: str) -> None:
-        """A revoked run's children are dead."""
+        """Record that the processes of a revoked run have ended."""
         self.database.write(lambda tx: operator_moves.acknowledge(tx, run_id, claimant))
 
     def mark(self, plan: Plan, pair: Pair, state: WorkState, why: str) -> str:
-        """Sets how a work stands by hand; gives the state it was in."""
+        """Set the state of work manually; return the previous state."""
         mover = Mover(self.actor, why)
         return str(self._once("mark", lambda tx: operator_moves.mark(tx, plan, pair, state, mover)))
 
     def go_back(self, plan: Plan | None, output: PlanOutput, place: Place, why: str) -> int:
-        """Publishes an older version of a chunk as its next one; gives the number."""
-        from dataflow.store import versions  # start-up: no run needs it
+        """Publish an older version of a chunk as its next version; return its number."""
+        from dataflow.store import version_moves  # start-up: no run needs it
 
         mover = Mover(self.actor, why)
-        return int(self._once("rollback", lambda tx: versions.go_back(tx, plan, output, place, mover)))
+        return int(self._once("rollback", lambda tx: version_moves.go_back(tx, plan, output, place, mover)))
 
     def move_version(self, place: Place, location: str, size: int, why: str) -> None:
-        """Has a chunk's current version read from another place; Conflict if it changed since."""
-        from dataflow.store import versions  # start-up: no run needs it
+        """Have a chunk's current version read from another location; Conflict if it changed since."""
+        from dataflow.store import version_moves  # start-up: no run needs it
 
         mover = Mover(self.actor, why)
-        self._once("compact", lambda tx: versions.move(tx, place, location, size, mover))
+        self._once("compact", lambda tx: version_moves.move(tx, place, location, size, mover))
 
     def forget_versions(self, dataset_id: int, before: str) -> Iterator[str]:
-        """Forgets where versions replaced before a time are, unless a run reads them; gives these places."""
-        from dataflow.store import versions  # start-up: no run needs it
+        """Delete the records of versions replaced before a time that no run reads; yield their locations."""
+        from dataflow.store import version_moves  # start-up: no run needs it
 
         after: int | None = 0
         while after is not None:
             start = after
 
             def verb(tx: Transaction, start: int = start) -> tuple[list[str], int | None]:
-                return versions.forget_replaced(tx, dataset_id, before, start, VERSION_BATCH)
+                return version_moves.forget_replaced(tx, dataset_id, before, start, VERSION_BATCH)
 
             places, after = self.database.write(verb)
             yield from places
 
     def purge(self, before: str, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Deletes history older than a time in small transactions; gives how many rows went.
+        """Delete history older than a time in small transactions; return how many rows were deleted.
 
-        `progress` is told how many have gone so far.
+        `progress` receives the number deleted so far.
         """
         total = 0
         embedded = self.database.dialect == "sqlite"
@@ -337,7 +340,7 @@ class Store:
                 start = after
 
                 def verb(tx: Transaction, start: int = start) -> tuple[int, int | None]:
-                    return purge(tx, before, start, most)  # noqa: B023 - it is called in this turn
+                    return purge(tx, before, start, most)  # noqa: B023 - called in this iteration
 
                 count, after = self.database.write(verb)
                 total += count
@@ -347,47 +350,10 @@ class Store:
         self.database.write(lambda tx: tx.run("operate.purge_tokens", before=before))
         return total
 
-    def journal(self, entry: Entry) -> None:
-        """Adds a line that belongs to no other move."""
+    def journal(self, entry: JournalEntry) -> None:
+        """Add a line that belongs to no other move."""
         self._once("journal", lambda tx: write_journal(tx, entry))
 
     def _once(self, action: str, verb: Callable[[Transaction], Any]) -> Any:
         token = os.urandom(16).hex()
         return self.database.write(lambda tx: operator_moves.once(tx, token, action, lambda: verb(tx)))
-
-    # reading
-
-    def list_runs(self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "") -> list[RunRow]:
-        """Runs, newest first."""
-        return self.database.read(lambda tx: reader.list_runs(tx, most, job, dataid, outcome))
-
-    def find_run(self, run_id: int) -> RunRow | None:
-        """One run, or None."""
-        rows = self.database.read(lambda tx: tx.rows("reading.run", run_id=run_id))
-        return reader.run_from_row(rows[0]) if rows else None
-
-    def find_work(self, job_id: int, dataid: str) -> WorkRow | None:
-        """One work, or None if no chunk has called for it."""
-        return self.database.read(lambda tx: reader.find_work(tx, job_id, dataid))
-
-    def list_chunks(
-        self,
-        dataset_id: int,
-        first: str = "",
-        last: str = reader.LAST_KEY,
-        status: str = "",
-        most: int = 1 << 60,
-    ) -> Iterator[ChunkRow]:
-        """Chunks of a dataset in order, streamed."""
-        readers = self.database.read(lambda tx: reader.live_readers(tx, dataset_id))
-        where = {"dataset_id": dataset_id, "first": first, "last": last, "status": status, "most": most}
-        for row in self.database.stream("reading.chunks", **where):
-            yield reader.chunk_from_row(row, readers)
-
-    def rows(self, name: str, /, **parameters: Any) -> list[Row]:
-        """The rows of a named reading query."""
-        return self.database.read(lambda tx: tx.rows(name, **parameters))
-
-    def find(self, name: str, /, **parameters: Any) -> Row | None:
-        """The first row of a named reading query, or None."""
-        return self.database.read(lambda tx: tx.find(name, **parameters))

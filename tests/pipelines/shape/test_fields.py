@@ -45,7 +45,7 @@ def test_unusual_names_are_taken_because_they_are_always_quoted(name: str) -> No
     ("name", "said"),
     [
         ("", "empty"),
-        (" a", "begins or ends with a space"),
+        (" a", "starts or ends with a space"),
         ('a"; drop table x; --', 'contains "'),
         ("a'b", "contains '"),
         ("a`b", "contains `"),

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataflow.actions.names import get_dataset
+from dataflow.actions.versions import VersionAt, move_version
 from dataflow.errors import BadInput, DataFlowError
 from dataflow.model.location import MANIFEST
 from dataflow.model.record import record
 from dataflow.pipelines.lake.manifest import Manifest, write_manifest
 from dataflow.pipelines.lake.parquet_target import FILE_SIZE, LakeWriter
 from dataflow.pipelines.lake.published_files import LakeChunk, locate_chunk
-from dataflow.store.versions import Place
 
 if TYPE_CHECKING:
     from dataflow.store.store import Store
@@ -50,17 +49,14 @@ def compact(
     before = len(chunk.files)
     if before <= max(1, math.ceil(chunk.manifest.size / file_size)):
         return Compacted(chunk.version, before, before)
-    row = store.find("versions.store_id")
-    assert row is not None
     # The store's name is in it: what a killed compaction leaves is known as ours by `dataflow purge`.
-    folder = f"{chunk.manifest.run_id}-{row[0][:8]}-{os.urandom(4).hex()}"
+    folder = f"{chunk.manifest.run_id}-{store.read.get_store_id()[:8]}-{os.urandom(4).hex()}"
     home = os.path.dirname(os.path.dirname(chunk.path))
     try:
         manifest = _rewrite(chunk, os.path.join(home, folder), file_size)
         location = os.path.join(os.path.dirname(os.path.dirname(chunk.location)), folder, MANIFEST)
-        dataset_id, _ = get_dataset(store, name)
-        place = Place(dataset_id, name, chunk.dataid, chunk.version, chunk.location)
-        store.move_version(place, location, manifest.size, why)
+        old = VersionAt(name, chunk.dataid, chunk.version, chunk.location)
+        move_version(store, old, location, manifest.size, why)
     except (DataFlowError, OSError, pa.ArrowException):
         shutil.rmtree(os.path.join(home, folder), ignore_errors=True)
         raise

@@ -20,6 +20,7 @@ from dataflow.pipelines.lake.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:
     from dataflow.model.records import Dataset, PlanInput
+    from dataflow.store.chunk_reads import PublishedChunk
     from dataflow.store.store import Store
 
 
@@ -64,11 +65,11 @@ def locate(store: Store, name: str, project_dir: str) -> Located:
     dataset_id, dataset = get_dataset(store, name)
     _refuse_elsewhere(store, dataset_id, dataset)
     if dataset.mode == "snapshot":
-        newest = store.find("versions.newest", dataset_id=dataset_id)
+        newest = store.read.find_newest_ready(dataset_id)
         return Located((_chunk(dataset, newest, project_dir),) if newest else ())
-    rows = store.rows("versions.published", dataset_id=dataset_id, dataid="")
-    ready = tuple(_chunk(dataset, row, project_dir) for row in rows if not row[4])
-    return Located(ready, tuple(row[1] for row in rows if row[4]))
+    published = store.read.list_published(dataset_id)
+    ready = tuple(_chunk(dataset, chunk, project_dir) for chunk in published if not chunk.stale)
+    return Located(ready, tuple(chunk.dataid for chunk in published if chunk.stale))
 
 
 def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:
@@ -76,16 +77,16 @@ def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tupl
     dataset_id, dataset = get_dataset(store, name)
     dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
     _refuse_elsewhere(store, dataset_id, dataset, dataid)
-    row = store.find("versions.published", dataset_id=dataset_id, dataid=dataid)
-    if row is None:
+    published = store.read.find_published(dataset_id, dataid)
+    if published is None:
         raise Conflict(f"{name}/{dataid} is not published, or was withdrawn. See: dataflow chunks {name}")
-    return _chunk(dataset, row, project_dir), bool(row[4])
+    return _chunk(dataset, published, project_dir), published.stale
 
 
-def _chunk(dataset: Dataset, row: tuple[int, str, int, str, bool], project_dir: str) -> LakeChunk:
-    _, dataid, version, location, _ = row
-    path = absolute_place(location, project_dir)
-    return LakeChunk(dataset.name, dataid, version, location, path, read_manifest(path))
+def _chunk(dataset: Dataset, chunk: PublishedChunk, project_dir: str) -> LakeChunk:
+    path = absolute_place(chunk.location, project_dir)
+    facts = (chunk.dataid, chunk.version, chunk.location)
+    return LakeChunk(dataset.name, *facts, path, read_manifest(path))
 
 
 def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: str = "") -> None:
@@ -93,8 +94,8 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
         return
     place = tell_place(dataset.location)
     if is_view(store, dataset_id) and Location(dataset.location).is_in_database:
-        newest = store.find("versions.newest", dataset_id=dataset_id)
-        dataid = dataid or (newest[1] if newest else "")
+        newest = store.read.find_newest_ready(dataset_id)
+        dataid = dataid or (newest.dataid if newest else "")
         table = f"{dataset.schemaname}.{interval_table(dataset.tablename, dataid)}" if dataid else "none yet"
         connection = Location(dataset.location).connection
         place = (

@@ -76,9 +76,7 @@ def read_tables(
 
 def get_store_id(store: Store) -> str:
     """The name a status store gave itself when it was made."""
-    row = store.find("versions.store_id")
-    assert row is not None
-    return str(row[0])
+    return store.read.get_store_id()
 
 
 def _read_place(dataset: Dataset, dataid: str, location: str) -> tuple[str, str, str, int]:

@@ -37,7 +37,7 @@ def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
     """
     refuse_lost(claimed)
     try:
-        found = store.find_run(claimed.run_id)
+        found = store.read.find_run(claimed.run_id)
     except StoreUnreachable:
         return
     if found is None or found.outcome != RunOutcome.RUNNING:

@@ -111,12 +111,12 @@ class PythonRun:
         item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)
         store, dataset, dataset_id = self._facilities.store, item.source.dataset, item.source.dataset_id
         tables = list_tables(store, dataset_id, dataset, [(item.dataid, item.location)])
-        newest = store.find("versions.newest", dataset_id=dataset_id)
+        newest = store.read.find_newest_ready(dataset_id)
         is_parted = any(table.partition_column or table.is_interval for table in tables)
-        if not is_parted and item.source.mapping != LATEST and newest and newest[1] != item.dataid:
+        if not is_parted and item.source.mapping != LATEST and newest and newest.dataid != item.dataid:
             raise BadInput(
-                f"{item.name} is no longer in its table, which holds what {newest[1]} has brought. Read the "
-                f'newest, inputs=["{dataset.name}:latest"], or have the rows of each dataid kept, where '
+                f"{item.name} is no longer in its table, which holds what {newest.dataid} has brought. Read "
+                f'the newest, inputs=["{dataset.name}:latest"], or have the rows of each dataid kept, where '
                 f'{dataset.name} is made: mode = "partition" without merging, or target_db = "lake".'
             )
         run = self._claimed.run

@@ -36,7 +36,7 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
     found = _output_of(claimed, dataset)
     output = found.dataset
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
-    row = store.find("versions.newest", dataset_id=found.dataset_id)
+    newest = store.read.find_newest_ready(found.dataset_id)
     return Destination(
         dataset,
         claimed.dataid,
@@ -48,7 +48,7 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
         job=claimed.run.job,
         claim=claim_of(claimed.run.claimant),
         newest_run=find_newest_run(store),
-        newest=(row[1], sort_key(row[1], Grain(output.grain))) if row else ("", ""),
+        newest=(newest.dataid, sort_key(newest.dataid, Grain(output.grain))) if newest else ("", ""),
     )
 
 
@@ -58,28 +58,21 @@ def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
 
 def find_newest_run(store: Store) -> int:
     """The last run that a status store has given an id."""
-    row = store.find("reading.newest_run")
-    assert row is not None
-    return int(row[0])
+    return store.read.get_newest_run_id()
 
 
 def list_earlier(store: Store, run: Run) -> tuple[Earlier, ...]:
     """Earlier runs of the same work since it was last done, newest first."""
-    rows = store.rows("reading.earlier_runs", work_id=run.work_id, run_id=run.run_id)
-    return tuple(Earlier(run_id, claim_of(claimant), not anew) for run_id, claimant, anew in rows)
+    runs = store.read.list_earlier_runs(run.work_id, run.run_id)
+    return tuple(Earlier(one.run_id, claim_of(one.claimant), not one.called_since) for one in runs)
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, store: Store) -> int | None:
     """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
     output = _output_of(claimed, dataset)
-    row = store.find(
-        "reading.last_rows",
-        dataset_id=output.dataset_id,
-        dataid=claimed.dataid,
-        sort_key=sort_key(claimed.dataid, Grain(output.dataset.grain)),
-        is_snapshot=output.dataset.mode == "snapshot",
-    )
-    return int(row[0]) if row else None
+    pair = (claimed.dataid, sort_key(claimed.dataid, Grain(output.dataset.grain)))
+    is_snapshot = output.dataset.mode == "snapshot"
+    return store.read.find_last_rows(output.dataset_id, pair, is_snapshot)
 
 
 def lake_target(

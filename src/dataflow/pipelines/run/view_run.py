@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
+from dataflow.actions.claim import pin_ready_chunks
 from dataflow.actions.locations import absolute_place
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import plan_input, plan_interval
@@ -144,7 +145,7 @@ class ViewRun:
         None is purged meanwhile, and one that is published anew makes the result stale.
         """
         prepared, name = self._claimed.prepared, source.dataset.name
-        pins = self._facilities.store.pin_ready(prepared.plan, prepared.run, source)
+        pins = pin_ready_chunks(self._facilities.store, prepared.plan, prepared.run, source)
         versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]

@@ -108,7 +108,7 @@ class PipelineWorker:
         return True
 
     def _expect_retry(self, claimed: ClaimedRun, error: DataFlowError) -> None:
-        work = self._facilities.store.find_work(claimed.run.job_id, claimed.dataid)
+        work = self._facilities.store.read.find_work(claimed.run.job_id, claimed.dataid)
         if isinstance(error, InputMoved) or work is None or work.state is not WorkState.WAITING:
             return
         if work.wait_seconds is not None and work.wait_seconds <= RETRY_WAIT_SECONDS:

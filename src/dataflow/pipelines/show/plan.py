@@ -85,8 +85,8 @@ def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str |
 
 
 def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, called: str | None) -> Outlook:
-    rows = store.rows("reading.work_counts", job_id=plan.job_id)
-    counts = {_word(state, False): int(count) for state, count in rows}
+    counted = store.read.count_work_by_state(plan.job_id)
+    counts = {_word(state, False): count for state, count in counted.items()}
     if called is not None:
         intervals = [_interval(store, plan, scene, called)]
     else:
@@ -97,13 +97,13 @@ def _outlook(store: Store, definition: Definition, plan: Plan, scene: Scene, cal
 
 
 def _list_intervals(store: Store, plan: Plan, scene: Scene) -> list[PlannedInterval]:
-    done = store.rows("reading.done_work", job_id=plan.job_id, most=SHOWN_DONE)
-    still_open = store.rows("reading.open_work", job_id=plan.job_id, most=SHOWN_OPEN)
-    return [_interval(store, plan, scene, row[0]) for row in [*reversed(done), *still_open]]
+    done = store.read.list_done_dataids(plan.job_id, SHOWN_DONE)
+    still_open = store.read.list_open_dataids(plan.job_id, SHOWN_OPEN)
+    return [_interval(store, plan, scene, dataid) for dataid in [*reversed(done), *still_open]]
 
 
 def _interval(store: Store, plan: Plan, scene: Scene, dataid: str) -> PlannedInterval:
-    work = store.find_work(plan.job_id, dataid)
+    work = store.read.find_work(plan.job_id, dataid)
     found = why(store, scene.config, plan, dataid, scene.is_dead)
     state = "waiting" if work is None else _word(work.state, bool(work.hold))
     return PlannedInterval(dataid, state, found.verdict.partition(": ")[2] or found.verdict)
@@ -140,6 +140,10 @@ def _plan_input(store: Store, source: PlanInput, item: InputChunk | None, scene:
     declared = maker.declared_columns if maker else None
     if not is_read_whole(source):
         return plan_input(store, source, item, None, declared)
-    rows = store.rows("versions.published", dataset_id=source.dataset_id, dataid="")
-    places = {row[1]: absolute_place(row[3], scene.config.project_dir) for row in rows if not row[4]}
+    published = store.read.list_published(source.dataset_id)
+    places = {
+        chunk.dataid: absolute_place(chunk.location, scene.config.project_dir)
+        for chunk in published
+        if not chunk.stale
+    }
     return plan_input(store, source, item, places, declared)

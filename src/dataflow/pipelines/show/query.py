@@ -47,7 +47,9 @@ class QueryResult:
 
 def read_question(store: Store, sql: str, project_dir: str) -> Question:
     """Reads the statement and finds what it is about; BadInput unless it is one SELECT over datasets."""
-    known = {dataset.name: dataset for dataset in store.list_datasets() if not is_automatic(dataset.name)}
+    known = {
+        dataset.name: dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)
+    }
     translated = translate(sql, "spark", {name: {} for name in known}, "query")
     chunks, tables, stale = {}, {}, []
     for name in translated.tables:
@@ -97,13 +99,13 @@ def _locate_tables(store: Store, name: str) -> tuple[tuple[PublishedTable, ...],
     """The tables of the ready chunks of a dataset, and the chunks left out."""
     dataset_id, dataset = get_dataset(store, name)
     if dataset.mode == "snapshot":
-        newest = store.find("versions.newest", dataset_id=dataset_id)
-        rows = [newest] if newest else []
+        newest = store.read.find_newest_ready(dataset_id)
+        chunks = [newest] if newest else []
     else:
-        rows = store.rows("versions.published", dataset_id=dataset_id, dataid="")
-    ready = [(row[1], row[3]) for row in rows if not row[4]]
+        chunks = store.read.list_published(dataset_id)
+    ready = [(chunk.dataid, chunk.location) for chunk in chunks if not chunk.stale]
     return list_tables(store, dataset_id, dataset, ready, shows_dataid=True), tuple(
-        row[1] for row in rows if row[4]
+        chunk.dataid for chunk in chunks if chunk.stale
     )
 
 

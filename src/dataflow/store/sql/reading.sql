@@ -81,15 +81,16 @@ SELECT d.name, j.name FROM job_output o
 JOIN dataset d ON d.dataset_id = o.dataset_id
 JOIN job j ON j.job_id = o.job_id
 
--- name: due_jobs
--- Jobs with a calendar whose next interval has ended and has not been added.
-SELECT j.name, min(d.name)
+-- name: due_calendars
+-- The calendars of jobs whose next interval has ended and has not been added.
+SELECT j.name, d.name, c.dataset_id, c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at,
+       $now_seconds
 FROM calendar c
 JOIN dataset d ON d.dataset_id = c.dataset_id
 JOIN job_input i ON i.dataset_id = c.dataset_id
 JOIN job j ON j.job_id = i.job_id
 WHERE c.due_at <= $now_seconds
-GROUP BY j.name
+ORDER BY j.name, d.name
 
 -- name: newest_chunk
 -- The newest published chunk of a dataset.
@@ -138,7 +139,7 @@ ORDER BY journal_id DESC
 
 -- name: lapsed_runs
 -- Runs whose lease has lapsed and that no claim has freed yet.
-SELECT r.run_id, r.job, r.dataid, r.host
+SELECT r.run_id, r.job, r.dataid, r.host, r.claimant
 FROM run r
 WHERE r.ended_at IS NULL AND (r.lease_until <= $lease_now OR r.clock_id <> $clock_id)
 ORDER BY +r.run_id

@@ -83,6 +83,9 @@ RETURNING name, job_id
 UPDATE job SET kind = :kind, script_path = :script_path
 WHERE name IN (SELECT ids.id FROM $names) AND (kind <> :kind OR script_path <> :script_path)
 
+-- name: forget_script
+UPDATE job SET script_path = '' WHERE name = :name
+
 -- name: delete_environments
 DELETE FROM job_environment WHERE job_id IN (SELECT ids.id FROM $ids)
 
@@ -116,12 +119,6 @@ SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, ret
        max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
        revision, kind
 FROM job ORDER BY name
-
--- name: find_job
-SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,
-       max_running, lease_seconds, grace_seconds, priority, timeout_seconds, grain, grain_timezone, hold, script_path,
-       revision, kind
-FROM job WHERE name = :name
 
 -- name: find_jobs
 SELECT job_id, name, schedule, start_at, end_at, catchup, timezone, ordered, retries, retry_delay_seconds,

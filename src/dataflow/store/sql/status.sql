@@ -56,3 +56,13 @@ GROUP BY dataset_id
 -- name: count_between
 -- Chunks from one place in order to another, both included.
 SELECT count(*) FROM chunk WHERE dataset_id = :dataset_id AND sort_key >= :first AND sort_key <= :last
+
+-- name: open_runs
+-- Runs that have not ended, oldest first. With its + the order of the few is not looked for among all runs.
+SELECT r.job_id, r.run_id, r.dataid, r.started_at FROM run r WHERE r.ended_at IS NULL ORDER BY +r.run_id
+
+-- name: last_durations
+-- When the last successful runs of a job started and ended.
+SELECT started_at, ended_at FROM run
+WHERE job_id = :job_id AND outcome = 'DONE' AND ended_at IS NOT NULL
+ORDER BY run_id DESC LIMIT :most

@@ -1,4 +1,4 @@
-"""The versions of a chunk that are remembered: going back to one, moving one, forgetting old ones."""
+"""The kept versions of a chunk: rolling back to one, moving one, deleting old ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataflow.model.record import record
 from dataflow.model.records import Publication
 from dataflow.model.status import WorkState
 from dataflow.store import chunks
-from dataflow.store.journal import Entry, write_journal
+from dataflow.store.journal import JournalEntry, write_journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @record
 class Place:
-    """One version of a chunk at one of its places, as published."""
+    """One version of a chunk at one of its locations, as published."""
 
     dataset_id: int
     dataset: str
@@ -30,37 +30,37 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The chunk as people write it."""
+        """The chunk's name."""
         return f"{self.dataset}/{self.dataid}"
 
 
 def go_back(tx: Transaction, plan: Plan | None, output: PlanOutput, place: Place, mover: Mover) -> int:
-    """Publishes an older version as the next one and gives its number; consumers' work is done again."""
+    """Publish an older version as the next one and return its number; consumers' work is done again."""
     where = {"dataset_id": place.dataset_id, "dataid": place.dataid}
     tx.lock("publish.lock_datasets", dataset_ids=[place.dataset_id])
     if plan is not None:
         _refuse_running(tx, plan, place)
-    tx.find("publish.find_chunk", **where)  # locks it: nobody forgets the place meanwhile
+    tx.find("publish.find_chunk", **where)  # locks it, so its location is not deleted
     flags = tx.find("versions.chunk_flags", **where)
     if flags is None or flags[1]:
         raise errors.Conflict(
-            f"{place.name} is STALE: an input of it has a newer version, and so every version of it is out "
-            "of date; nothing was rolled back. It is made again by the ordinary command."
+            f"{place.name} is STALE: one of its inputs has a newer version, so every version of it is "
+            "out of date; nothing was rolled back. The next run produces it again."
         )
     kept = tx.find("versions.find", **where, version=place.version, location=place.location)
     if kept is None:
         raise errors.Conflict(
-            f"Version {place.version} of {place.name} was purged meanwhile. "
-            f"See: dataflow versions {place.dataset} {place.dataid}"
+            f"Version {place.version} of {place.name} has been purged. See: dataflow versions "
+            f"{place.dataset} {place.dataid}"
         )
     run_id, rows, size, checked = kept
     publication = Publication(place.dataset, place.location, rows, size, checked)
     number = chunks.publish(tx, output, place.dataid, chunks.Version(publication, run_id))
-    reason = mover.reason(f"version {place.version} is current again, as version {number}")
+    reason = mover.reason(f"version {place.version} published again as version {number}")
     job = plan.job.name if plan else ""
     write_journal(
         tx,
-        Entry(
+        JournalEntry(
             "rollback", mover.actor, job, place.dataset, place.dataid, run_id, to_state="READY", why=reason
         ),
     )
@@ -79,7 +79,7 @@ def _refuse_running(tx: Transaction, plan: Plan, place: Place) -> None:
 
 
 def move(tx: Transaction, place: Place, location: str, size: int, mover: Mover) -> None:
-    """The same version, with the same rows, is read from another place from now on: no consumer is told."""
+    """Have the same version, with the same rows, read from another location; consumers do not rerun."""
     tx.lock("publish.lock_datasets", dataset_ids=[place.dataset_id])
     where = {"dataset_id": place.dataset_id, "dataid": place.dataid}
     moved = tx.find(
@@ -91,18 +91,18 @@ def move(tx: Transaction, place: Place, location: str, size: int, mover: Mover) 
     )
     if moved is None:
         raise errors.Conflict(
-            f"{place.name} has changed while version {place.version} was compacted; nothing was changed. "
-            f"Again, if it is still wanted: dataflow compact {place.dataset} {place.dataid}"
+            f"{place.name} changed while version {place.version} was compacted; nothing was changed. To "
+            f"try again: dataflow compact {place.dataset} {place.dataid}"
         )
     tx.run("publish.keep_version", **where)
     why = mover.reason(f"version {place.version} compacted")
-    write_journal(tx, Entry("compact", mover.actor, "", place.dataset, place.dataid, why=why))
+    write_journal(tx, JournalEntry("compact", mover.actor, "", place.dataset, place.dataid, why=why))
 
 
 def forget_replaced(
     tx: Transaction, dataset_id: int, before: str, after: int, most: int
 ) -> tuple[list[str], int | None]:
-    """Forgets places that were replaced before a time and no run reads; gives them, and where to go on."""
+    """Delete locations replaced before a time that no run reads; return them and where to continue."""
     where = {"dataset_id": dataset_id, "before": before, "after": after, "most": most}
     chunk_ids = [row[0] for row in tx.rows("versions.next_replaced", **where)]
     if not chunk_ids:
@@ -119,7 +119,7 @@ def forget_replaced(
 
 
 def _list_replaced(places: list[Row], pinned: set[tuple[int, int]]) -> list[str]:
-    """The places of one chunk that may go: each was replaced, by one that is itself older than the limit."""
+    """Return the locations of one chunk that may be deleted: each was replaced before the limit."""
     kept = {place[2] for place in places if place[3] or (place[0], place[1]) in pinned}
     kept.add(places[-1][2])
     for place, following in pairwise(places):

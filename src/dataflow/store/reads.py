@@ -1,0 +1,55 @@
+"""What every group of reads shares: named queries over one database, and times as text."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from dataflow.store.database import Database, Result, Row, Transaction
+
+
+class Reads:
+    """Reads of one noun; each is one snapshot of the database and returns records."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _read(self, verb: Callable[[Transaction], Result]) -> Result:
+        return self._database.read(verb)
+
+    def _rows(self, name: str, /, **parameters: Any) -> list[Row]:
+        return self._database.read(lambda tx: tx.rows(name, **parameters))
+
+    def _find(self, name: str, /, **parameters: Any) -> Row | None:
+        return self._database.read(lambda tx: tx.find(name, **parameters))
+
+    def _get(self, name: str, /, **parameters: Any) -> Any:
+        """Return the one value of a query that always has a row."""
+        row = self._find(name, **parameters)
+        assert row is not None, name
+        return row[0]
+
+
+def first_of(row: Row | None) -> Any:
+    """Return the first column of a row, or None."""
+    return None if row is None else row[0]
+
+
+def seconds_of(value: Any) -> float:
+    """Return a time as seconds since 1970, whatever type the driver returned."""
+    from datetime import datetime  # start-up: no run needs it
+
+    parsed = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    return parsed.timestamp()
+
+
+def time_text(value: Any) -> str:
+    """Return a time as ISO text in UTC, whatever type the driver returned."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    from datetime import UTC  # start-up: only PostgreSQL returns such times
+
+    text: str = value.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,118 @@
+"""Reads of runs: one, the newest, those at work, those that read a chunk."""
+
+from __future__ import annotations
+
+from dataflow.model.record import record
+from dataflow.model.records import RunRow
+from dataflow.model.status import RunOutcome
+from dataflow.store.reads import Reads, first_of, seconds_of, time_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.store.database import Row
+
+
+@record
+class EarlierRun:
+    """An earlier run of the same work; `called_since` if the work was called for again after it started."""
+
+    run_id: int
+    claimant: str
+    called_since: bool
+
+
+@record
+class OpenRun:
+    """A run that has not ended."""
+
+    run_id: int
+    job: str
+    dataid: str
+    host: str
+    claimant: str
+
+
+@record
+class StartedRun:
+    """A run that has not ended and when it started, in seconds since 1970."""
+
+    job_id: int
+    run_id: int
+    dataid: str
+    started_at: float
+
+
+def run_from_row(row: Row) -> RunRow:
+    """Return a run from the columns of reading.run."""
+    started_at, ended_at, lease_left = row[11:14]
+    left = None if lease_left is None else float(lease_left)
+    times = (time_text(started_at), time_text(ended_at) or None, left)
+    return RunRow(*row[:4], RunOutcome(row[4]), *row[5:11], *times, *row[14:])  # type: ignore[call-arg]
+
+
+class RunReads(Reads):
+    """Reads of runs."""
+
+    def find_run(self, run_id: int) -> RunRow | None:
+        """Return one run, or None."""
+        row = self._find("reading.run", run_id=run_id)
+        return None if row is None else run_from_row(row)
+
+    def list_runs(self, most: int = 50, job: str = "", dataid: str = "", outcome: str = "") -> list[RunRow]:
+        """Return runs, newest first."""
+        rows = self._rows("reading.runs", most=most, job=job, dataid=dataid, outcome=outcome)
+        return [run_from_row(row) for row in rows]
+
+    def get_newest_run_id(self) -> int:
+        """Return the id of the newest run; 0 if there is none."""
+        return int(self._get("reading.newest_run"))
+
+    def list_earlier_runs(self, work_id: int, run_id: int) -> list[EarlierRun]:
+        """Return earlier runs of the same work since it was last DONE, newest first."""
+        rows = self._rows("reading.earlier_runs", work_id=work_id, run_id=run_id)
+        return [EarlierRun(earlier, claimant, bool(since)) for earlier, claimant, since in rows]
+
+    def list_runs_at_work(self, job_id: int, outliving: bool) -> list[int]:
+        """Return the runs of a job that may be at work; `outliving` adds what may outlive its process."""
+        return [row[0] for row in self._rows("claim.at_work", job_id=job_id, outliving=outliving)]
+
+    def has_kill_command(self, run_id: int) -> bool:
+        """Return whether the work of a run may outlive its process."""
+        return bool(first_of(self._find("explain.has_kill_command", run_id=run_id)))
+
+    def has_run_ended(self, run_id: int, dataset_id: int, dataid: str) -> bool:
+        """Return whether a run is known to have produced this chunk and can write no more."""
+        where = {"run_id": run_id, "dataset_id": dataset_id, "dataid": dataid}
+        return bool(first_of(self._find("versions.has_ended", **where)))
+
+    def list_lapsed_runs(self) -> list[OpenRun]:
+        """Return runs whose lease has lapsed and that no claim has freed yet."""
+        return [OpenRun(*row) for row in self._rows("reading.lapsed_runs")]
+
+    def list_live_runs(self) -> list[OpenRun]:
+        """Return runs whose lease is good."""
+        return [OpenRun(*row) for row in self._rows("doctor.live_runs")]
+
+    def list_started_runs(self) -> list[StartedRun]:
+        """Return the runs that have not ended, oldest first."""
+        return [
+            StartedRun(job_id, run_id, dataid, seconds_of(started_at))
+            for job_id, run_id, dataid, started_at in self._rows("status.open_runs")
+        ]
+
+    def list_durations(self, job_id: int, most: int) -> list[float]:
+        """Return how many seconds the last successful runs of a job took, newest first."""
+        rows = self._rows("status.last_durations", job_id=job_id, most=most)
+        return [seconds_of(ended_at) - seconds_of(started_at) for started_at, ended_at in rows]
+
+    def list_chunk_readers(self, chunk_id: int) -> list[int]:
+        """Return the runs that read a chunk and may be at work."""
+        return [row[0] for row in self._rows("claim.readers", chunk_id=chunk_id, run_id=0)]
+
+    def list_dataset_readers(self, dataset_id: int) -> list[int]:
+        """Return the runs that read any chunk of a dataset and may be at work."""
+        return [row[0] for row in self._rows("claim.place_readers", dataset_id=dataset_id, run_id=0)]
+
+    def is_chunk_read(self, dataset_id: int, dataid: str) -> bool:
+        """Return whether a live run reads any version of a chunk."""
+        return self._find("versions.readers", dataset_id=dataset_id, dataid=dataid) is not None

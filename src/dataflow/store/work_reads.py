@@ -1,0 +1,235 @@
+"""Reads of work: its state, its order, its counts."""
+
+from __future__ import annotations
+
+from dataflow.model.record import record
+from dataflow.model.records import WorkRow
+from dataflow.model.status import WorkState
+from dataflow.store.reads import Reads, first_of, time_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from dataflow.store.database import Row
+
+    Pair = tuple[str, str]
+
+
+@record
+class ClaimFlags:
+    """What a claim checks of one work beside its state."""
+
+    hold: bool
+    job_hold: bool
+    max_running: int
+    ordered: bool
+    sort_key: str
+
+
+@record
+class Unfinished:
+    """The first unfinished work of an ordered job."""
+
+    dataid: str
+    state: WorkState
+    run_id: int
+
+
+@record
+class OpenGroup:
+    """Unfinished work of one job in one state; `since` is when the oldest was called for."""
+
+    job_id: int
+    state: str
+    hold: bool
+    count: int
+    since: Any
+
+
+@record
+class OldestWork:
+    """The unfinished work of a job that was called for first."""
+
+    dataid: str
+    reason: str
+
+
+@record
+class BadEnding:
+    """Work that is FAILED or INVALID."""
+
+    dataid: str
+    reason: str
+    run_id: int | None
+    modified_at: str
+
+
+@record
+class UnreadWork:
+    """Done work that lacks no input: how much, and the first and last of it."""
+
+    count: int
+    first: str
+    last: str
+
+
+@record
+class WrongWork:
+    """Work whose kept facts contradict each other; `number` is the wrong count or run id."""
+
+    job: str
+    dataid: str
+    number: int
+
+
+@record
+class Readiness:
+    """What the store keeps about the inputs of one work."""
+
+    dataid: str
+    state: WorkState
+    missing: int
+    waits: bool
+
+
+def work_from_row(row: Row) -> WorkRow:
+    """Return a work from the columns of reading.work."""
+    modified_at = time_text(row[12])
+    wait_seconds = None if row[11] is None else float(row[11])
+    flags = (WorkState(row[3]), bool(row[4]), bool(row[5]))
+    return WorkRow(*row[:3], *flags, *row[6:9], row[9] or None, row[10], wait_seconds, modified_at)  # type: ignore[call-arg]
+
+
+class WorkReads(Reads):
+    """Reads of work."""
+
+    def find_work(self, job_id: int, dataid: str) -> WorkRow | None:
+        """Return one work, or None if no chunk has called for it."""
+        row = self._find("reading.work", job_id=job_id, dataid=dataid)
+        return None if row is None else work_from_row(row)
+
+    def find_work_state(self, job_id: int, dataid: str) -> WorkState | None:
+        """Return the state of one work, or None if no chunk has called for it."""
+        row = self._find("claim.state_of", job_id=job_id, dataid=dataid)
+        return None if row is None else WorkState(row[0])
+
+    def find_claim_flags(self, work_id: int) -> ClaimFlags | None:
+        """Return what a claim checks of one work, or None if the work is gone."""
+        row = self._find("explain.flags", work_id=work_id)
+        if row is None:
+            return None
+        hold, job_hold, max_running, ordered, key = row
+        return ClaimFlags(bool(hold), bool(job_hold), max_running, bool(ordered), key)
+
+    def has_earlier_work(self, job_id: int, sort_key: str) -> bool:
+        """Return whether a job has work before a sort key."""
+        return self._find("claim.earlier_work", job_id=job_id, sort_key=sort_key) is not None
+
+    def find_first_in_state(self, job_id: int, state: WorkState) -> str | None:
+        """Return the dataid of the first work in a state that is not DONE, in claim order."""
+        return _text(self._find("reading.first_open", job_id=job_id, state=state.value))
+
+    def find_first_claimable(self, job_id: int) -> str | None:
+        """Return the dataid that the next claim of an unordered job takes."""
+        return _text(self._find("explain.first_claimable", job_id=job_id))
+
+    def find_first_unfinished(self, job_id: int) -> Unfinished | None:
+        """Return the only work that an ordered job may do next."""
+        row = self._find("explain.first_unfinished", job_id=job_id)
+        return None if row is None else Unfinished(row[0], WorkState(row[1]), row[2])
+
+    def find_last_done(self, job_id: int) -> str | None:
+        """Return the dataid of the newest successful run, or of any DONE work if no such run is kept."""
+        row = self._find("explain.last_done", job_id=job_id)
+        return _text(row or self._find("explain.any_done", job_id=job_id))
+
+    def find_unread_work(self, job_id: int) -> UnreadWork | None:
+        """Return the DONE work that lacks no input, or None if there is none."""
+        row = self._find("reading.unread_work", job_id=job_id)
+        return UnreadWork(*row) if row and row[0] else None
+
+    def find_oldest_work(self, group: OpenGroup) -> OldestWork | None:
+        """Return the work of a group that was called for first; None if it has moved since."""
+        where = {"job_id": group.job_id, "state": group.state}
+        row = self._find("status.first_in_state", **where)
+        if row is None or row[2] != group.since:
+            row = self._find("status.work_since", **where, called_at=group.since)
+        return None if row is None else OldestWork(row[0], row[1])
+
+    def list_bad_endings(self, job_id: int, state: WorkState, most: int) -> list[BadEnding]:
+        """Return the first FAILED or INVALID work of a job, in order."""
+        rows = self._rows("status.ended_badly", job_id=job_id, state=state.value, most=most)
+        return [
+            BadEnding(dataid, reason, run_id or None, time_text(at)) for dataid, reason, run_id, at in rows
+        ]
+
+    def list_done_dataids(self, job_id: int, most: int) -> list[str]:
+        """Return the dataids of DONE work, last first."""
+        return [row[0] for row in self._rows("reading.done_work", job_id=job_id, most=most)]
+
+    def list_open_dataids(self, job_id: int, most: int) -> list[str]:
+        """Return the dataids of work that is not DONE, in order."""
+        return [row[0] for row in self._rows("reading.open_work", job_id=job_id, most=most)]
+
+    def list_known_dataids(self, job_id: int, pairs: Sequence[Pair]) -> set[str]:
+        """Return the dataids among these that a job has work for."""
+        rows = self._read(lambda tx: tx.rows("operate.list_named", job_id=job_id, **tx.batch(pairs)))
+        return {row[1] for row in rows}
+
+    def list_work_in_state(self, job_id: int, state: WorkState, after: str, most: int) -> list[Pair]:
+        """Return dataid and sort key of a job's work in one state, in order, after a sort key."""
+        where = {"job_id": job_id, "state": state.value, "after": after, "most": most}
+        return [(row[0], row[1]) for row in self._rows("operate.list_in_state", **where)]
+
+    def list_work_between(self, job_id: int, first: str, last: str) -> Iterator[Pair]:
+        """Stream dataid and sort key of a job's work between two sort keys, both included."""
+        for row in self._database.stream("operate.list_between", job_id=job_id, first=first, last=last):
+            yield row[0], row[1]
+
+    def count_work_by_job(self) -> dict[int, int]:
+        """Count each job's work, by job id."""
+        return {job_id: int(count) for job_id, count in self._rows("status.all_work")}
+
+    def count_work_by_state(self, job_id: int) -> dict[WorkState, int]:
+        """Count a job's work by state."""
+        return {
+            WorkState(state): int(count) for state, count in self._rows("reading.work_counts", job_id=job_id)
+        }
+
+    def count_open_work(self, job: str, state: WorkState) -> int:
+        """Count a job's work in a state that is not DONE."""
+        return sum([row[3] for row in self._rows("reading.open_counts") if row[:2] == (job, state)])
+
+    def list_open_groups(self) -> list[OpenGroup]:
+        """Count the unfinished work of all jobs by job, state and hold."""
+        return [
+            OpenGroup(job_id, state, bool(hold), count, since)
+            for job_id, state, hold, count, since in self._rows("status.open_work")
+        ]
+
+    def list_miscounted_work(self, most: int) -> list[WrongWork]:
+        """Return work whose count of missing inputs is not that of its own rows."""
+        return [WrongWork(*row) for row in self._rows("doctor.miscounted_work", most=most)]
+
+    def list_orphaned_work(self, most: int) -> list[WrongWork]:
+        """Return RUNNING work whose run has ended or never existed."""
+        return [WrongWork(*row) for row in self._rows("doctor.orphaned_running", most=most)]
+
+    def list_readiness(self, job_id: int) -> Iterator[Readiness]:
+        """Stream what the store keeps about the inputs of a job's work."""
+        for dataid, state, missing, _, waits in self._database.stream(
+            "reading.kept_readiness", job_id=job_id
+        ):
+            yield Readiness(dataid, WorkState(state), missing, bool(waits))
+
+    def list_expected_missing(self, job_id: int) -> Iterator[tuple[str, int]]:
+        """Stream each dataid that ready chunks call for, with its missing inputs; `same` inputs only."""
+        for dataid, missing in self._database.stream("reading.oracle", job_id=job_id):
+            yield dataid, int(missing)
+
+
+def _text(row: Row | None) -> str | None:
+    found = first_of(row)
+    return None if found is None else str(found)
