@@ -161,14 +161,59 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(sqlite_flow: Flo
     assert process.wait(30) == 141
 
 
-def test_a_full_disk_behind_stdout_is_told(sqlite_flow: Flow) -> None:
+PRINTING = (
+    ("status",),
+    ("status", "--json"),
+    ("chunks", "bobin"),
+    ("runs",),
+    ("logs", "1"),
+    ("journal",),
+    ("dataset", "list"),
+    ("job", "show", "loadbob"),
+    ("why", "loadbob"),
+    ("sql", "select * from datastatus"),
+    ("doctor",),
+    ("db", "version"),
+    ("export",),
+    ("completion", "bash"),
+    ("--help",),
+    ("status", "--help"),
+    ("--version",),
+)
+
+
+def test_a_full_disk_behind_stdout_is_an_error_with_exit_code_74(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
-    with open("/dev/full", "w") as full:
+    sqlite_flow.ready("bobin", "1.0")
+    sqlite_flow.script("loadbob.sh", "echo done")
+    sqlite_flow.runjob("./loadbob.sh")
+    for words, unbuffered in [*((words, "") for words in PRINTING), (("status",), "1"), (("logs", "1"), "1")]:
+        with open("/dev/full", "w") as full:
+            process = sqlite_flow.project.start(
+                *("dataflow", *words),
+                env=sqlite_flow.env | {"PYTHONUNBUFFERED": unbuffered},
+                stdout=full,
+                stderr=subprocess.PIPE,
+            )
+            said = process.communicate(timeout=30)[1]
+        assert (process.returncode, said.count("No space left on device")) == (74, 1), (words, said)
+        assert "Traceback" not in said
+        assert "Exception ignored" not in said
+
+
+def test_a_reader_that_is_gone_before_the_first_line_ends_the_command_quietly(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    for words in (("status",), ("chunks", "bobin", "--json"), ("--help",)):
+        reading, writing = os.pipe()
+        os.close(reading)
         process = sqlite_flow.project.start(
-            "dataflow", "status", env=sqlite_flow.env, stdout=full, stderr=subprocess.PIPE
+            *("dataflow", *words),
+            env=sqlite_flow.env | {"PYTHONUNBUFFERED": ""},
+            stdout=writing,
+            stderr=subprocess.PIPE,
         )
-        assert "No space left" in process.communicate(timeout=30)[1]
-    assert process.returncode == 74
+        os.close(writing)
+        assert (process.communicate(timeout=30)[1], process.returncode) == ("", 141)
 
 
 def test_control_c_ends_with_130_and_without_a_traceback(sqlite_flow: Flow) -> None:

@@ -87,6 +87,21 @@ def test_of_snapshots_only_the_newest_is_located(shop: LakeShop, capsys: pytest.
     assert "/dataid=10/" in path
 
 
+def test_locate_exits_75_when_the_newest_snapshot_is_stale(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.dataset("state", mode="snapshot")
+    for number in ("9", "10"):
+        shop.publish("state", number, [make_table(int(number), 1)])
+    found = shop.store.find_dataset("raw")
+    assert found is not None
+    shop.store.make_ready(found[0], "raw", [("10", "10")], again=True)
+    out, err = call(capsys, "locate", "state", code=75)
+    assert "/dataid=9/" in out
+    assert "left out 1 STALE chunk (an input has a newer version): 10." in err
+    assert "/dataid=10/" in call(capsys, "locate", "state", "--stale")[0]
+
+
 def test_what_is_not_in_the_lake_is_told_where_it_is(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,20 +112,32 @@ def test_what_is_not_in_the_lake_is_told_where_it_is(
         in call(capsys, "locate", "sales", code=65)[1]
     )
     assert "is not published" in call(capsys, "locate", "orders", "7", code=75)[1]
-    assert "no ready chunk" in call(capsys, "locate", "orders")[1]
+    assert "no ready chunk" in call(capsys, "locate", "orders", code=75)[1]
 
 
-def test_a_stale_chunk_is_left_out_aloud(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_locate_exits_75_when_it_leaves_out_a_stale_chunk(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
     shop.publish("orders", "1", [make_table(0, 5)])
     found = shop.store.find_dataset("raw")
     assert found is not None
     shop.store.make_ready(found[0], "raw", [("1", "1")], again=True)
-    out, err = call(capsys, "locate", "orders")
-    assert (out, "STALE): 1" in err) == ("", True)
+    left_out = (
+        "orders: left out 1 STALE chunk (an input has a newer version): 1. "
+        "To include: dataflow locate orders --stale\n"
+    )
+    assert call(capsys, "locate", "orders", code=75) == ("", left_out)
+    assert call(capsys, "locate", "orders", "--json", code=75) == ("[]\n", left_out)
+    out, err = call(capsys, "locate", "orders", "--stale")
+    assert (len(out.splitlines()), err) == (1, "")
     out, err = call(capsys, "locate", "orders", "1")
     assert (len(out.splitlines()), "is STALE" in err) == (1, True)
     with pytest.raises(Conflict, match=r"All chunks of orders are STALE.* dataflow run .* --drain"):
         read_question(shop.store, "select * from orders", str(shop.path))
+    shop.publish("orders", "2", [make_table(5, 5)])
+    out, err = call(capsys, "locate", "orders", code=75)
+    assert ("/dataid=2/" in out, len(out.splitlines()), err) == (True, 1, left_out)
+    assert len(call(capsys, "locate", "orders", "--stale")[0].splitlines()) == 2
 
 
 def test_locate_needs_neither_spark_nor_pyarrow(shop: LakeShop) -> None:

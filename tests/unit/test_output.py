@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dataflow.cli.output import MEASURED_ROWS, as_text, paint, show_object, show_rows, to_json
+from dataflow.cli.output import as_text, as_value, paint, show_object, to_json
+from dataflow.cli.tables import MEASURED_ROWS, show_rows
 
 ROWS: list[dict[str, object]] = [{"name": "bobin", "size": 1}, {"name": "b", "size": None}]
 
@@ -98,6 +99,30 @@ def test_colours_are_for_terminals_only(capsys: pytest.CaptureFixture[str]) -> N
 )
 def test_values_are_shown_without_what_moves_a_cursor(value: object, shown: str) -> None:
     assert as_text(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "NULL"),
+        ("", "''"),
+        ("NULL", "'NULL'"),
+        ("'a'", "'''a'''"),
+        ([], "[]"),
+        ("[]", "'[]'"),
+        ({}, "{}"),
+        (True, "true"),
+        (False, "false"),
+        ([None, "", True], '[null, "", true]'),
+        ({"a": 1}, '{"a": 1}'),
+        ("a\nb", "a\\nb"),
+        (0, "0"),
+    ],
+)
+def test_a_value_of_a_query_is_shown_so_that_different_values_look_different(
+    value: object, shown: str
+) -> None:
+    assert as_value(value) == shown
 
 
 def test_json_is_ascii_where_the_terminal_cannot_do_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from dataflow.actions.apply import apply_changes, export_declarations, plan_changes
 from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
 from dataflow.actions.job_graph import find_open_chain
+from dataflow.actions.next_commands import shell
 from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
 from dataflow.cli.job import say_how_it_begins, say_what_stays
 from dataflow.cli.output import as_text
@@ -19,7 +20,7 @@ from dataflow.model.wording import quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from dataflow.actions.differences import Change
@@ -51,7 +52,7 @@ def apply(args: argparse.Namespace, context: Context) -> int:
             raise ConfigError(f"{quoted(path)} cannot be read: there is no such file. Name another.")
     declarations = read_declarations(args.files or [_project_file(context)])
     planned = plan_changes(context.store, declarations)
-    show_changes(planned)
+    show_changes(planned, declarations.checks)
     if all(change.what == UNCHANGED for change in planned):
         context.say("Nothing to change.")
         return 0
@@ -80,8 +81,9 @@ def export_all(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def show_changes(changes: Iterable[Change]) -> None:
-    """Writes each change with the fields it is about; what stays as it is, is counted."""
+def show_changes(changes: Iterable[Change], checks: Mapping[str, tuple[str, ...]]) -> None:
+    """Writes each change with its fields, and the check of each dataset, which is not kept in the store."""
+    changes = list(changes)
     unchanged = 0
     for change in changes:
         if change.what == UNCHANGED:
@@ -90,8 +92,13 @@ def show_changes(changes: Iterable[Change]) -> None:
         print(f"{SIGNS[change.what]} {change.kind} {change.name}")
         for difference in change.differences:
             print(f"    {as_text(str(difference))}")
+        if change.kind == "dataset" and change.name in checks:
+            print(f"    check: {as_text(shell(*checks[change.name]))}")
     if unchanged:
         print(f"= {unchanged} unchanged")
+    for change in changes:
+        if change.kind == "dataset" and change.what == UNCHANGED and change.name in checks:
+            print(f"    check of {change.name}: {as_text(shell(*checks[change.name]))}")
 
 
 def _project_file(context: Context) -> str:

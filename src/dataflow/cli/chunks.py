@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, TIME, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.errors import BadInput
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
     from dataflow.model.records import ChunkRow, Dataset
 
-COLUMNS = ("dataset", "dataid", "status", "version", "modified_at", "readers")
+COLUMNS = (
+    Column("dataset", 5),
+    Column("dataid"),
+    Column("status"),
+    Column("version", 3),
+    Column("modified_at", 1, TIME),
+    Column("readers", 2, PROSE),
+)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -35,6 +44,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--from", dest="first", metavar="DATAID", help="the first dataid to list")
     parser.add_argument("--to", dest="last", metavar="DATAID", help="the last dataid to list")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=chunks)
 
@@ -52,9 +62,8 @@ def chunks(args: argparse.Namespace, context: Context) -> int:
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
-    show_rows(
-        rows, COLUMNS, args.json, f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"
-    )
+    empty = f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"
+    show_rows(rows, COLUMNS, args.json, empty, args.wide)
     return 0
 
 

@@ -105,7 +105,9 @@ class Context:
 
     def say(self, text: str) -> None:
         """Talk, on stderr, apart from the data on stdout."""
-        print(text, file=sys.stderr)
+        from dataflow.cli.terminal import wrap_for  # start-up: a quiet command says nothing
+
+        print(wrap_for(sys.stderr, text), file=sys.stderr)
 
     def list_secrets(self) -> list[str]:
         """The secrets opened so far: the passphrase and the store's password."""
@@ -131,7 +133,9 @@ class Context:
 
 def _show_warning(message: Warning | str, *_: object) -> None:
     """Says a warning as a command does, without the line of code it came from."""
-    print(f"warning: {message}", file=sys.stderr)
+    from dataflow.cli.terminal import wrap_for
+
+    print(wrap_for(sys.stderr, f"warning: {message}"), file=sys.stderr)
 
 
 def _ask() -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import add_yes_option, may_go_on, read_secret, refuse_secret_argument
-from dataflow.cli.output import add_json_option, as_text, show_object, show_rows
+from dataflow.cli.layout import Column
+from dataflow.cli.output import add_json_option, as_text, show_object
+from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
 from dataflow.model.wording import quoted
@@ -29,7 +32,14 @@ FIELDS = {
     "timezone": "time zone of the grain, such as Europe/London (UTC unless told)",
     "mode": "partition (the default) or snapshot",
 }
-LIST_COLUMNS = ("dataset", "grain", "timezone", "mode", "location", "password")
+LIST_COLUMNS = (
+    Column("dataset"),
+    Column("grain", 1),
+    Column("timezone", 4),
+    Column("mode", 2),
+    Column("location", 3),
+    Column("password", 5),
+)
 ALL_COLUMNS = ("dataset", *FIELDS, "options", "password")
 
 
@@ -39,6 +49,8 @@ def add_parser(subparsers: Any) -> None:
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
     listing = words.add_parser("list", description="Lists all datasets.")
+    add_all_option(listing)
+    add_wide_option(listing)
     add_json_option(listing)
     listing.set_defaults(call=list_all)
     show = words.add_parser("show", description="Shows one dataset, who produces it and who reads it.")
@@ -88,9 +100,12 @@ def add(args: argparse.Namespace, context: Context) -> int:
 
 def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all datasets."""
-    rows = (describe(dataset) for dataset in context.store.list_datasets())
+    found = (describe(dataset) for dataset in context.store.list_datasets())
+    rows, footer = without_calendars(found, args)
     columns = ALL_COLUMNS if args.json else LIST_COLUMNS
-    show_rows(rows, columns, args.json, "There are no datasets yet. Add one: dataflow dataset add NAME")
+    show_rows(rows, columns, args.json, "No datasets yet. Add one: dataflow dataset add NAME", args.wide)
+    if footer:
+        print(footer)
     return 0
 
 
@@ -105,6 +120,10 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
         plan.job.name for plan in plans if any(item.dataset.name == dataset.name for item in plan.inputs)
     ]
     record["chunks"] = chunks[0] if chunks else 0
+    check = context.config.checks.get(dataset.name)
+    record["check"] = list(check) if check else None
+    if check and not args.json:
+        record["check"] = shell(*check)
     show_object(record, args.json)
     return 0
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataflow.actions.doctor import examine, examine_machine, repair
 from dataflow.actions.findings import PROBLEM, Finding
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing
 from dataflow.model.record import replace
 from dataflow.runjob.lock import is_claimant_name, is_dead
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
 
-COLUMNS = ("check", "level", "text", "next")
+COLUMNS = (Column("check"), Column("level"), Column("text", 0, PROSE), Column("next", 1, PROSE))
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,6 +31,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--spark", action="store_true", help="look at Spark, too, with a task on every executor it has"
     )
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=doctor)
 
@@ -43,7 +46,8 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)
-    show_rows([{name: getattr(found, name) for name in COLUMNS} for found in findings], COLUMNS, args.json)
+    rows = [{name: getattr(found, name) for name in COLUMNS} for found in findings]
+    show_rows(rows, COLUMNS, args.json, wide=args.wide)
     return 1 if any(found.level == PROBLEM for found in findings) else 0
 
 
@@ -71,7 +75,7 @@ def list_spark_findings(context: Context) -> Iterator[Finding]:
         from dataflow.pipelines.show.spark_doctor import examine_spark
     except ImportError as error:
         text = f"Pipelines need packages that are not installed ({error})"
-        yield Finding("spark", PROBLEM, text, "pip install 'dataflow-runjob[spark]'")
+        yield Finding("spark", PROBLEM, text, "pip install '.[spark]' in the DataFlow checkout")
         return
     config = context.config
     try:

@@ -9,7 +9,9 @@ from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
-from dataflow.cli.output import add_json_option, show_object, show_rows
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option, show_object
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.config.durations import parse_seconds
 from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput
@@ -47,7 +49,16 @@ SPANS = {
     "lease": "how long a claim is good without renewal (5m unless told)",
     "grace": "time to end after SIGTERM (10s unless told)",
 }
-LIST_COLUMNS = ("job", "in", "out", "schedule", "grain", "ordered", "hold", "priority")
+LIST_COLUMNS = (
+    Column("job"),
+    Column("in", 1, PROSE),
+    Column("out", 2, PROSE),
+    Column("schedule", 3),
+    Column("grain", 5),
+    Column("ordered", 6),
+    Column("hold", 4),
+    Column("priority", 7),
+)
 ALL_COLUMNS = (
     *(
         "job",
@@ -74,6 +85,7 @@ def add_parser(subparsers: Any) -> None:
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
     listing = words.add_parser("list", description="Lists all jobs.")
+    add_wide_option(listing)
     add_json_option(listing)
     listing.set_defaults(call=list_all)
     show = words.add_parser("show", description="Shows one job.")
@@ -194,7 +206,8 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
     held = {row[1]: bool(row[HOLD_COLUMN]) for row in context.store.rows("registration.list_jobs")}
     rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.list_plans())
     columns = ALL_COLUMNS if args.json else LIST_COLUMNS
-    show_rows(rows, columns, args.json, "There are no jobs yet. Add one: dataflow job add NAME --in DATASET")
+    empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET"
+    show_rows(rows, columns, args.json, empty, args.wide)
     return 0
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataflow.cli.chunks import count
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, TIME, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.store.reader import time_text
 
 TYPE_CHECKING = False
@@ -16,6 +18,20 @@ if TYPE_CHECKING:
 FIELDS = (
     *("journal_id", "at", "actor", "action", "job", "dataset", "dataid", "run_id"),
     *("from_state", "to_state", "items", "why"),
+)
+COLUMNS = (
+    Column("at", 1, TIME),
+    Column("actor", 4),
+    Column("action"),
+    Column("job", full=True),
+    Column("dataset", full=True),
+    Column("about", extra=True),
+    Column("dataid"),
+    Column("run_id", 5),
+    Column("from_state", 6),
+    Column("to_state", 3),
+    Column("items", 7),
+    Column("why", 2, PROSE),
 )
 DEFAULT_LIMIT = 100
 
@@ -30,6 +46,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N lines (100)"
     )
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=journal)
 
@@ -43,8 +60,9 @@ def journal(args: argparse.Namespace, context: Context) -> int:
     rows = [dict(zip(FIELDS, row, strict=True)) for row in found]
     for row in rows:
         row["at"] = time_text(row["at"])
-    columns = FIELDS if args.json else FIELDS[1:]
-    show_rows(rows, columns, args.json, "The journal has no such line. All of it: dataflow journal")
+        row["about"] = row["job"] or row["dataset"]
+    empty = "No such journal entries. All of them: dataflow journal"
+    show_rows(rows, FIELDS if args.json else COLUMNS, args.json, empty, args.wide)
     return 0
 
 

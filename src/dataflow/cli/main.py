@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 
 from dataflow.cli.context import Context
 from dataflow.config.project import get_working_dir
@@ -88,39 +89,73 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"a value is missing: {'/'.join(action.option_strings) or action.metavar}")
         return found, rest
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Writes the help text; argparse itself would ignore a full disk."""
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}\nMore: {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one `dataflow` command and gives its exit code."""
+    """Runs one `dataflow` command and returns its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     _prepare_output()
+    code = _run_guarded(argv)
     try:
-        code = run_word(argv)
         sys.stdout.flush()
-        return code
+    except BrokenPipeError:
+        drop_output()
+        return code or SIGPIPE_EXIT
+    except OSError as error:
+        drop_output()
+        if code:
+            return code  # its error has been reported
+        tell(f"dataflow: cannot write to standard output: {error.strerror}")
+        return INPUT_OUTPUT_EXIT
+    return code
+
+
+def _run_guarded(argv: list[str]) -> int:
+    """Runs one command and turns every error into a message and an exit code."""
+    try:
+        return run_word(argv)
+    except SystemExit as leaving:  # --help, and SIGTERM during a pipeline's run
+        return leaving.code if isinstance(leaving.code, int) else 0
     except DataFlowError as error:
         return complain(error)
     except BrokenPipeError:
-        # Whoever read our output has seen enough, and Python must not try to write the rest when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # the reader has seen enough
         return SIGPIPE_EXIT
     except KeyboardInterrupt:
-        print("dataflow: interrupted", file=sys.stderr)
+        tell("dataflow: interrupted")
         return INTERRUPTED_EXIT
     except OSError as error:
         if os.environ.get("DATAFLOW_DEBUG"):
             raise
-        print(f"dataflow: {error}", file=sys.stderr)
+        tell(f"dataflow: {error}")
         return INPUT_OUTPUT_EXIT
     except Exception:
-        # Not swallowed: told in full, under a code that monitoring does not take for failed work.
+        # Printed in full, with an exit code that monitoring does not take for failed work.
         import traceback
 
-        traceback.print_exc()
-        print("dataflow: this is an error in DataFlow itself; please report the lines above", file=sys.stderr)
+        tell(traceback.format_exc().rstrip())
+        tell("dataflow: this is a bug in DataFlow; please report the lines above")
         return DataFlowError.exit_code
+
+
+def drop_output() -> None:
+    """Discards what is still buffered for stdout: Python would try again at exit and end with code 120."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> None:
+    """Writes a message to stderr; where that fails, the exit code has to do."""
+    from dataflow.cli.terminal import wrap_for  # start-up: only errors need it
+
+    with suppress(OSError):
+        print(wrap_for(sys.stderr, text), file=sys.stderr)
 
 
 def run_word(argv: list[str]) -> int:
@@ -192,7 +227,7 @@ def complain(error: DataFlowError, program: str = "dataflow") -> int:
         import traceback
 
         traceback.print_exception(error)
-    print(f"{program}: {error}", file=sys.stderr)
+    tell(f"{program}: {error}")
     return error.exit_code
 
 

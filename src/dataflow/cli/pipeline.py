@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 
+from dataflow.cli.output import add_json_option
 from dataflow.cli.pipeline_import import add_import
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
+from dataflow.cli.tables import add_wide_option
 from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
 from dataflow.errors import BadInput, ConfigError, Conflict, UnknownName, UsageError
@@ -50,7 +52,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("pipeline", help="pipelines on Spark", description=text)
     words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
     one = words.add_parser("list", help="all pipelines of the project, and what is wrong with their files")
-    one.add_argument("--json", action="store_true", help="as JSON")
+    add_wide_option(one)
+    add_json_option(one)
     one.set_defaults(call=list_pipelines)
     add_words(words)
     add_import(words)
@@ -64,16 +67,26 @@ def add_parser(subparsers: Any) -> None:
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     """All pipelines with what they read and make."""
-    from dataflow.cli.output import show_rows
+    from dataflow.cli.layout import PROSE, Column
+    from dataflow.cli.tables import show_rows
 
     catalog = load(context)
     from dataflow.pipelines.register.settings import PipelineSettings
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
-    columns = ("pipeline", "kind", "dataset", "target", "schedule", "start", "end", "note")
-    empty = "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
-    show_rows(rows, columns, args.json, "" if catalog.problems else empty)
+    columns = (
+        Column("pipeline"),
+        Column("kind", 4),
+        Column("dataset", 1),
+        Column("target", 5),
+        Column("schedule", 2),
+        Column("start", 6),
+        Column("end", 7),
+        Column("note", 3, PROSE),
+    )
+    empty = "No pipelines yet. Write one in pipelines/; see docs/pipelines.md."
+    show_rows(rows, columns, args.json, "" if catalog.problems else empty, args.wide)
     for problem in catalog.problems:
         context.say(problem)
     return ConfigError.exit_code if catalog.problems else 0
@@ -114,7 +127,9 @@ def show_plan(context: Context, name: str, options: RunOptions) -> int:
     import argparse
 
     options.refuse_both()
-    return plan_pipeline(argparse.Namespace(name=name, dataid=options.dataid, json=False), context)
+    return plan_pipeline(
+        argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False), context
+    )
 
 
 def load(context: Context) -> Catalog:
@@ -132,7 +147,7 @@ def load_packages() -> None:
     except ImportError as error:
         raise ConfigError(
             f"Pipelines need packages that are not installed ({error}). "
-            "Install them: pip install 'dataflow-runjob[spark]'"
+            "Install them: pip install '.[spark]' in the DataFlow checkout"
         ) from error
 
 

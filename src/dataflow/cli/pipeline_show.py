@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from dataflow.cli.output import add_json_option, as_text, paint, show_object, show_rows, to_json
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option, as_text, paint, show_object, to_json
+from dataflow.cli.tables import add_wide_option, data_columns, show_rows
+from dataflow.cli.terminal import wrap_for
 from dataflow.errors import BadInput, UsageError
 
 TYPE_CHECKING = False
@@ -53,6 +56,7 @@ def add_words(words: Any) -> None:
         )
     for command in (show, plan, preview):
         command.add_argument("name", metavar="NAME", help="the name of the class")
+        add_wide_option(command)
         add_json_option(command)
 
 
@@ -76,7 +80,12 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     show_object(_without_empty(found), False)
     if mapping:
         print()
-        show_rows(mapping, ("source", "column", "type"), False)
+        show_rows(
+            mapping,
+            (Column("source", 0, PROSE), Column("column"), Column("type", 1, PROSE)),
+            False,
+            wide=args.wide,
+        )
     for key, text in _without_empty(texts).items():
         print(f"\n-- {key}\n{dedent(text).strip()}")
     return 0
@@ -98,7 +107,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
         show_object(head | {"intervals": intervals, "interval": detail}, True)
         return 0
-    _print_outlook(definition, outlook)
+    _print_outlook(definition, outlook, args.wide)
     if args.dataid is None:
         _say_hidden(context, outlook)
     if detail:
@@ -125,7 +134,7 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
             found = _preview(definition, outlook, catalog, facilities, args.rows)
     finally:
         facilities.close()
-    _print_preview(context, found, args.json)
+    _print_preview(context, found, args.json, args.wide)
     return 0
 
 
@@ -178,12 +187,13 @@ def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ("", [], {}, None)}
 
 
-def _print_outlook(definition: Definition, outlook: Outlook) -> None:
+def _print_outlook(definition: Definition, outlook: Outlook, wide: bool) -> None:
     rows = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
     empty = f"No interval of {definition.job} has ended yet; any can be run with --dataid."
     if definition.timing.is_over:
         empty = f"{definition.job} starts after its end ({definition.place}); --dataid runs any interval."
-    show_rows(rows, ("dataid", "state", "why"), False, empty)
+    columns = (Column("dataid"), Column("state"), Column("why", 1, PROSE))
+    show_rows(rows, columns, False, empty, wide)
 
 
 def _say_hidden(context: Context, outlook: Outlook) -> None:
@@ -204,7 +214,7 @@ def _print_detail(detail: dict[str, Any]) -> None:
             print("\n".join(f"{statement};" for statement in statements))
 
 
-def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
+def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) -> None:
     if as_json:
         record = {
             "dataid": found.dataid,
@@ -218,7 +228,8 @@ def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
         print(to_json(record, indent=2))
         return
     context.say(f"{found.dataid}, from {found.read}; nothing was published.")
-    show_rows(found.rows, [name for name, _ in found.columns], False, "It has no rows that fit.")
+    columns = data_columns([name for name, _ in found.columns])
+    show_rows(found.rows, columns, False, "No rows fit.", wide)
     for one in found.rejects[:SHOWN_REJECTS]:
         where = f" {one['field']}={one['value']!r}" if one["field"] else f" {one['value']!r}"
         print(f"{paint('reject', 'bold red')}: row {one['row']}{as_text(where)}: {as_text(one['reason'])}")

@@ -8,8 +8,9 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 
 from dataflow.cli.chunks import count
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.output import add_json_option
 from dataflow.cli.sql import plain, unique_names
+from dataflow.cli.tables import add_wide_option, data_columns, show_rows
 from dataflow.errors import BadInput, ConfigError
 from dataflow.private_files import STATE_FOLDER, make_private_folder
 
@@ -35,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("statement", metavar="STATEMENT", help='such as "select * from orders"; - for stdin')
     help_text = f"show at most so many rows ({MOST_ROWS} unless told)"
     parser.add_argument("--rows", type=count, default=MOST_ROWS, metavar="N", help=help_text)
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=query)
 
@@ -47,7 +49,7 @@ def query(args: argparse.Namespace, context: Context) -> int:
     answer = _ask(context, statement, args.rows)
     names = unique_names(answer.columns)
     records = [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
-    show_rows(records, names, args.json, "No rows.")
+    show_rows(records, data_columns(names), args.json, "No rows.", args.wide)
     if not answer.is_whole:
         context.say(f"These are the first {args.rows:,} rows; there are more. All of them: --rows N")
     return 0
@@ -61,7 +63,7 @@ def _ask(context: Context, statement: str, most: int) -> Answer:
     except ImportError as error:
         raise ConfigError(
             f"Queries need packages that are not installed ({error}). Install them: "
-            "pip install 'dataflow-runjob[spark]'"
+            "pip install '.[spark]' in the DataFlow checkout"
         ) from error
     config = context.config
     question = read_question(context.store, statement, config.project_dir)

@@ -8,10 +8,13 @@ import time
 
 from dataflow.actions.names import find_plan
 from dataflow.cli.chunks import count
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.status import RunOutcome
+from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +23,22 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from dataflow.cli.context import Context
+    from dataflow.config.settings import Config
     from dataflow.model.records import RunRow
 
-COLUMNS = ("run_id", "job", "dataid", "attempt", "outcome", "exit_code", "host", "started_at", "ended_at")
+COLUMNS = (
+    Column("run_id"),
+    Column("job"),
+    Column("dataid"),
+    Column("attempt", 6),
+    Column("outcome", 0, WORDS),
+    Column("exit_code", 4),
+    Column("host", 5),
+    Column("started_at", 1, TIME),
+    Column("ended_at", full=True),
+    Column("took", 3, SPAN, extra=True),
+    Column("reason", 2, PROSE),
+)
 DEFAULT_LIMIT = 50
 POLL_SECONDS = 0.2
 BLOCK_BYTES = 1 << 16
@@ -41,6 +57,7 @@ def add_parser(subparsers: Any) -> None:
         help="only runs that ended so, or are RUNNING",
     )
     parser.add_argument("--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N (50)")
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=runs)
     text = "Shows what a run wrote, byte for byte. Its log is on the machine that it ran on."
@@ -59,11 +76,38 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     found = context.store.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
     if args.job and not plan and not found:
         context.get_plan(args.job)  # not even the runs of a job that was removed: the name is unknown
-    rows = [{name: getattr(run, name) for name in (*COLUMNS, "reason")} for run in found]
-    show_rows(rows, (*COLUMNS, "reason"), args.json, "No such runs. Start one: RunJob SCRIPT")
+    rows = [describe(run, context.config, args.json) for run in found]
+    columns = (*COLUMNS, "process_gone") if args.json else COLUMNS
+    show_rows(rows, columns, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
         context.say(f"These are the newest {args.limit}. More: dataflow runs --limit {args.limit * 10}")
     return 0
+
+
+def describe(run: RunRow, config: Config, as_json: bool) -> dict[str, Any]:
+    """A run as it is shown; JSON keeps the outcome as it is stored, and has `process_gone` beside it."""
+    lost = find_loss(run, config)
+    record = {str(name): getattr(run, name) for name in COLUMNS if name != "took"}
+    if lost and not as_json:
+        record["outcome"] = f"{run.outcome} ({lost})"
+    return record | {"process_gone": bool(lost), "took": _seconds_taken(run)}
+
+
+def find_loss(run: RunRow, config: Config) -> str:
+    """Why a run that counts as RUNNING is not at work any more; "" while it may be."""
+    if run.outcome is not RunOutcome.RUNNING:
+        return ""
+    if run.host == config.host and is_claimant_name(run.claimant) and is_dead(config.lock_dir, run.claimant):
+        return "process gone"
+    return "" if (run.lease_left_seconds or 0) > 0 else "lease lapsed"
+
+
+def _seconds_taken(run: RunRow) -> float | None:
+    from datetime import datetime  # start-up: only this command computes with times
+
+    if not run.ended_at:
+        return None
+    return (datetime.fromisoformat(run.ended_at) - datetime.fromisoformat(run.started_at)).total_seconds()
 
 
 def logs(args: argparse.Namespace, context: Context) -> int:

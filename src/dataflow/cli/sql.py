@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, data_columns, show_rows
 from dataflow.errors import BadInput
 from dataflow.store.reader import time_text
 
@@ -27,6 +28,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "statement", metavar="STATEMENT", help='such as "select * from datastatus"; - for stdin'
     )
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=sql)
 
@@ -39,9 +41,7 @@ def sql(args: argparse.Namespace, context: Context) -> int:
     columns, rows = context.store.database.select(statement)
     names = unique_names(columns)
     records = ({name: plain(value) for name, value in zip(names, row, strict=True)} for row in rows)
-    shown = show_rows(records, names, args.json)
-    if not shown and not args.json:
-        context.say("No rows.")
+    show_rows(records, data_columns(names), args.json, "No rows.", args.wide)
     return 0
 
 

@@ -3,28 +3,58 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections import Counter
 
 from dataflow.actions.next_commands import runner
 from dataflow.actions.status import COUNTED, get_status
-from dataflow.cli.output import add_json_option, show_object, show_rows
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option, as_text, show_object
+from dataflow.cli.runs import find_loss
+from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
+from dataflow.cli.terminal import wrap_for
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
-from dataflow.model.status import WorkState
+from dataflow.model.status import RunOutcome, WorkState
 from dataflow.model.wording import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
     from dataflow.cli.context import Context
+    from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
 FAIL_WORDS = ("failed", "late")
-DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "not_done", "first", "last", "gaps", "missing")
+JOB_COLUMNS = (
+    Column("job"),
+    *(Column(state, rank) for state, rank in zip(COUNTED, (4, 3, 2, 5, 1, 6, 7), strict=True)),
+    Column("oldest", 8, PROSE),
+)
+DATASET_COLUMNS = (
+    Column("dataset"),
+    Column("chunks", 1),
+    Column("not_ready", 2),
+    Column("not_done", 3),
+    Column("first", 7),
+    Column("last", 4),
+    Column("gaps", 5),
+    Column("missing", 6, PROSE),
+)
 LONGEST_REASON = 80
-FAILURE_COLUMNS = ("job", "dataid", "state", "run_id", "reason", "next")
+FAILURE_COLUMNS = (
+    Column("job"),
+    Column("dataid"),
+    Column("state", 1),
+    Column("run_id", 4),
+    Column("reason", 2, PROSE),
+    Column("next", 3, PROSE),
+)
+MOST_RUNNING = 10_000
+SHOWN_LOST = 5
 
 
 def add_parser(subparsers: Any) -> None:
@@ -44,6 +74,8 @@ def add_parser(subparsers: Any) -> None:
         metavar="SPAN",
         help="open work is late after this (1h)",
     )
+    add_all_option(parser)
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=status)
 
@@ -71,10 +103,14 @@ def status(args: argparse.Namespace, context: Context) -> int:
     late = {job.job for job in found.list_late(args.late_after)}
     not_done = count_not_done(found, dict(context.store.rows("reading.producers")))
     due: dict[str, str] = dict(context.store.rows("reading.due_jobs"))
+    lost = list_lost(context)
     if args.json:
-        show_object(as_record(found, late, not_done, due), True)
+        show_object(as_record(found, late, not_done, due, lost), True)
     else:
-        _show_tables(found, late, not_done)
+        _show_jobs(found, late, lost, args)
+        _show_datasets(found, not_done, args)
+        _show_failures(found, args)
+        _show_lost(context.store, lost)
         _show_due(context.store, due)
     failed = found.count_failed()
     verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(sorted(late))}
@@ -90,40 +126,85 @@ def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str
     return {dataset: unfinished.get(job, 0) for dataset, job in producers.items()}
 
 
+def list_lost(context: Context) -> list[tuple[RunRow, str]]:
+    """The runs that count as RUNNING though their process is gone or their lease has lapsed, and which."""
+    runs = context.store.list_runs(MOST_RUNNING, "", "", RunOutcome.RUNNING)
+    return [(run, loss) for run in runs if (loss := find_loss(run, context.config))]
+
+
 def as_record(
-    found: StoreStatus, late: set[str], not_done: Mapping[str, int], due: Mapping[str, str]
+    found: StoreStatus,
+    late: set[str],
+    not_done: Mapping[str, int],
+    due: Mapping[str, str],
+    lost: Sequence[tuple[RunRow, str]],
 ) -> dict[str, Any]:
     """The status as JSON carries it."""
+    gone = {run.job for run, _ in lost}
     return {
-        "jobs": [_job_record(job, job.job in late) | {"due": job.job in due} for job in found.jobs],
+        "jobs": [
+            _job_record(job, job.job in late) | {"due": job.job in due, "process_gone": job.job in gone}
+            for job in found.jobs
+        ],
         "datasets": [_dataset_record(dataset, not_done) for dataset in found.datasets],
         "failures": [_failure_record(failure) for failure in found.failures],
     }
 
 
-def _show_tables(found: StoreStatus, late: set[str], not_done: Mapping[str, int]) -> None:
-    columns = ("job", *COUNTED, "oldest")
-    jobs = [_job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)} for job in found.jobs]
-    show_rows(jobs, columns, False, "No jobs. Add one: dataflow job add NAME --in DATASET --out DATASET")
+def _show_jobs(
+    found: StoreStatus, late: set[str], lost: Sequence[tuple[RunRow, str]], args: argparse.Namespace
+) -> None:
+    gone = Counter([run.job for run, _ in lost])
+    rows = []
+    for job in found.jobs:
+        row = _job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)}
+        if gone[job.job]:
+            row[WorkState.RUNNING] = f"{row[WorkState.RUNNING]} ({gone[job.job]} gone)"
+        rows.append(row)
+    empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET"
+    show_rows(rows, JOB_COLUMNS, False, empty, args.wide)
+
+
+def _show_datasets(found: StoreStatus, not_done: Mapping[str, int], args: argparse.Namespace) -> None:
     print()
-    datasets = [
-        _dataset_record(dataset, not_done) | {"missing": _missing_text(dataset)} for dataset in found.datasets
-    ]
-    show_rows(datasets, DATASET_COLUMNS, False, "No datasets. Add one: dataflow dataset add NAME")
+    rows, footer = without_calendars(
+        [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets], args
+    )
+    empty = "No datasets yet. Add one: dataflow dataset add NAME"
+    show_rows(rows, DATASET_COLUMNS, False, "" if footer else empty, args.wide)
+    if footer:
+        print(footer)
+
+
+def _show_failures(found: StoreStatus, args: argparse.Namespace) -> None:
     if found.failures:
         print()
-        failures = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
-        show_rows(failures, FAILURE_COLUMNS, False)
+        rows = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
+        show_rows(rows, FAILURE_COLUMNS, False, wide=args.wide)
+
+
+def _show_lost(store: Store, lost: Sequence[tuple[RunRow, str]]) -> None:
+    """On stdout with the tables: on stderr cron would mail it."""
+    if lost:
+        print()
+    for run, loss in lost[:SHOWN_LOST]:
+        plan = store.find_plan(run.job)
+        text = f"{run.job}/{run.dataid}: RUNNING ({loss}): run {run.run_id} on {run.host}"
+        command = runner(plan) if plan else "RunJob"
+        print(wrap_for(sys.stdout, f"{as_text(text)}. The next {command} takes it over."))
+    if len(lost) > SHOWN_LOST:
+        print(f"and {len(lost) - SHOWN_LOST} more: dataflow runs --outcome RUNNING")
 
 
 def _show_due(store: Store, due: Mapping[str, str]) -> None:
-    """On stdout with the tables, of which it is a part: on stderr cron would mail it."""
+    """On stdout with the tables: on stderr cron would mail it."""
     if due:
         print()
     for job, calendar in sorted(due.items()):
         plan = store.find_plan(job)
         command = runner(plan) if plan else "RunJob"
-        print(f"{job}: an interval of {calendar} has ended; the next {command} adds it as work")
+        text = f"{job}: an interval of {calendar} has ended; the next {command} adds it as work"
+        print(wrap_for(sys.stdout, text))
 
 
 def _shortened(reason: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.cli.chunks import count
+from dataflow.cli.layout import TIME, Column
 from dataflow.cli.operate import add_why_option
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -16,7 +18,15 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
 
-COLUMNS = ("version", "run_id", "rows", "size", "published_at", "current", "location")
+COLUMNS = (
+    Column("version"),
+    Column("run_id", 3),
+    Column("rows", 1),
+    Column("size", 2),
+    Column("published_at", 0, TIME),
+    Column("current"),
+    Column("location", 4),
+)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -25,6 +35,7 @@ def add_parser(subparsers: Any) -> None:
         "versions", description="The versions of a chunk that are still there, oldest first."
     )
     _add_chunk(parser)
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=show_versions)
     parser = subparsers.add_parser(
@@ -55,7 +66,8 @@ def show_versions(args: argparse.Namespace, context: Context) -> int:
         for version in found
         if version.current or not version.missing
     ]
-    show_rows(rows, COLUMNS, args.json, f"No version of {args.dataset}/{args.dataid} is on this machine.")
+    empty = f"No version of {args.dataset}/{args.dataid} is on this machine."
+    show_rows(rows, COLUMNS, args.json, empty, args.wide)
     for version in found:
         if version.current and version.missing and is_local(version.location):  # a table is not looked for
             context.say(
@@ -87,7 +99,7 @@ def compact_chunk(args: argparse.Namespace, context: Context) -> int:
     except ImportError as error:
         raise ConfigError(
             f"Compaction needs packages that are not installed ({error}). Install them: "
-            "pip install 'dataflow-runjob[spark]'"
+            "pip install '.[spark]' in the DataFlow checkout"
         ) from error
     done = compact(context.store, (args.dataset, args.dataid), context.config.project_dir, args.why)
     name = f"{args.dataset}/{args.dataid}"

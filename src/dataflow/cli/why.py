@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from dataflow.actions.why import why as explain
 from dataflow.cli.output import STYLES, add_json_option, as_text, paint, show_object
+from dataflow.cli.terminal import find_width, short_time, wrap_line
 from dataflow.runjob.lock import is_dead
 
 TYPE_CHECKING = False
@@ -13,6 +17,9 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
     from dataflow.model.answers import Why
+
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -33,7 +40,7 @@ def why(args: argparse.Namespace, context: Context) -> int:
     if args.json:
         show_object(as_record(found), True)
     else:
-        print(in_words(found))
+        print(in_words(found, find_width(sys.stdout)))
     return 0
 
 
@@ -44,11 +51,30 @@ def as_record(found: Why) -> dict[str, Any]:
     return head | {"answers": answers, "next": found.next}
 
 
-def in_words(found: Why) -> str:
-    """The explanation as a person reads it: verdict, answers, next command."""
+def in_words(found: Why, width: int | None = None) -> str:
+    """The explanation as a person reads it: verdict, answers, next command; wrapped to a terminal's width."""
     status, _, rest = as_text(found.verdict).partition(": ")
-    lines = [f"{found.job} {as_text(found.dataid)}".rstrip(), f"{paint(status)}: {rest}", ""]
+    lines = [f"{found.job} {as_text(found.dataid)}".rstrip()]
+    lines += _indented(status, paint(status), f": {rest}", 0, width)
+    lines.append("")
     for answer in found.answers:
-        verdict = paint(f"{answer.answer:<11}", STYLES[answer.answer])
-        lines.append(f"  {answer.question:<8} {verdict}  {as_text(answer.evidence)}")
-    return "\n".join([*lines, "", f"next: {as_text(found.next)}"])
+        head = f"  {answer.question:<8} {answer.answer:<11}"
+        painted = f"  {answer.question:<8} {paint(f'{answer.answer:<11}', STYLES[answer.answer])}"
+        lines += _indented(head, painted, f"  {as_text(answer.evidence)}", len(head) + 2, width)
+    following = as_text(found.next) or "nothing to do"
+    return "\n".join([*lines, "", *_indented("next", "next", f": {following}", 6, width)])
+
+
+def _indented(head: str, painted: str, rest: str, indent: int, width: int | None) -> list[str]:
+    """A line that begins with a painted head; on a terminal the rest has short times and wraps at words."""
+    if width is None:
+        return [f"{painted}{rest}"]
+    rest = TIME.sub(lambda time: short_time(time[0]), rest)
+    room = width - indent
+    if max(map(len, rest.split(" "))) > room:
+        indent, room = 4, width - 4
+    text = f"{head}{rest}"
+    if len(text) <= width:
+        return [f"{painted}{rest}"]
+    first, *others = wrap_line(text, width, indent).split("\n")
+    return [painted + first[len(head) :], *others]

@@ -68,7 +68,7 @@ def read_migrations() -> list[tuple[int, str, str]]:
     return found
 
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The number of the newest migration, so that a start need not read the folder; a test keeps it true."""
 
 

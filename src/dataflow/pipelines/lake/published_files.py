@@ -58,16 +58,20 @@ def is_read_whole(source: PlanInput) -> bool:
     return source.mapping == LATEST and source.dataset.mode == "partition"
 
 
-def locate(store: Store, name: str, project_dir: str) -> Located:
-    """The ready chunks of a dataset; of one whose chunks are snapshots the newest."""
+def locate(store: Store, name: str, project_dir: str, *, with_stale: bool = False) -> Located:
+    """The ready chunks of a dataset, or also its STALE ones; of a dataset of snapshots, the newest."""
     dataset_id, dataset = get_dataset(store, name)
     _refuse_elsewhere(store, dataset_id, dataset)
-    if dataset.mode == "snapshot":
-        newest = store.find("versions.newest", dataset_id=dataset_id)
-        return Located((_chunk(dataset, newest, project_dir),) if newest else ())
     rows = store.rows("versions.published", dataset_id=dataset_id, dataid="")
-    ready = tuple(_chunk(dataset, row, project_dir) for row in rows if not row[4])
-    return Located(ready, tuple(row[1] for row in rows if row[4]))
+    kept = [row for row in rows if with_stale or not row[4]]
+    if dataset.mode == "snapshot":
+        newest = kept[-1:]
+        left = rows[rows.index(newest[0]) + 1 :] if newest else rows[-1:]
+        return Located(
+            tuple(_chunk(dataset, row, project_dir) for row in newest), tuple(row[1] for row in left)
+        )
+    chunks = tuple(_chunk(dataset, row, project_dir) for row in kept)
+    return Located(chunks, tuple(row[1] for row in rows if row[4] and not with_stale))
 
 
 def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:
