@@ -104,7 +104,7 @@ def test_python_opens_only_a_store_that_is_there(commands: Commands) -> None:
 def test_what_declares_something_makes_the_store(commands: Commands, line: str) -> None:
     (commands.path / "dataflow.toml").write_text("[dataset.bobin]\n")
     path = commands.path / ".dataflow" / "dataflow.db"
-    told = f"A new store is made: {path}\n"
+    told = f"Created store {path}\n"
     assert commands.say(line).err.startswith(told)
     assert path.exists()
     assert told not in commands.say(line).err

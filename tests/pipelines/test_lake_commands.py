@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -226,12 +232,41 @@ def test_the_query_command_says_nothing_of_spark_and_how_much_it_left_out(shop: 
     done = subprocess.run(
         [*command, sql], cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
     )
-    assert done.stderr == "These are the first 2 rows; there are more. All of them: --rows N\n"
+    assert done.stderr == "Showing the first 2 rows. To see more: --rows N\n"
     assert json.loads(done.stdout) == [
         {"id": 0, "amount": "0.00", "id_2": 0},
         {"id": 1, "amount": "0.01", "id_2": 1},
     ]
     assert done.returncode == 0
+
+
+def test_a_query_fits_a_terminal_and_tells_null_from_empty_values(shop: LakeShop) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    command = [sys.executable, "-m", "dataflow.cli.main", "query"]
+    sql = (
+        "select true as yes, false as no, null as nothing, '' as empty, array() as list, 'NULL' as word, "
+        "at as first_completed_at, at as second_completed_at, 'a word and another ' || repeat('word ', 20) "
+        "as remark from orders where id = 0"
+    )
+    done = subprocess.run([*command, sql], cwd=shop.path, env=environment(), capture_output=True, check=False)
+    first, row = done.stdout.decode().splitlines()
+    assert first.split()[:6] == ["yes", "no", "nothing", "empty", "list", "word"]
+    assert row.split()[:6] == ["true", "false", "NULL", "''", "[]", "'NULL'"]
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+    env = {name: value for name, value in environment().items() if name != "COLUMNS"}
+    process = subprocess.Popen([*command, sql], cwd=shop.path, env=env, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    with contextlib.suppress(OSError):  # reading the terminal of a process that has ended
+        while data := os.read(master, 4096):
+            shown += data
+    os.close(master)
+    assert process.wait() == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split()[:6] == row.split()[:6]
+    assert lines[-1].startswith("Hidden columns: ")
 
 
 def test_a_query_without_java_says_what_to_install(
@@ -253,7 +288,7 @@ def test_versions_are_listed_and_gone_back_to_by_command(
         (2, 6, True),
     ]
     said = call(capsys, "rollback", "orders", "1", "--why", "wrong prices")[1]
-    assert "version 1 is current again, as version 3" in said
+    assert "published version 1 again as version 3" in said
     (path,) = call(capsys, "locate", "orders")[0].splitlines()
     assert pq.read_table(path, partitioning=None)["id"].to_pylist() == [0, 1, 2, 3, 4]
     assert (
@@ -268,7 +303,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     shop.dataset("report", reads="orders")
     reader = shop.claim("report", "1")
     said = call(capsys, "compact", "orders", "1")[1]
-    assert "3 files are now 1, with the same rows, as version 1 still" in said
+    assert "merged 3 files into 1; still version 1." in said
     (path,) = call(capsys, "locate", "orders")[0].splitlines()
     ids = [*range(20, 30), *range(10), *range(10, 20)]
     assert pq.read_table(path, partitioning=None)["id"].to_pylist() == ids
@@ -278,7 +313,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     work = shop.store.find_work(plan.job_id, "1")
     assert work is not None and work.state == "DONE"
     assert old.exists()
-    assert "1 files, which are large enough; nothing was changed" in call(capsys, "compact", "orders", "1")[1]
+    assert "orders/1: nothing to merge in 1 file." in call(capsys, "compact", "orders", "1")[1]
 
 
 def test_the_files_a_reader_has_pinned_outlive_compaction_and_purge(

@@ -1,4 +1,4 @@
-"""`dataflow chunks`: the chunks of a dataset with the status people see."""
+"""`dataflow chunks`: lists the chunks of a dataset with their status."""
 
 from __future__ import annotations
 
@@ -33,16 +33,20 @@ COLUMNS = (
 
 def add_parser(subparsers: Any) -> None:
     """Adds `chunks`."""
-    parser = subparsers.add_parser("chunks", help="list the chunks of a dataset", description=__doc__)
+    parser = subparsers.add_parser(
+        "chunks",
+        help="list the chunks of a dataset",
+        description="Lists the chunks of a dataset with their status.",
+    )
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument(
         "--status",
         type=str.upper,
         choices=[status.value for status in Status],
-        help="only chunks of this status",
+        help="only chunks with this status",
     )
-    parser.add_argument("--from", dest="first", metavar="DATAID", help="the first dataid to list")
-    parser.add_argument("--to", dest="last", metavar="DATAID", help="the last dataid to list")
+    parser.add_argument("--from", dest="first", metavar="DATAID", help="first dataid to list")
+    parser.add_argument("--to", dest="last", metavar="DATAID", help="last dataid to list")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
     add_wide_option(parser)
     add_json_option(parser)
@@ -50,14 +54,14 @@ def add_parser(subparsers: Any) -> None:
 
 
 def count(text: str) -> int:
-    """The number of an option such as --limit: 1 or more."""
+    """A positive number, as --limit takes it."""
     if not text.isascii() or not text.isdigit() or int(text) == 0 or len(text) > 18:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
-    """Lists chunks in order, as they come from the store."""
+    """Lists chunks in order."""
     dataset_id, dataset = context.get_dataset(args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)

@@ -1,4 +1,4 @@
-"""`dataflow db upgrade|version`: the store's schema."""
+"""`dataflow db upgrade|version`: upgrades or shows the schema of the store."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `db` and the words under it."""
-    parser = subparsers.add_parser("db", help="the store's schema", description=__doc__)
+    """Adds `db` and its subcommands."""
+    parser = subparsers.add_parser(
+        "db", help="the store's schema", description="Upgrades or shows the schema of the store."
+    )
     words = parser.add_subparsers(dest="word", required=True, metavar="upgrade|version")
-    upgrading = words.add_parser("upgrade", description="Brings the store's schema to this version's.")
+    upgrading = words.add_parser(
+        "upgrade", description="Upgrades the store's schema to the version that this DataFlow needs."
+    )
     upgrading.add_argument(
-        "--print", dest="only_print", action="store_true", help="print the SQL for a DBA instead"
+        "--print", dest="only_print", action="store_true", help="print the SQL for a DBA and change nothing"
     )
     upgrading.set_defaults(call=upgrade, makes_store=True)
     showing = words.add_parser(
-        "version", description="Shows the schema's number in the store and in this version."
+        "version", description="Shows the schema version of the store and the one that this DataFlow needs."
     )
     add_json_option(showing)
     showing.set_defaults(call=show_version)
 
 
 def upgrade(args: argparse.Namespace, context: Context) -> int:
-    """Applies the migrations that are missing, or prints them."""
+    """Applies the missing migrations, or prints them."""
     if args.only_print:
         return _print_schema(context)
     database = context.store.database
@@ -40,13 +44,13 @@ def upgrade(args: argparse.Namespace, context: Context) -> int:
     if found > SCHEMA_VERSION:
         raise newer_schema(database.url, found)
     context.say(
-        f"Applied {', '.join(applied)}." if applied else f"The store is at schema {found}; nothing to do."
+        f"Applied {', '.join(applied)}." if applied else f"The store has schema {found}; nothing to do."
     )
     return 0
 
 
 def show_version(args: argparse.Namespace, context: Context) -> int:
-    """Shows both numbers; they need not agree."""
+    """Shows both versions, which may differ."""
     database = context.store.database
     found = database.schema_version()
     show_object({"store": database.url, "schema": found, "needed": SCHEMA_VERSION}, args.json)
@@ -56,7 +60,7 @@ def show_version(args: argparse.Namespace, context: Context) -> int:
 def _print_schema(context: Context) -> int:
     if context.config.store_url.startswith("sqlite:"):
         raise UsageError(
-            "a SQLite store makes its schema by itself. --print is for PostgreSQL: --store postgresql://…"
+            "a SQLite store creates its own schema. --print is for PostgreSQL: --store postgresql://…"
         )
     from dataflow.store.postgres import PostgresDatabase
 

@@ -1,4 +1,4 @@
-"""`dataflow doctor`: readiness against the seeds' rule, leases, clocks, permissions; exit 1 on a problem."""
+"""`dataflow doctor`: checks readiness, leases, clocks and permissions; exits 1 on a problem."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
 
+TEXT = "Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."
 COLUMNS = (Column("check"), Column("level"), Column("text", 0, PROSE), Column("next", 1, PROSE))
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `doctor`."""
-    parser = subparsers.add_parser("doctor", help="check everything", description=__doc__)
+    parser = subparsers.add_parser("doctor", help="check everything", description=TEXT)
+    parser.add_argument("--repair", action="store_true", help="recompute wrong input counts")
     parser.add_argument(
-        "--repair", action="store_true", help="count anew the inputs of work where the count is wrong"
-    )
-    parser.add_argument(
-        "--spark", action="store_true", help="look at Spark, too, with a task on every executor it has"
+        "--spark", action="store_true", help="also check Spark, with a task on every executor"
     )
     add_wide_option(parser)
     add_json_option(parser)
@@ -39,9 +38,9 @@ def add_parser(subparsers: Any) -> None:
 def doctor(args: argparse.Namespace, context: Context) -> int:
     """Examines the store and this machine."""
     if args.repair:
-        mended = repair(context.store)
+        repaired = repair(context.store)
         context.say(
-            f"Counted anew: {', '.join(mended)}" if mended else "Nothing to repair: all counts are right."
+            f"Recomputed: {', '.join(repaired)}" if repaired else "Nothing to repair: all counts are right."
         )
     findings = list(list_findings(context))
     if args.spark:
@@ -52,7 +51,7 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
 
 
 def list_findings(context: Context) -> Iterator[Finding]:
-    """All findings; a store that does not answer is one of them, and the rest is examined all the same."""
+    """All findings; a store that does not answer is one of them."""
     config = context.config
 
     def is_gone(name: str) -> bool:
@@ -69,7 +68,7 @@ def list_findings(context: Context) -> Iterator[Finding]:
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:
-    """What is to be said about Spark; that its packages are missing is a finding, too."""
+    """The findings about Spark; missing packages are one of them."""
     try:
         from dataflow.pipelines.register.settings import PipelineSettings
         from dataflow.pipelines.show.spark_doctor import examine_spark

@@ -1,4 +1,4 @@
-"""`dataflow journal`: every move with when, who, from, to and why, newest first."""
+"""`dataflow journal`: lists every state change with time, person and reason, newest first."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ COLUMNS = (
     Column("why", 2, PROSE),
 )
 DEFAULT_LIMIT = 100
+TEXT = "Lists every state change with its time, person and reason, newest first."
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `journal`."""
-    parser = subparsers.add_parser("journal", help="every move, newest first", description=__doc__)
-    parser.add_argument("--job", metavar="JOB", help="only lines about this job")
-    parser.add_argument("--dataset", metavar="DATASET", help="only lines about this dataset")
-    parser.add_argument("--dataid", metavar="DATAID", help="only lines about this dataid")
-    parser.add_argument("--run", type=count, metavar="RUN", help="only lines about this run")
+    parser = subparsers.add_parser("journal", help="list state changes, newest first", description=TEXT)
+    parser.add_argument("--job", metavar="JOB", help="only entries about this job")
+    parser.add_argument("--dataset", metavar="DATASET", help="only entries about this dataset")
+    parser.add_argument("--dataid", metavar="DATAID", help="only entries about this dataid")
+    parser.add_argument("--run", type=count, metavar="RUN", help="only entries about this run")
     parser.add_argument(
-        "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N lines (100)"
+        "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N entries (default: 100)"
     )
     add_wide_option(parser)
     add_json_option(parser)
@@ -52,7 +53,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def journal(args: argparse.Namespace, context: Context) -> int:
-    """Lists the journal, which outlives what it is about: a name is unknown only if no line has it."""
+    """Lists the journal; a removed job or dataset still has its entries."""
     where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
     found = context.store.rows("reading.journal", most=args.limit, run_id=args.run or 0, **where)
     if not found:

@@ -24,10 +24,10 @@ LONGEST_WORD = 24
 WHOLE = 30
 """A value of a query up to this length stays on one line, spaces or not."""
 
-TIME, SPAN, PROSE, WORDS, DATA = "time", "span", "prose", "words", "data"
-"""What a column holds. PROSE, WORDS (few of them) and DATA may wrap at spaces."""
+TIME, SPAN, PROSE, WORDS, DATA, CELL = "time", "span", "prose", "words", "data", "cell"
+"""What a column holds. PROSE and WORDS (a few), DATA (of a query) and CELL (of the store) wrap at spaces."""
 
-WRAPPED = (PROSE, WORDS, DATA)
+WRAPPED = (PROSE, WORDS, DATA, CELL)
 
 
 class Column(str):
@@ -103,7 +103,7 @@ def _narrowest(column: Column, cells: Sequence[str]) -> int:
 
 
 def _words(cell: str, kind: str) -> list[str]:
-    return [cell] if kind == DATA and len(cell) <= WHOLE else cell.split(" ")
+    return [cell] if kind in (DATA, CELL) and len(cell) <= WHOLE else cell.split(" ")
 
 
 def _lines(cell: str, column: Column, width: int) -> list[str]:

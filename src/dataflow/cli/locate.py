@@ -1,4 +1,4 @@
-"""`dataflow locate`: the current files of a dataset in the lake, for DuckDB, Trino, pandas and others."""
+"""`dataflow locate`: prints the current files of a dataset in the lake."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from dataflow.pipelines.lake.published_files import LakeChunk, Located
 
 MOST_NAMED = 10
+TEXT = (
+    "Prints the current files of a dataset in the lake, one per line, for DuckDB, Trino, pandas and others. "
+    "Exits with 75 if it leaves chunks out because they are STALE, or finds none."
+)
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `locate`."""
-    parser = subparsers.add_parser("locate", help="the current files of a dataset", description=__doc__)
+    parser = subparsers.add_parser("locate", help="print the current files of a dataset", description=TEXT)
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("dataid", metavar="DATAID", nargs="?", help="only this chunk, STALE or not")
     parser.add_argument(

@@ -42,12 +42,12 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a reading command its --json."""
+    """Adds --json to a command."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def show_object(record: Record, as_json: bool) -> None:
-    """Writes one thing: a JSON object, or a line per field."""
+    """Writes one record: a JSON object, or a line per field."""
     if as_json:
         print(to_json(record, indent=2))
         return
@@ -74,15 +74,15 @@ def write_field(name: str, value: str, label: int, width: int | None) -> None:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON that the terminal's encoding can carry; times and enums as their text."""
+    """JSON in the encoding of stdout; times and enums as text."""
     return encoder(indent).encode(value)
 
 
 def as_text(value: Any) -> str:
-    """A value for people: nothing for None, lists joined, and nothing in it that moves the cursor."""
+    """A value for people: "" for None, lists joined, control characters escaped."""
     if value is None:
         return ""
-    if type(value) is str and value.isprintable():  # nearly all are, and a million rows have many
+    if type(value) is str and value.isprintable():  # the common case, kept fast
         return value
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -107,7 +107,7 @@ def as_value(value: Any) -> str:
 
 
 def paint(text: str, style: str | None = None) -> str:
-    """The text in the colour of its status, on a terminal that wants colours; else as it is."""
+    """The text in the colour of its status on a colour terminal; unchanged elsewhere."""
     style = style or STYLES.get(text)
     if style is None or not sys.stdout.isatty():
         return text

@@ -1,4 +1,4 @@
-"""`dataflow pipeline list|run`, and `dataflow run` of a pipeline; the other words are in pipeline_show."""
+"""`dataflow pipeline list|run`, and `dataflow run` of a pipeline. See also pipeline_show."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 LOST = 125
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
 TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code")
-"""The options of RunJob that mean something for a pipeline."""
+"""The options of RunJob that apply to a pipeline."""
 
 
 @record
 class RunOptions:
-    """How intervals are to be run: the next, all of them, or one that is named."""
+    """Which intervals to run: the next, all, or a named one."""
 
     drain: bool = False
     dataid: str | None = None
@@ -41,32 +41,34 @@ class RunOptions:
     waiting_exit_code: int = 0
 
     def refuse_both(self) -> None:
-        """UsageError where one interval is named and all are asked for."""
+        """Raises UsageError for --drain together with --dataid."""
         if self.drain and self.dataid is not None:
-            raise UsageError("--dataid names one interval; --drain takes them all. Give one of the two.")
+            raise UsageError(
+                "--dataid and --drain exclude each other: one names an interval, the other runs them all."
+            )
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `pipeline`."""
-    text = "Dataset and view pipelines: the classes in pipelines/*.py beside dataflow.toml."
+    text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
     parser = subparsers.add_parser("pipeline", help="pipelines on Spark", description=text)
     words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
-    one = words.add_parser("list", help="all pipelines of the project, and what is wrong with their files")
+    one = words.add_parser("list", help="list the pipelines of the project and the errors in their files")
     add_wide_option(one)
     add_json_option(one)
     one.set_defaults(call=list_pipelines)
     add_words(words)
     add_import(words)
     add_word(words)
-    run = words.add_parser("run", help="do the next interval of a pipeline (the same as dataflow run NAME)")
-    run.add_argument("name", metavar="NAME", help="the name of the class")
-    run.add_argument("--drain", action="store_true", help="go on until nothing is claimable")
-    run.add_argument("--dataid", metavar="D", help="this interval, due or not")
+    run = words.add_parser("run", help="run the next interval of a pipeline (same as dataflow run NAME)")
+    run.add_argument("name", metavar="NAME", help="name of the class")
+    run.add_argument("--drain", action="store_true", help="go on until no interval is left")
+    run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
     run.set_defaults(call=run_word, makes_store=True)
 
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
-    """All pipelines with what they read and make."""
+    """Lists all pipelines with their datasets and schedules."""
     from dataflow.cli.layout import PROSE, Column
     from dataflow.cli.tables import show_rows
 
@@ -93,12 +95,12 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
 
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
-    """Does the next interval of a pipeline, or all of them."""
+    """Runs the next interval of a pipeline, or all of them."""
     return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid))
 
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
-    """`dataflow run NAME [options]`: options may stand before the pipeline's name or after it."""
+    """`dataflow run NAME [options]`; options may come before or after the name."""
     from dataflow.cli.context import Context
     from dataflow.cli.main import parse_options
     from dataflow.cli.runjob import parser
@@ -111,7 +113,7 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
         )
     _refuse_options(given, parser(prog), name)
     if not 0 <= given.waiting_exit_code <= 255:
-        raise UsageError(f"--waiting-exit-code {given.waiting_exit_code}: an exit code is 0 to 255.")
+        raise UsageError(f"--waiting-exit-code must be 0 to 255, got {given.waiting_exit_code}.")
     options = RunOptions(given.drain, given.dataid, given.quiet, given.waiting_exit_code)
     context = Context(given.store, os.environ, get_working_dir(), makes_store=not given.dry_run)
     try:
@@ -123,7 +125,7 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
 
 
 def show_plan(context: Context, name: str, options: RunOptions) -> int:
-    """What `--dry-run` shows: the plan of the pipeline, which runs and changes nothing."""
+    """`--dry-run`: shows the plan of the pipeline and changes nothing."""
     import argparse
 
     options.refuse_both()
@@ -133,7 +135,7 @@ def show_plan(context: Context, name: str, options: RunOptions) -> int:
 
 
 def load(context: Context) -> Catalog:
-    """The project's pipelines; ConfigError with what to install when their packages are missing."""
+    """The project's pipelines; ConfigError if their packages are not installed."""
     load_packages()
     from dataflow.pipelines.declare.catalog import Catalog
 
@@ -141,7 +143,7 @@ def load(context: Context) -> Catalog:
 
 
 def load_packages() -> None:
-    """Imports what pipelines need; ConfigError with what to install when it is missing."""
+    """Imports the packages of pipelines; ConfigError if they are not installed."""
     try:
         import dataflow.pipelines.declare.catalog  # noqa: F401
     except ImportError as error:
@@ -152,7 +154,7 @@ def load_packages() -> None:
 
 
 def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
-    """Registers the project's pipelines, then claims and runs intervals of one; gives RunJob's exit codes."""
+    """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
     options.refuse_both()
     catalog = load(context)
     definition = catalog.get(name)
@@ -191,7 +193,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
 
 
 def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
-    """Registers all pipelines; one of the others that cannot be is told, and keeps no other from it."""
+    """Registers all pipelines; warns about others that cannot be registered."""
     from dataflow.pipelines.register.pipeline_jobs import register_pipelines
 
     try:
@@ -218,7 +220,7 @@ def _nothing_done(context: Context, flow: Any, definition: Definition, options: 
 def _merged(
     before: argparse.Namespace, after: argparse.Namespace, known: argparse.ArgumentParser
 ) -> argparse.Namespace:
-    """What was given after the pipeline's name, and for what was not, what was given before it."""
+    """The options after the pipeline's name, completed by those before it."""
     for name, value in vars(before).items():
         if name != "command" and getattr(after, name) == known.get_default(name):
             setattr(after, name, value)
@@ -226,13 +228,13 @@ def _merged(
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:
-    """UsageError naming an option of scripts that does nothing for a pipeline: better than to ignore it."""
+    """Raises UsageError for an option that only scripts have, instead of ignoring it."""
     for action in known._actions:
         if action.dest in TAKEN or getattr(given, action.dest, action.default) == action.default:
             continue
         raise UsageError(
-            f"{action.option_strings[0]} is for scripts, and {name} is a pipeline. Leave it out. "
-            "What a pipeline takes: dataflow pipeline run --help"
+            f"{action.option_strings[0]} is only for scripts, and {name} is a pipeline. "
+            "See: dataflow pipeline run --help"
         )
 
 
@@ -260,5 +262,5 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """SIGTERM: the run is handed back as interrupted."""
+    """On SIGTERM, hands the run back as interrupted."""
     sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""`dataflow status`: how all jobs and datasets stand, and an exit code for monitoring."""
+"""`dataflow status`: the state of all jobs and datasets, with an exit code for monitoring."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
+TEXT = "Shows the state of all jobs and datasets: counts, gaps, late work and failures."
 FAIL_WORDS = ("failed", "late")
 JOB_COLUMNS = (
     Column("job"),
@@ -59,20 +60,20 @@ SHOWN_LOST = 5
 
 def add_parser(subparsers: Any) -> None:
     """Adds `status`."""
-    parser = subparsers.add_parser("status", help="how everything stands", description=__doc__)
+    parser = subparsers.add_parser("status", help="state of all jobs and datasets", description=TEXT)
     parser.add_argument(
         *("--fail-if",),
         type=fail_words,
         default=(),
         metavar="WORDS",
-        help="exit 1 if any work is: failed,late",
+        help="exit with 1 if any work is failed, late or both: failed,late",
     )
     parser.add_argument(
         *("--late-after",),
         type=span,
         default=3600.0,
         metavar="SPAN",
-        help="open work is late after this (1h)",
+        help="open work is late after this time (default: 1h)",
     )
     add_all_option(parser)
     add_wide_option(parser)
@@ -85,12 +86,12 @@ def fail_words(text: str) -> tuple[str, ...]:
     words = tuple(word.strip().lower() for word in text.split(","))
     unknown = [word for word in words if word not in FAIL_WORDS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FAIL_WORDS)}")
+        raise argparse.ArgumentTypeError(f"unknown word {unknown[0]!r}; known: {', '.join(FAIL_WORDS)}")
     return words
 
 
 def span(text: str) -> float:
-    """A span of time as people write it."""
+    """A duration such as 90s or 1h30m, in seconds."""
     try:
         return parse_seconds(text)
     except BadInput as error:
@@ -98,7 +99,7 @@ def span(text: str) -> float:
 
 
 def status(args: argparse.Namespace, context: Context) -> int:
-    """Shows how everything stands; exits 1 if --fail-if names something that is so."""
+    """Shows the state of everything; exits 1 if --fail-if names something that is so."""
     found = get_status(context.store)
     late = {job.job for job in found.list_late(args.late_after)}
     not_done = count_not_done(found, dict(context.store.rows("reading.producers")))
@@ -121,7 +122,7 @@ def status(args: argparse.Namespace, context: Context) -> int:
 
 
 def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str, int]:
-    """How many chunks of each dataset its job's unfinished work is about: counted already, so it is free."""
+    """The number of unfinished chunks of each dataset, from the counts of its job."""
     unfinished = {job.job: sum(job.counts.values()) - job.counts[WorkState.DONE] for job in found.jobs}
     return {dataset: unfinished.get(job, 0) for dataset, job in producers.items()}
 
@@ -208,7 +209,7 @@ def _show_due(store: Store, due: Mapping[str, str]) -> None:
 
 
 def _shortened(reason: str) -> str:
-    """A reason that fits in a table; `dataflow why` and --json have all of it."""
+    """A reason short enough for a table; `dataflow why` and --json show all of it."""
     return shortened(reason, LONGEST_REASON)
 
 

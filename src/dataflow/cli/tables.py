@@ -1,7 +1,8 @@
 """The one way a command prints a table: to a terminal, to a pipe or as JSON.
 
-A terminal gets the columns that fit, short local times, and a footer that names what is hidden. A pipe gets every
-column and full ISO times as plain aligned text. Rows are streamed: a million need no more memory than a few hundred.
+A terminal gets the columns that fit, short local times, and a footer that names what is hidden. A pipe gets
+every column and full ISO times as plain aligned text. Rows are streamed: a million need no more memory than
+a few hundred.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def without_calendars(rows: Iterable[Record], args: argparse.Namespace) -> tuple
     return shown, f"Hidden: {hidden} automatic calendar dataset{'s' * (hidden != 1)}. To list: --all"
 
 
-def data_columns(names: Iterable[str]) -> list[Column]:
-    """Columns of a query: the values are data, and the last columns are dropped first."""
-    return [Column(name, rank, DATA) for rank, name in enumerate(names)]
+def data_columns(names: Iterable[str], kind: str = DATA) -> list[Column]:
+    """Columns of a query, of which the last are dropped first; DATA shows NULL, '' and [] as such."""
+    return [Column(name, rank, kind) for rank, name in enumerate(names)]
 
 
 def show_rows(

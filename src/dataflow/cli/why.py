@@ -1,4 +1,4 @@
-"""`dataflow why`: why a job's work is where it is, in five answers, and the next command."""
+"""`dataflow why`: explains the state of work in five answers, with the next command."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from dataflow.model.answers import Why
 
 
+TEXT = "Explains the state of a job's work in five answers and names the next command."
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `why`."""
-    parser = subparsers.add_parser("why", help="why work is where it is", description=__doc__)
+    parser = subparsers.add_parser("why", help="explain the state of work", description=TEXT)
     parser.add_argument("job", metavar="JOB")
-    parser.add_argument(
-        "dataid", metavar="DATAID", nargs="?", help="without it: the work that is next or stuck"
-    )
+    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="default: the work that is next or stuck")
     add_json_option(parser)
     parser.set_defaults(call=why)
 
 
 def why(args: argparse.Namespace, context: Context) -> int:
-    """Explains one work of a job, or the one that is next."""
+    """Explains one work of a job, or the next one."""
     plan, lock_dir = context.get_plan(args.job), context.config.lock_dir
     found = explain(context.store, context.config, plan, args.dataid, lambda name: is_dead(lock_dir, name))
     if args.json:
@@ -45,7 +44,7 @@ def why(args: argparse.Namespace, context: Context) -> int:
 
 
 def as_record(found: Why) -> dict[str, Any]:
-    """The explanation as JSON carries it."""
+    """The explanation as JSON."""
     answers = [answer.as_dict() for answer in found.answers]
     head = {"job": found.job, "dataid": found.dataid, "verdict": found.verdict}
     return head | {"answers": answers, "next": found.next}
