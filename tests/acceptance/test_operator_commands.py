@@ -72,7 +72,7 @@ def test_work_is_held_released_marked_and_resubmitted(bob: Commands) -> None:
     assert "Released 2 dataids of loadbob." in bob.say("release loadbob --from 1 --to 5").err
     assert "Marked loadbob/3 READY (was CLAIMABLE)." in bob.say("mark loadbob 3 ready").err
     assert "Marked loadbob/4 FAILED (was CLAIMABLE)." in bob.say("mark loadbob 4 FAILED").err
-    assert "marked INVALID" in bob.say("mark loadbob 5 INVALID").err
+    assert "Marked loadbob/5 INVALID (was CLAIMABLE)." in bob.say("mark loadbob 5 INVALID").err
     assert [statuses(bob)[name] for name in "345"] == ["READY", "FAILED", "INVALID"]
     assert "resubmitted 1 dataid." in bob.say("resubmit loadbob --failed").err
     assert "resubmitted 1 dataid." in bob.say("resubmit loadbob --invalid").err

@@ -73,7 +73,7 @@ COMMANDS = (
 TIME = re.compile(r"\d\d:\d\d|\d{1,2}|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|20\d\d|[\d.]+[dhms]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 FOOTERS = (
-    "Hidden columns: about, took. All of them: --wide or --json",
+    "Hidden columns: about took All of them: --wide or --json",
     "Hidden: 1 automatic calendar dataset. To list: --all",
 )
 FOOTER = {word for footer in FOOTERS for word in footer.split()}

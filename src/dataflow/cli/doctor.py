@@ -45,7 +45,7 @@ def doctor(args: argparse.Namespace, context: Context) -> int:
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)
-    rows = [{name: getattr(found, name) for name in COLUMNS} for found in findings]
+    rows = [{str(name): getattr(found, name) for name in COLUMNS} for found in findings]
     show_rows(rows, COLUMNS, args.json, wide=args.wide)
     return 1 if any(found.level == PROBLEM for found in findings) else 0
 

@@ -65,7 +65,7 @@ def show_versions(args: argparse.Namespace, context: Context) -> int:
     """Lists the versions whose files all exist."""
     found = list_versions(context.store, args.dataset, args.dataid, context.config.project_dir)
     rows = [
-        {name: getattr(version, name) for name in COLUMNS}
+        {str(name): getattr(version, name) for name in COLUMNS}
         for version in found
         if version.current or not version.missing
     ]
