@@ -14,7 +14,7 @@ import apsw
 import psycopg
 import pytest
 
-from dataflow.cli.main import COMMANDS, FIRST, main
+from dataflow.cli.main import COMMANDS, FIRST, build_parser, list_subcommands, main
 from tests.acceptance.commands import Commands, open_commands
 from tests.acceptance.flow import Flow
 from tests.project import Project
@@ -69,9 +69,17 @@ def test_without_a_word_the_commands_are_listed_those_to_learn_first_on_top(embe
 
 
 @pytest.mark.parametrize("word", [word for word in COMMANDS if word not in ("run", "force")])
-def test_every_word_has_help_and_takes_a_store(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([word, "--help"]) == 0
-    assert f"usage: dataflow {word}" in capsys.readouterr().out
+def test_every_command_has_help_that_fits_80_columns(
+    word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    under = list_subcommands(build_parser(word)[1])
+    for words in [[word], *([word, one] for one in under)]:
+        assert main([*words, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert f"usage: dataflow {' '.join(words)}" in shown
+        assert [line for line in shown.splitlines() if len(line) > 80] == []
+        assert "unless told" not in shown
 
 
 def test_the_version_is_told(embedded: Commands) -> None:

@@ -43,7 +43,8 @@ def add_parser(subparsers: Any) -> None:
         "--status",
         type=str.upper,
         choices=[status.value for status in Status],
-        help="only chunks with this status",
+        metavar="STATUS",
+        help=f"only chunks with this status: {', '.join(Status)}",
     )
     parser.add_argument("--from", dest="first", metavar="DATAID", help="first dataid to list")
     parser.add_argument("--to", dest="last", metavar="DATAID", help="last dataid to list")

@@ -62,7 +62,7 @@ class _Shells(tuple[str, ...]):
 
 def add_parser(subparsers: Any) -> None:
     """Adds `completion`."""
-    epilog = "bash: source <(dataflow completion bash)    fish: dataflow completion fish | source"
+    epilog = "To load it: source <(dataflow completion bash), or: dataflow completion fish | source"
     parser = subparsers.add_parser("completion", description=TEXT, epilog=epilog)
     parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="bash|zsh|fish")
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -50,19 +50,23 @@ def add_parser(subparsers: Any) -> None:
     )
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
-    listing = words.add_parser("list", description="Lists all datasets.")
+    listing = words.add_parser("list", help="list all datasets", description="Lists all datasets.")
     add_all_option(listing)
     add_wide_option(listing)
     add_json_option(listing)
     listing.set_defaults(call=list_all)
     show = words.add_parser(
-        "show", description="Shows a dataset, its check, the job that produces it and the jobs that read it."
+        "show",
+        help="show a dataset",
+        description="Shows a dataset, its check, the job that produces it and the jobs that read it.",
     )
     show.add_argument("name", metavar="NAME")
     add_json_option(show)
     show.set_defaults(call=show_one)
     remove = words.add_parser(
-        "remove", description="Removes a dataset that no job uses, and the status of its chunks."
+        "remove",
+        help="remove a dataset",
+        description="Removes a dataset that no job uses, and the status of its chunks.",
     )
     remove.add_argument("name", metavar="NAME")
     add_yes_option(remove)
@@ -71,7 +75,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _add_add(words: Any) -> None:
     text = "Registers a dataset. For a registered one, changes only the fields that are given."
-    parser = words.add_parser("add", description=text)
+    parser = words.add_parser("add", help="register or change a dataset", description=text)
     parser.add_argument("name", metavar="NAME")
     for name, meaning in FIELDS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)

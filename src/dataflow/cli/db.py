@@ -21,14 +21,18 @@ def add_parser(subparsers: Any) -> None:
     )
     words = parser.add_subparsers(dest="word", required=True, metavar="upgrade|version")
     upgrading = words.add_parser(
-        "upgrade", description="Upgrades the store's schema to the version that this DataFlow needs."
+        "upgrade",
+        help="upgrade the schema",
+        description="Upgrades the store's schema to the version that this DataFlow needs.",
     )
     upgrading.add_argument(
         "--print", dest="only_print", action="store_true", help="print the SQL for a DBA and change nothing"
     )
     upgrading.set_defaults(call=upgrade, makes_store=True)
     showing = words.add_parser(
-        "version", description="Shows the schema version of the store and the one that this DataFlow needs."
+        "version",
+        help="show the schema version",
+        description="Shows the schema version of the store and the one that this DataFlow needs.",
     )
     add_json_option(showing)
     showing.set_defaults(call=show_version)

@@ -44,7 +44,7 @@ NUMBERS = {
     "priority": "work with a higher priority runs first within the job (default: 0)",
 }
 SPANS = {
-    "retry_delay": "delay before a retry, such as 90s or 5m",
+    "retry_delay": "delay before a retry, such as 90s or 5m (default: 1m)",
     "lease": "how long a claim lasts without renewal (default: 5m)",
     "grace": "time to exit after SIGTERM (default: 10s)",
 }
@@ -83,16 +83,18 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("job", help="jobs", description="Adds, lists, shows or removes jobs.")
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
-    listing = words.add_parser("list", description="Lists all jobs.")
+    listing = words.add_parser("list", help="list all jobs", description="Lists all jobs.")
     add_wide_option(listing)
     add_json_option(listing)
     listing.set_defaults(call=list_all)
-    show = words.add_parser("show", description="Shows a job.")
+    show = words.add_parser("show", help="show a job", description="Shows a job.")
     show.add_argument("name", metavar="NAME")
     add_json_option(show)
     show.set_defaults(call=show_one)
     remove = words.add_parser(
-        "remove", description="Removes a job and its work. Its runs and journal entries stay."
+        "remove",
+        help="remove a job",
+        description="Removes a job and its work. Its runs and journal entries stay.",
     )
     remove.add_argument("name", metavar="NAME")
     add_yes_option(remove)
@@ -101,7 +103,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _add_add(words: Any) -> None:
     text = "Registers a job. For a registered one, changes only the fields that are given."
-    parser = words.add_parser("add", description=text)
+    parser = words.add_parser("add", help="register or change a job", description=text)
     parser.add_argument("name", metavar="NAME", help="name of the script without its extension")
     repeatable = "repeatable; replaces all earlier ones"
     parser.add_argument(

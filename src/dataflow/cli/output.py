@@ -57,7 +57,7 @@ def show_object(record: Record, as_json: bool) -> None:
 
 
 def write_field(name: str, value: str, label: int, width: int | None) -> None:
-    """Writes one field as a line; on a terminal its value wraps, and too long a word has lines of its own."""
+    """Writes one field as a line; on a terminal the value wraps, and a very long word gets its own lines."""
     line = f"{name:<{label}}  {value}".rstrip()
     room = (width or 0) - label - 2
     if width is None or len(line) <= width:

@@ -53,14 +53,16 @@ def add_parser(subparsers: Any) -> None:
     text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
     parser = subparsers.add_parser("pipeline", help="pipelines on Spark", description=text)
     words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
-    one = words.add_parser("list", help="list the pipelines of the project and the errors in their files")
+    text = "Lists the pipelines of the project and the errors in their files."
+    one = words.add_parser("list", help="list pipelines and the errors in their files", description=text)
     add_wide_option(one)
     add_json_option(one)
     one.set_defaults(call=list_pipelines)
     add_words(words)
     add_import(words)
     add_word(words)
-    run = words.add_parser("run", help="run the next interval of a pipeline (same as dataflow run NAME)")
+    text = "Runs the next interval of a pipeline. Same as dataflow run NAME."
+    run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
     run.add_argument("name", metavar="NAME", help="name of the class")
     run.add_argument("--drain", action="store_true", help="go on until no interval is left")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")

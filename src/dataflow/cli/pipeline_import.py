@@ -34,7 +34,7 @@ def add_import(words: Any) -> None:
 
 
 def import_project(args: argparse.Namespace, context: Context) -> int:
-    """Writes the new project; exits 78 if something is left to do by hand."""
+    """Writes the new project; exits 78 if something is left for you to do."""
     from dataflow.cli.pipeline import load_packages
 
     load_packages()

@@ -54,7 +54,8 @@ def add_parser(subparsers: Any) -> None:
         "--outcome",
         type=str.upper,
         choices=[outcome.value for outcome in RunOutcome],
-        help="only runs with this outcome",
+        metavar="OUTCOME",
+        help=f"only runs with this outcome: {', '.join(RunOutcome)}",
     )
     parser.add_argument(
         "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N runs (default: 50)"
@@ -89,7 +90,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
 
 
 def describe(run: RunRow, config: Config, as_json: bool) -> dict[str, Any]:
-    """A run as it is shown; JSON keeps the outcome as it is stored, and has `process_gone` beside it."""
+    """A run for display; JSON keeps the stored outcome and adds `process_gone`."""
     lost = find_loss(run, config)
     record = {str(name): getattr(run, name) for name in COLUMNS if name != "took"}
     if lost and not as_json:
@@ -154,7 +155,7 @@ def follow(path: str, is_running: Any) -> Iterator[bytes]:
 
 
 def explain_silence(run: RunRow, path: str, host: str) -> str:
-    """Explains why there is no log to show."""
+    """Explains why a run has no log."""
     if run.host != host:
         return f"Run {run.run_id} was on {run.host}. Its log is on that machine: {path}"
     state = "has written nothing yet" if run.outcome is RunOutcome.RUNNING else f"ended {run.outcome}"

@@ -39,14 +39,16 @@ def add_parser(subparsers: Any) -> None:
         "Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml: "
         "under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass."
     )
-    encrypting = words.add_parser("encrypt", description=text)
+    encrypting = words.add_parser("encrypt", help="print a password encrypted", description=text)
     encrypting.add_argument("--dataset", metavar="NAME", help="dataset that the password is for")
     encrypting.add_argument(
         "--connection", metavar="NAME", help="connection of pipelines that the password is for"
     )
     encrypting.set_defaults(call=encrypt_one)
     decrypting = words.add_parser(
-        "decrypt", description="Prints the password of a dataset. The journal records this."
+        "decrypt",
+        help="print the password of a dataset",
+        description="Prints the password of a dataset. The journal records this.",
     )
     decrypting.add_argument(
         "--dataset", metavar="NAME", required=True, help="dataset whose password to print"
@@ -56,7 +58,7 @@ def add_parser(subparsers: Any) -> None:
     )
     decrypting.set_defaults(call=decrypt_one)
     text = "Re-encrypts the passwords of all datasets under a new passphrase from stdin, a file or a prompt."
-    rotating = words.add_parser("rotate", description=text)
+    rotating = words.add_parser("rotate", help="re-encrypt all passwords", description=text)
     rotating.add_argument("--new-file", metavar="F", help="file (mode 600) with the new passphrase")
     rotating.set_defaults(call=rotate_all)
     for command in (encrypting, decrypting, rotating):
