@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
@@ -153,3 +154,11 @@ def test_many_rows_are_streamed(as_json: bool, monkeypatch: pytest.MonkeyPatch) 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
+
+
+def test_rich_is_loaded_only_for_a_terminal() -> None:
+    code = (
+        "import sys; from dataflow.cli.tables import show_rows; show_rows([{'a': 1}], ('a',), False); "
+        "sys.exit('rich' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.PIPE).returncode == 0

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from dataflow.cli.layout import PROSE, Column, choose, lay_out
-from dataflow.cli.terminal import short_span, short_time, shorten_middle, wrap_line
+from dataflow.cli.terminal import measure, short_span, short_time, shorten_middle, wrap_line, wrap_words
 
 NOW = datetime(2026, 11, 17, 12, 0, tzinfo=timezone(timedelta(hours=1)))
 
@@ -68,6 +68,16 @@ def test_columns_without_a_value_are_dropped_first_then_the_least_important() ->
         assert layout
         assert layout.hidden == hidden, width
     assert choose(columns, cells, 19) is None
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert [measure(text) for text in ("abc", "東京", "e\u0301", "Zürich")] == [3, 4, 1, 6]
+    assert wrap_words("東京 大阪 abc", 9) == ["東京 大阪", "abc"]
+    assert wrap_words("東京大阪", 4) == ["東京", "大阪"]
+    assert measure(shorten_middle("東京大阪名古屋", 7)) <= 7
+    layout = choose([Column("city"), Column("host", 1)], [["東京大阪", "etl1"]], 13)
+    assert layout
+    assert layout.hidden == (1,)
 
 
 def test_prose_wraps_and_names_do_not() -> None:

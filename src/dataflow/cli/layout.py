@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from dataflow.cli.terminal import shorten_middle, wrap_words
+from dataflow.cli.terminal import measure, shorten_middle, wrap_words
 from dataflow.model.record import record
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ def choose(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int
     room = width - sum(narrow[place] + GAP for place in kept) + GAP
     widths = dict(zip(kept, [narrow[place] for place in kept], strict=True))
     for place in sorted(kept, key=lambda place: columns[place].rank):
-        wished = max([len(columns[place]), *map(len, _cells_of(cells, place))]) - widths[place]
+        wished = max([len(columns[place]), *map(measure, _cells_of(cells, place))]) - widths[place]
         more = min(room, wished)
         widths[place] += more
         room -= more
@@ -93,10 +93,10 @@ def _cells_of(cells: Sequence[Sequence[str]], place: int) -> list[str]:
 
 
 def _narrowest(column: Column, cells: Sequence[str]) -> int:
-    natural = max([len(column), *map(len, cells)])
+    natural = max([len(column), *map(measure, cells)])
     if column.kind not in WRAPPED:
         return natural
-    words = max([len(word) for cell in cells for word in _words(cell, column.kind)], default=0)
+    words = max([measure(word) for cell in cells for word in _words(cell, column.kind)], default=0)
     if column.rank and column.kind == PROSE:
         words = min(words, LONGEST_WORD)
     return max(len(column), words, 0 if column.kind == WORDS else min(natural, READABLE))
@@ -107,7 +107,7 @@ def _words(cell: str, kind: str) -> list[str]:
 
 
 def _lines(cell: str, column: Column, width: int) -> list[str]:
-    if len(cell) <= width:
+    if measure(cell) <= width:
         return [cell]
     if column.kind not in WRAPPED:  # a row that came after those measured
         return [shorten_middle(cell, width)]

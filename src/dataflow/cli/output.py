@@ -6,7 +6,7 @@ import json
 import re
 import sys
 
-from dataflow.cli.terminal import find_width, wrap_words
+from dataflow.cli.terminal import find_width, measure, wrap_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def write_field(name: str, value: str, label: int, width: int | None) -> None:
     """Writes one field as a line; on a terminal the value wraps, and a very long word gets its own lines."""
     line = f"{name:<{label}}  {value}".rstrip()
     room = (width or 0) - label - 2
-    if width is None or len(line) <= width:
+    if width is None or measure(line) <= width:
         print(line)
-    elif max(map(len, value.split(" "))) <= room:
+    elif max(map(measure, value.split(" "))) <= room:
         first, *rest = wrap_words(value, room)
         print(f"{name:<{label}}  {first}")
         for text in rest:

@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from dataflow.cli.layout import DATA, SPAN, TIME, Column, choose, lay_out
 from dataflow.cli.output import STYLES, as_text, as_value, console, encoder, write_field
-from dataflow.cli.terminal import find_width, short_span, short_time, wrap_for, wrap_words
+from dataflow.cli.terminal import find_width, measure, short_span, short_time, wrap_for, wrap_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,5 +163,5 @@ class _Printer:
             line.append(cell, style or None)
             if is_last:
                 break
-            line.append(" " * (width - len(cell) + 2))
+            line.append(" " * (width - measure(cell) + 2))
         self._console.print(line, soft_wrap=True)

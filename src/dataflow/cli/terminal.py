@@ -41,7 +41,7 @@ def wrap_for(stream: TextIO | None, text: str) -> str:
 
 def wrap_line(line: str, width: int, hanging: int | None = None) -> str:
     """One line wrapped at words; further lines are indented by `hanging`, or as far as the first."""
-    if len(line) <= width:
+    if measure(line) <= width:
         return line
     indent = len(_INDENT.match(line)[0]) if hanging is None else hanging  # type: ignore[index]
     first, *rest = wrap_words(line.strip(" "), width - indent)
@@ -50,18 +50,45 @@ def wrap_line(line: str, width: int, hanging: int | None = None) -> str:
 
 
 def wrap_words(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width`; only a word that is longer than that is cut."""
-    from textwrap import wrap  # start-up: most commands print one short line
+    """The text in lines of at most `width` columns; only a word that is longer than that is cut."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and measure(f"{lines[-1]} {word}") <= width:
+            lines[-1] = f"{lines[-1]} {word}"
+        else:
+            lines += _cut(word, max(width, 2))
+    return lines
 
-    return wrap(text, max(width, 1), break_on_hyphens=False, break_long_words=True) or [""]
+
+def measure(text: str) -> int:
+    """The number of columns that a text takes: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width  # start-up: most texts are ASCII
+
+    return sum(2 if east_asian_width(one) in "WF" else 0 if combining(one) else 1 for one in text)
 
 
 def shorten_middle(word: str, most: int) -> str:
-    """A word cut to `most` characters, `…` in the place of its middle: both ends of a path count."""
-    if len(word) <= most:
+    """A word cut to `most` columns, with `…` for its middle: both ends of a path matter."""
+    if measure(word) <= most:
         return word
-    tail = (most - 1) // 2
-    return f"{word[: most - 1 - tail]}…{word[len(word) - tail :]}"
+    kept = most - 1
+    while True:
+        tail = kept // 2
+        short = f"{word[: kept - tail]}…{word[len(word) - tail :]}"
+        if measure(short) <= most or kept == 0:
+            return short
+        kept -= 1
+
+
+def _cut(word: str, width: int) -> list[str]:
+    pieces = [""]
+    for one in word:
+        if measure(pieces[-1] + one) > width:
+            pieces.append("")
+        pieces[-1] += one
+    return pieces
 
 
 def short_time(text: str, now: datetime | None = None) -> str:
