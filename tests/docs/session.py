@@ -69,7 +69,7 @@ def run_page(page: Path, project: Project, folder: Path, env: dict[str, str] | N
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     outputs = re.split(rf"\n{_MARK} (\d+)\n", done.stdout)

@@ -244,9 +244,10 @@ def test_a_query_fits_a_terminal_and_tells_null_from_empty_values(shop: LakeShop
     shop.publish("orders", "1", [make_table(0, 5)])
     command = [sys.executable, "-m", "dataflow.cli.main", "query"]
     sql = (
-        "select true as yes, false as no, null as nothing, '' as empty, array() as list, 'NULL' as word, "
-        "at as first_completed_at, at as second_completed_at, 'a word and another ' || repeat('word ', 20) "
-        "as remark from orders where id = 0"
+        "select true as yes, false as no, cast(null as int) as nothing, '' as empty, "
+        "cast(array() as array<int>) as list, 'NULL' as word, at as first_completed_at, "
+        "at as second_completed_at, 'a word and another ' || repeat('word ', 20) as remark "
+        "from orders where id = 0"
     )
     done = subprocess.run([*command, sql], cwd=shop.path, env=environment(), capture_output=True, check=False)
     first, row = done.stdout.decode().splitlines()
