@@ -325,7 +325,7 @@ def test_each_way_a_server_refuses_has_its_own_words(
         "refused the user or password. Check store_encryptedpass in dataflow.toml": parts._replace(
             netloc=f"{user}:not-the-password@{host}"
         ),
-        "wants a password. Put what `dataflow secret encrypt` prints under": parts._replace(
+        "store_encryptedpass in dataflow.toml, or set DATAFLOW_STORE or PGPASSWORD": parts._replace(
             netloc=f"{user}@{host}"
         ),
         "has no such database. Create it: createdb -h": parts._replace(path="/nowhere"),
