@@ -84,14 +84,14 @@ def dataflow(
         ("ready days 2026-08-21 today", BAD, "It is number 2 in the list; nothing was changed"),
         ("ready days --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
         ("ready days --from 2026-08-22", USAGE, "--from A --to B"),
-        ("ready days", USAGE, "DATAID…, or --from A --to B, or --file F"),
+        ("ready days", USAGE, "DATAID…, --from A --to B, or --file F"),
         ("ready days 2026-08-21 --file list", USAGE, "in one way"),
-        ("ready bobin --from a --to b", BAD, "List the dataids, or use --file"),
-        ("ready bobin --file nowhere", BAD, '"nowhere" cannot be read: No such file or directory'),
-        ("ready bobin --file .", BAD, "cannot be read: Is a directory"),
+        ("ready bobin --from a --to b", BAD, "List the dataids, or give them with --file"),
+        ("ready bobin --file nowhere", BAD, 'Cannot read --file "nowhere": No such file or directory'),
+        ("ready bobin --file .", BAD, 'Cannot read --file ".": Is a directory'),
         ("resubmit sum --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
         ("resubmit sum --from 2026-08-22", USAGE, "--from A --to B"),
-        ("resubmit sum", USAGE, "say which work"),
+        ("resubmit sum", USAGE, "no work selected"),
         ("resubmit sum 2026-08-20 --failed", USAGE, "in one way"),
         ("job add sum --start 2026-02-30", BAD, "--start"),
         # registration
@@ -115,7 +115,7 @@ def dataflow(
         ("job add x --in bobin --lease -5", BAD, "negative"),
         ("job add x --in bobin --retries -1", BAD, "--retries is -1"),
         ("job add x --in bobin --retries many", USAGE, "--retries"),
-        ("job add x --in bobin --env REGION", BAD, "Write --env NAME=VALUE"),
+        ("job add x --in bobin --env REGION", BAD, '--env "REGION" is not NAME=VALUE'),
         ("job add x --in bobin --env A=1 --env A=2", BAD, "given twice"),
         ("job add x --in bobin --env BASH_ENV=$(id)", BAD, "--env BASH_ENV is refused"),
         ("job add x --in bobin --env LD_PRELOAD=/tmp/x.so", BAD, "--env LD_PRELOAD is refused"),
@@ -137,7 +137,7 @@ def dataflow(
         ("dataset add x --hostnme y", USAGE, "--hostnme"),
         ("purge --older-than soon", BAD, "--older-than: span"),
         ("purge", USAGE, "--older-than"),
-        ("apply nowhere.toml", CONFIG, '"nowhere.toml" cannot be read'),
+        ("apply nowhere.toml", CONFIG, '"nowhere.toml" does not exist'),
         ("apply", USAGE, "dataflow init"),
         ("db upgrade --print", USAGE, "PostgreSQL"),
         ("dataset list --store mysql://x", USAGE, "sqlite:///path"),
@@ -150,7 +150,7 @@ def dataflow(
         (
             "dataset add bobin --password hunter2hunter2",
             USAGE,
-            "can be read by everyone on this machine with ps",
+            "visible to everyone on this machine (ps)",
         ),
         ("dataset add bobin --password=hunter2hunter2", USAGE, "--password-stdin"),
         ("secret encrypt hunter2hunter2", USAGE, "shell's history"),
@@ -202,7 +202,7 @@ def test_a_bad_line_of_a_file_is_named_and_repeating_is_harmless(
     assert "list, line 4" in done.err
     assert "the 2 before it were made ready" in done.err
     (dataflow.path / "list").write_text("2.0\n3.0\n4.0\n5.0\n")
-    assert "2 made ready, 2 ready already" in dataflow.say("ready bobin --file list").err
+    assert "2 made ready, 2 already ready" in dataflow.say("ready bobin --file list").err
 
 
 @pytest.mark.parametrize("text", NASTY, ids=[ascii(text)[:20] for text in NASTY])
@@ -285,7 +285,7 @@ def test_a_wrong_passphrase_a_tampered_and_a_swapped_record_are_told_apart(dataf
 
 
 @pytest.mark.parametrize(
-    ("password", "reason"), [("short", "shorter than 8 bytes"), ("", "no password on stdin")]
+    ("password", "reason"), [("short", "shorter than 8 bytes"), ("", "No password on stdin")]
 )
 def test_a_password_that_cannot_be_stored_is_refused(dataflow: Commands, password: str, reason: str) -> None:
     dataflow.environment.setenv("PASSKEY", "open sesame")
@@ -322,7 +322,12 @@ def test_each_way_a_server_refuses_has_its_own_message(
     user, _, rest = parts.netloc.partition(":")
     password, _, host = rest.rpartition("@")
     wrong = {
-        "rejected the user or password": parts._replace(netloc=f"{user}:not-the-password@{host}"),
+        "rejected the user or password. Check store_encryptedpass in dataflow.toml": parts._replace(
+            netloc=f"{user}:not-the-password@{host}"
+        ),
+        "store_encryptedpass in dataflow.toml, or set DATAFLOW_STORE or PGPASSWORD": parts._replace(
+            netloc=f"{user}@{host}"
+        ),
         "has no such database. Create it: createdb -h": parts._replace(path="/nowhere"),
         "cannot be used: connection is bad: invalid sslmode value": parts._replace(query="sslmode=nonsense"),
     }

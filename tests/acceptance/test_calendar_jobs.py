@@ -46,7 +46,7 @@ def test_a_schedule_whose_end_has_passed_without_catch_up_says_so(sqlite_flow: F
     words = ("--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03")
     flow.dataflow("dataset", "add", "bobout", "--grain", "daily")
     told = flow.dataflow("job", "add", "loadbob", "--out", "bobout", *words).stderr
-    assert "warning: no interval of loadbob will be due: its --end has passed" in told
+    assert "warning: loadbob will never run: its --end has passed" in told
     assert "Give --catchup" in told
     assert "warning" not in flow.dataflow("job", "add", "loadbob", "--catchup").stderr
     assert "warning" not in flow.dataflow("job", "add", "later", "--schedule", "none").stderr

@@ -32,7 +32,7 @@ def statuses(dataflow: Commands, dataset: str = "bobout") -> dict[str, str]:
 
 def test_ready_takes_dataids_ranges_and_files(bob: Commands) -> None:
     assert "bobin: 2 made ready." in bob.say("ready bobin 2.0 10.0").err
-    assert "bobin: 1 made ready, 1 ready already." in bob.say("ready bobin 2.0 1.0").err
+    assert "bobin: 1 made ready, 1 already ready." in bob.say("ready bobin 2.0 1.0").err
     assert dataids(bob) == ["1.0", "2.0", "10.0"]
     assert "100 made ready" in bob.say("ready bobin --from shard-001 --to shard-100").err
     (bob.path / "list").write_bytes(b"\xef\xbb\xbfa\r\n\r\nb\nc")
@@ -51,7 +51,7 @@ def test_a_range_follows_the_grain_of_the_dataset(bob: Commands) -> None:
 
 def test_a_new_version_is_created_only_on_request(bob: Commands) -> None:
     bob.say("ready bobin 1.0")
-    assert "0 made ready, 1 ready already" in bob.say("ready bobin 1.0").err
+    assert "0 made ready, 1 already ready" in bob.say("ready bobin 1.0").err
     assert "1 made ready" in bob.say("ready bobin 1.0 --again").err
     assert bob.json("chunks", "bobin")[0]["version"] == 2
 
@@ -66,27 +66,27 @@ def test_chunks_are_withdrawn_and_come_back(bob: Commands) -> None:
 
 def test_work_is_held_released_marked_and_resubmitted(bob: Commands) -> None:
     bob.say("ready bobin --from 1 --to 9")
-    assert "2 held" in bob.say("hold loadbob 1 2 --why ask").err
-    assert "all of it was already held" in bob.say("hold loadbob 1").err
+    assert "Held 2 dataids of loadbob." in bob.say("hold loadbob 1 2 --why ask").err
+    assert "This work of loadbob was already on hold; nothing changed." in bob.say("hold loadbob 1").err
     assert statuses(bob)["1"] == "HOLD"
-    assert "2 released" in bob.say("release loadbob --from 1 --to 5").err
-    assert "was CLAIMABLE and is marked READY" in bob.say("mark loadbob 3 ready").err
-    assert "marked FAILED" in bob.say("mark loadbob 4 FAILED").err
-    assert "marked INVALID" in bob.say("mark loadbob 5 INVALID").err
+    assert "Released 2 dataids of loadbob." in bob.say("release loadbob --from 1 --to 5").err
+    assert "Marked loadbob/3 READY (was CLAIMABLE)." in bob.say("mark loadbob 3 ready").err
+    assert "Marked loadbob/4 FAILED (was CLAIMABLE)." in bob.say("mark loadbob 4 FAILED").err
+    assert "Marked loadbob/5 INVALID (was CLAIMABLE)." in bob.say("mark loadbob 5 INVALID").err
     assert [statuses(bob)[name] for name in "345"] == ["READY", "FAILED", "INVALID"]
-    assert "1 resubmitted" in bob.say("resubmit loadbob --failed").err
-    assert "1 resubmitted" in bob.say("resubmit loadbob --invalid").err
-    assert "there is no such work" in bob.say("resubmit loadbob --failed").err
-    assert "9 resubmitted" in bob.say("resubmit loadbob --from 1 --to 9").err
+    assert "resubmitted 1 dataid." in bob.say("resubmit loadbob --failed").err
+    assert "resubmitted 1 dataid." in bob.say("resubmit loadbob --invalid").err
+    assert "no such work" in bob.say("resubmit loadbob --failed").err
+    assert "resubmitted 9 dataids." in bob.say("resubmit loadbob --from 1 --to 9").err
     assert set(statuses(bob).values()) == {"RESUBMIT"}
 
 
 def test_a_whole_job_is_held_and_released(bob: Commands) -> None:
-    assert "Job loadbob is held" in bob.say("hold loadbob").err
-    assert "Job loadbob was already held" in bob.say("hold loadbob").err
+    assert "Held job loadbob." in bob.say("hold loadbob").err
+    assert "Job loadbob was already on hold; nothing changed." in bob.say("hold loadbob").err
     assert bob.json("job", "show", "loadbob")["hold"] is True
-    assert "Job loadbob is released" in bob.say("release loadbob").err
-    assert "Job loadbob was not held" in bob.say("release loadbob").err
+    assert "Released job loadbob." in bob.say("release loadbob").err
+    assert "Job loadbob was not on hold; nothing changed." in bob.say("release loadbob").err
 
 
 def test_a_terminal_is_asked_before_much_is_resubmitted(sqlite_flow: Flow) -> None:
@@ -96,8 +96,8 @@ def test_a_terminal_is_asked_before_much_is_resubmitted(sqlite_flow: Flow) -> No
     words = ["dataflow", "resubmit", "loadbob", "--from", "0", "--to", "100"]
     code, shown = on_terminal(flow.project, words, [("[y/N]", "n")], flow.env)
     assert (code, "RESUBMIT" in flow.status("bobout").values()) == (1, False)
-    assert "Have 101 chunks of loadbob done again? [y/N]" in shown
-    assert "Nothing was changed." in shown
+    assert "Resubmit 101 dataids of loadbob? [y/N]" in shown
+    assert "Nothing changed." in shown
     code, shown = on_terminal(flow.project, words, [("[y/N]", "y")], flow.env)
     assert (code, set(flow.status("bobout").values())) == (0, {"RESUBMIT"})
     code, shown = on_terminal(flow.project, [*words, "--yes"], [], flow.env)
@@ -124,7 +124,7 @@ def test_a_cancelled_run_ends_and_its_work_waits_for_a_resubmit(flow: Flow) -> N
     wait_until(flow.lines)
     [run] = flow.json("runs")
     told = flow.dataflow("cancel", str(run["run_id"]), "--why", "wrong day").stderr
-    assert "notices within seconds" in told
+    assert "Its process on this host stops within seconds." in told
     assert "dataflow resubmit loadbob 1.0" in told
     assert finish(running)[0] != 0
     assert flow.states() == {"1.0": "FAILED"}
@@ -137,9 +137,9 @@ def test_a_cancelled_run_ends_and_its_work_waits_for_a_resubmit(flow: Flow) -> N
 
 def test_counts_have_correct_plurals(bob: Commands) -> None:
     bob.say("ready bobin 1.0 2.0")
-    told = "1 resubmitted. It is done again by the ordinary RunJob."
+    told = "resubmitted 1 dataid. Next: RunJob"
     assert told in bob.say("resubmit loadbob 1.0").err
-    told = "2 resubmitted. They are done again by the ordinary RunJob."
+    told = "resubmitted 2 dataids. Next: RunJob"
     assert told in bob.say("resubmit loadbob 1.0 2.0").err
 
 
@@ -147,7 +147,7 @@ def test_listing_failed_work_mentions_invalid_work(bob: Commands) -> None:
     bob.say("ready bobin 1.0")
     bob("mark", "loadbob", "1.0", "INVALID", "--why", "it is " + "very " * 40 + "wrong")
     told = bob.say("resubmit loadbob --failed").err
-    assert "there is no such work. But 1 is INVALID: dataflow resubmit loadbob --invalid" in told
+    assert "no such work. 1 is INVALID: dataflow resubmit loadbob --invalid" in told
     status = bob.say("status").out
     assert "dataflow resubmit loadbob 1.0" in status and "wrong" not in status
     assert "wrong" in bob.say("status --json").out

@@ -82,7 +82,7 @@ def test_the_clauses_of_a_view_are_shown_as_they_are_written(example: Project) -
     [
         ("pipeline show OrdersDatasetPipelin", 66, "OrdersDatasetPipeline"),
         ("pipeline plan OrdersDatasetPipeline --dataid soon", 65, "soon"),
-        ("pipeline preview OrdersDatasetPipeline --rows 0", 64, "at least one row"),
+        ("pipeline preview OrdersDatasetPipeline --rows 0", 64, "must be at least 1, got 0"),
         ("pipeline preview MonthlyTotalsViewPipeline", 65, "cannot read orders yet"),
     ],
 )
@@ -103,16 +103,17 @@ def test_a_dry_run_of_a_pipeline_shows_its_plan_and_runs_nothing(example: Projec
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("run -j 2 {}", "-j is for scripts"),
-        ("run --lease 5m {}", "--lease is for scripts"),
-        ("run {} --grace 5s", "--grace is for scripts"),
-        ("run {} --kill-command true", "--kill-command is for scripts"),
-        ("run --clean-env {}", "--clean-env is for scripts"),
-        ("run {} --job other", "--job is for scripts"),
+        ("run -j 2 {}", "-j is only for scripts"),
+        ("run {} --timeout 5m", "--timeout is only for scripts"),
+        ("run --lease 5m {}", "--lease is only for scripts"),
+        ("run {} --grace 5s", "--grace is only for scripts"),
+        ("run {} --kill-command true", "--kill-command is only for scripts"),
+        ("run --clean-env {}", "--clean-env is only for scripts"),
+        ("run {} --job other", "--job is only for scripts"),
         ("run {} --waiting-exit-code 300", "0 to 255"),
-        ("run {} --drain --dataid 2024-01-01", "Give only one of them"),
-        ("run --drain {} --dry-run --dataid 2024-01-01", "Give only one of them"),
-        ("pipeline run {} --drain --dataid 2024-01-01", "Give only one of them"),
+        ("run {} --drain --dataid 2024-01-01", "exclude each other"),
+        ("run --drain {} --dry-run --dataid 2024-01-01", "exclude each other"),
+        ("pipeline run {} --drain --dataid 2024-01-01", "exclude each other"),
     ],
 )
 def test_an_option_that_pipelines_do_not_accept_is_refused_by_name(

@@ -14,7 +14,7 @@ import apsw
 import psycopg
 import pytest
 
-from dataflow.cli.main import COMMANDS, FIRST, main
+from dataflow.cli.main import COMMANDS, FIRST, build_parser, list_subcommands, main
 from dataflow.runjob.lock import ClaimantLock
 from tests.acceptance.commands import Commands, open_commands
 from tests.acceptance.flow import Flow
@@ -63,18 +63,24 @@ def worked(flow: Flow) -> Flow:
 
 def test_without_a_command_the_commands_are_listed_with_the_basic_ones_first(embedded: Commands) -> None:
     out = embedded(code=0).out
-    first, others = out.split("The others:")
+    first, others = out.split("More commands:")
     assert re.findall(r"^  ([a-z]+) ", first, re.MULTILINE) == list(FIRST)
     assert sorted(re.findall(r"^  ([a-z]+) ", others, re.MULTILINE)) == sorted(set(COMMANDS) - set(FIRST))
     assert out == embedded("--help").out == embedded("help").out
 
 
 @pytest.mark.parametrize("word", [word for word in COMMANDS if word not in ("run", "force")])
-def test_every_command_has_help_and_accepts_a_store(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([word, "--help"])
-    assert not ended.value.code
-    assert f"usage: dataflow {word}" in capsys.readouterr().out
+def test_every_command_has_help_that_fits_80_columns(
+    word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    under = list_subcommands(build_parser(word)[1])
+    for words in [[word], *([word, one] for one in under)]:
+        assert main([*words, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert f"usage: dataflow {' '.join(words)}" in shown
+        assert [line for line in shown.splitlines() if len(line) > 80] == []
+        assert "unless told" not in shown
 
 
 def test_the_version_is_shown(embedded: Commands) -> None:
@@ -87,16 +93,16 @@ def test_the_version_is_shown(embedded: Commands) -> None:
         ("stauts", 'Did you mean "status"?'),
         ("chunks bobin --jsn", 'Did you mean "--json"?'),
         ("chunks", "DATASET"),
-        ("chunks bobin --limit 0", "1 or more"),
-        ("chunks bobin --limit many", "1 or more"),
+        ("chunks bobin --limit 0", "at least 1"),
+        ("chunks bobin --limit many", "at least 1"),
         ("chunks bobin --status READYISH", "READY"),
         ("runs --outcome LATE", "DONE"),
-        ("status --fail-if failed,stuck", "'stuck' is none of failed, late"),
+        ("status --fail-if failed,stuck", "unknown word 'stuck'; known: failed, late"),
         ("status --late-after soon", "write it like"),
         ("logs one", "not a number"),
         ("completion tcsh", "'bash', 'zsh', 'fish')\n"),
         ("--store sqlite:///x.db", "no command"),
-        ("why loadbob 1.0 2.0", "more arguments than this command takes"),
+        ("why loadbob 1.0 2.0", "too many arguments"),
     ],
 )
 def test_an_invalid_command_line_exits_64_with_a_hint(embedded: Commands, line: str, hint: str) -> None:
@@ -160,14 +166,59 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(sqlite_flow: Flo
     assert process.wait(30) == 141
 
 
-def test_a_full_disk_behind_stdout_is_reported(sqlite_flow: Flow) -> None:
+PRINTING = (
+    ("status",),
+    ("status", "--json"),
+    ("chunks", "bobin"),
+    ("runs",),
+    ("logs", "1"),
+    ("journal",),
+    ("dataset", "list"),
+    ("job", "show", "loadbob"),
+    ("why", "loadbob"),
+    ("sql", "select * from datastatus"),
+    ("doctor",),
+    ("db", "version"),
+    ("export",),
+    ("completion", "bash"),
+    ("--help",),
+    ("status", "--help"),
+    ("--version",),
+)
+
+
+def test_a_full_disk_behind_stdout_is_an_error_with_exit_code_74(sqlite_flow: Flow) -> None:
     sqlite_flow.declare()
-    with open("/dev/full", "w") as full:
+    sqlite_flow.ready("bobin", "1.0")
+    sqlite_flow.script("loadbob.sh", "echo done")
+    sqlite_flow.runjob("./loadbob.sh")
+    for words, unbuffered in [*((words, "") for words in PRINTING), (("status",), "1"), (("logs", "1"), "1")]:
+        with open("/dev/full", "w") as full:
+            process = sqlite_flow.project.start(
+                *("dataflow", *words),
+                env=sqlite_flow.env | {"PYTHONUNBUFFERED": unbuffered},
+                stdout=full,
+                stderr=subprocess.PIPE,
+            )
+            said = process.communicate(timeout=30)[1]
+        assert (process.returncode, said.count("No space left on device")) == (74, 1), (words, said)
+        assert "Traceback" not in said
+        assert "Exception ignored" not in said
+
+
+def test_a_reader_that_is_gone_before_the_first_line_ends_the_command_quietly(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    for words in (("status",), ("chunks", "bobin", "--json"), ("--help",)):
+        reading, writing = os.pipe()
+        os.close(reading)
         process = sqlite_flow.project.start(
-            "dataflow", "status", env=sqlite_flow.env, stdout=full, stderr=subprocess.PIPE
+            *("dataflow", *words),
+            env=sqlite_flow.env | {"PYTHONUNBUFFERED": ""},
+            stdout=writing,
+            stderr=subprocess.PIPE,
         )
-        assert "No space left" in process.communicate(timeout=300)[1]
-    assert process.returncode == 74
+        os.close(writing)
+        assert (process.communicate(timeout=300)[1], process.returncode) == ("", 141)
 
 
 def test_control_c_ends_with_130_and_without_a_traceback(sqlite_flow: Flow) -> None:
@@ -264,7 +315,7 @@ def test_a_run_without_output_and_one_elsewhere_are_explained(worked: Flow) -> N
     log.unlink()
     assert "wrote nothing, or its log was deleted" in worked.dataflow("logs", "1").stderr
     poke(worked, "UPDATE run SET host = 'etl7' WHERE run_id = 1")
-    assert f"Run 1 was on etl7, and its log is there: {log}" in worked.dataflow("logs", "1").stderr
+    assert f"Run 1 was on etl7. Its log is on that machine: {log}" in worked.dataflow("logs", "1").stderr
 
 
 def test_following_a_log_continues_until_the_run_ends(flow: Flow) -> None:
@@ -336,7 +387,7 @@ def test_status_counts_and_is_an_exit_code_for_monitoring(worked: Flow) -> None:
     assert found["jobs"][0] | {"oldest": None} == {
         **{"job": "loadbob", "WAITING": 0, "CLAIMABLE": 1, "RUNNING": 0, "DONE": 1},
         **{"FAILED": 1, "INVALID": 0, "HOLD": 0, "oldest": None, "late": False, "due": False, "gone": False},
-        **{"overdue": None, "running": None},
+        **{"overdue": None, "running": None, "process_gone": False},
     }
     assert found["jobs"][0]["oldest"]["dataid"] == "3.0"
     counts = {row["dataset"]: (row["chunks"], row["not_done"]) for row in found["datasets"]}
@@ -414,7 +465,7 @@ def test_doctor_finds_a_wrong_count_and_repairs_it(worked: Flow) -> None:
     done = worked.dataflow("doctor", check=False)
     assert done.returncode == 1
     assert "loadbob/3.0 counts 1 missing inputs, 0 are missing" in done.stdout
-    assert "Recomputed input counts: loadbob" in worked.dataflow("doctor", "--repair").stderr
+    assert "Recomputed: loadbob" in worked.dataflow("doctor", "--repair").stderr
     assert worked.states()["3.0"] == "CLAIMABLE"
 
 

@@ -65,7 +65,7 @@ def test_init_overwrites_nothing(embedded: Commands) -> None:
     assert (embedded.path / ".gitignore").read_text() == "*.pyc\n.dataflow/\n"
     written = (embedded.path / "dataflow.toml").read_text()
     done = embedded("init", "--example", code=75)
-    assert "dataflow.toml is there already; nothing was written" in done.err
+    assert "dataflow.toml already exists; nothing was written" in done.err
     assert (embedded.path / "dataflow.toml").read_text() == written
     assert not (embedded.path / "square.sh").exists()
     embedded("init", ".", code=75)
@@ -99,7 +99,7 @@ def test_datasets_are_added_changed_listed_shown_and_removed(dataflow: Commands)
     assert dataflow.json("dataset", "show", "bobout")["produced_by"] == "loadbob"
     assert "used by loadbob" in dataflow.say("dataset remove bobin", code=75).err
     dataflow.say("job remove loadbob")
-    assert "removed, with 1 chunks" in dataflow.say("dataset remove bobin").err
+    assert "Removed dataset bobin and 1 chunk." in dataflow.say("dataset remove bobin").err
     assert [row["dataset"] for row in dataflow.json("dataset", "list")] == ["bobout"]
 
 
@@ -152,6 +152,21 @@ def test_what_export_writes_apply_reads_back_elsewhere(dataflow: Commands) -> No
     assert dataflow("export").out == (dataflow.path / "flow.toml").read_text()
 
 
+def test_checks_are_shown_by_apply_and_by_dataset_show(dataflow: Commands) -> None:
+    check = 'check = ["/bin/sh", "-c", "test -s $bobout_location"]'
+    (dataflow.path / "dataflow.toml").write_text(
+        f'[dataset.bobin]\n[dataset.bobout]\nformat = "csv"\n{check}\n'
+    )
+    shown = "/bin/sh -c 'test -s $bobout_location'"
+    assert f"+ dataset bobout\n    format: csv\n    check: {shown}\n" in dataflow("apply", "--yes").out
+    assert f"= 2 unchanged\n    check of bobout: {shown}\n" in dataflow("apply").out
+    assert f"check        {shown}\n" in dataflow("dataset", "show", "bobout").out
+    assert dataflow.json("dataset", "show", "bobout")["check"] == [
+        *("/bin/sh", "-c", "test -s $bobout_location")
+    ]
+    assert dataflow.json("dataset", "show", "bobin")["check"] is None
+
+
 def test_a_password_is_kept_encrypted_and_shown_to_nobody(dataflow: Commands) -> None:
     dataflow.environment.setenv("PASSKEY", "open sesame")
     dataflow.say("dataset add bobin --password-stdin", stdin="correct horse\n")
@@ -171,7 +186,7 @@ def test_a_password_is_kept_encrypted_and_shown_to_nobody(dataflow: Commands) ->
     assert dataflow.json("dataset", "show", "bobin")["password"] is True
     assert "df1." in dataflow.say("export --with-secrets").out
     refused = dataflow.say("secret decrypt --dataset bobin", code=64)
-    assert "only to a terminal" in refused.err
+    assert "stdout is not a terminal" in refused.err
     assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
 
 
@@ -195,7 +210,7 @@ def test_apply_asks_on_a_terminal(project: Project, sqlite_url: str) -> None:
     (project.path / "dataflow.toml").write_text("[dataset.bobin]\n")
     env = {"DATAFLOW_STORE": sqlite_url}
     code, shown = on_terminal(project, ["dataflow", "apply"], [("[y/N]", "")], env)
-    assert (code, "Change this? [y/N]" in shown, "Nothing was changed" in shown) == (1, True, True)
+    assert (code, "Apply these changes? [y/N]" in shown, "Nothing changed" in shown) == (1, True, True)
     assert not Path(sqlite_url.removeprefix("sqlite:///")).exists()
     assert on_terminal(project, ["dataflow", "apply"], [("[y/N]", "y")], env)[0] == 0
     assert len(project.json("dataflow", "dataset", "list", env=env)) == 1
@@ -217,11 +232,11 @@ def test_a_new_passphrase_opens_everything_after_a_rotation(dataflow: Commands) 
     new.chmod(0o644)
     assert "chmod 600" in dataflow.say("secret rotate --new-file new", code=77).err
     new.chmod(0o600)
-    assert "1 passwords are under the new passphrase" in dataflow.say("secret rotate --new-file new").err
-    assert "does not decrypt" in dataflow.say("secret decrypt --dataset bobin --yes", code=77).err
+    assert "Re-encrypted 1 password." in dataflow.say("secret rotate --new-file new").err
+    assert "does not open" in dataflow.say("secret decrypt --dataset bobin --yes", code=77).err
     dataflow.environment.setenv("PASSKEY", "another one")
     assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
-    assert "is the present one" in dataflow.say("secret rotate", stdin="another one", code=77).err
+    assert "is the same as the old one" in dataflow.say("secret rotate", stdin="another one", code=77).err
 
 
 def test_the_schema_is_created_once_and_its_number_shown(dataflow: Commands) -> None:
@@ -247,10 +262,10 @@ def test_a_postgresql_store_is_refused_until_its_schema_is_created(
 def test_purge_says_what_it_deleted(dataflow: Commands) -> None:
     dataflow.say("dataset add bobin")
     assert (
-        "0 runs and journal lines, 0 logs and 0 context files deleted"
+        "Deleted 0 runs and journal entries, 0 logs and 0 context files."
         in dataflow.say("purge --older-than 90d").err
     )
-    assert "1 runs and journal lines" in dataflow.say("purge --older-than 0").err
+    assert "Deleted 1 runs and journal entries" in dataflow.say("purge --older-than 0").err
 
 
 def test_a_job_that_reads_its_own_output_says_how_to_begin(embedded: Commands, tmp_path: Path) -> None:
@@ -282,7 +297,7 @@ def test_a_job_that_gets_another_input_says_which_work_is_not_done_again(dataflo
     dataflow.say("ready prices 1 3")
     told = dataflow.say("job add sum --in orders --in prices").err
     # Work 2 lacks the new input: when that comes, it is done again by itself.
-    assert "Job sum: 2 pieces of work are DONE and stay as they are, made without prices." in told
+    assert "Job sum: 2 dataids stay DONE without the new input prices." in told
     command = told.rpartition("To do them again: dataflow ")[2].strip()
     assert command == "resubmit sum --from 1 --to 3"
     dataflow.say(command)
@@ -300,5 +315,5 @@ def test_apply_says_which_work_is_not_done_again_too(embedded: Commands, tmp_pat
     declared = tmp_path / "more.toml"
     declared.write_text('[job.sum]\nin = ["orders", "rates:latest"]\n')
     told = embedded("apply", "--yes", str(declared)).err
-    assert "Job sum: 1 piece of work is DONE and stays as it is, made without rates:latest." in told
+    assert "Job sum: 1 dataid stays DONE without the new input rates:latest." in told
     assert told.endswith("To do it again: dataflow resubmit sum 1\n")

@@ -175,13 +175,30 @@ def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
     world.hold("to_clean", "1.0")
     found = ask(world, "to_clean", "1.0")
     assert (found.verdict, found.next) == (
-        "HOLD: to_clean/1.0 is on hold",
+        "HOLD: to_clean/1.0 is on hold (by op@desk: wait)",
         "dataflow release to_clean 1.0",
     )
     assert answers(found)["safe"] == "yes"
     world.hold("to_clean")
     found = ask(world, "to_clean", "2.0")
-    assert (found.verdict, found.next) == ("HOLD: job to_clean is on hold", "dataflow release to_clean")
+    assert (found.verdict, found.next) == (
+        "HOLD: job to_clean is on hold (by op@desk: wait)",
+        "dataflow release to_clean",
+    )
+
+
+def test_a_hold_names_the_last_person_and_reason_of_its_own(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0", "3.0")
+    plan = world.plan("to_clean")
+    world.store.hold(plan, [("1.0", "1.0"), ("2.0", "2.0")], True, "both are late")
+    world.store.hold(plan, None, True, "audit")
+    world.store.hold(plan, None, False, "audit is over")
+    world.store.hold(plan, None, True, "")
+    verdict = ask(world, "to_clean", "2.0").verdict
+    assert "job to_clean is on hold (by op@desk)" in verdict
+    assert "to_clean/2.0 is on hold (by op@desk: both are late)" in verdict
+    assert "to_clean/3.0 is on hold" not in ask(world, "to_clean", "3.0").verdict
 
 
 def test_a_hold_is_reported_even_when_the_job_has_no_work(world: World) -> None:
@@ -257,7 +274,11 @@ def test_done_work_says_so_with_the_answers_its_run_recorded(world: World) -> No
     assert found.verdict.startswith(f"READY: already done by run {run.run_id} on etl1 at ")
     assert found.verdict.endswith("clean/1.0 is at version 1")
     assert [answer.as_dict() for answer in found.answers] == stored
-    assert found.next == "dataflow resubmit to_clean 1.0"
+    assert found.next == ""
+    world.withdraw("raw", "1.0")
+    found = ask(world, "to_clean")
+    stored[0] |= {"answer": "no", "evidence": "raw/1.0 was withdrawn"}
+    assert [answer.as_dict() for answer in found.answers] == stored
 
 
 def test_answers_that_another_version_wrote_otherwise_are_asked_again(world: World) -> None:

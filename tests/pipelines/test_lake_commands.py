@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +93,21 @@ def test_of_snapshots_only_the_newest_is_located(shop: LakeShop, capsys: pytest.
     assert "/dataid=10/" in path
 
 
+def test_locate_exits_75_when_the_newest_snapshot_is_stale(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.dataset("state", mode="snapshot")
+    for number in ("9", "10"):
+        shop.publish("state", number, [make_table(int(number), 1)])
+    found = shop.store.find_dataset("raw")
+    assert found is not None
+    shop.store.make_ready(found[0], "raw", [("10", "10")], again=True)
+    out, err = call(capsys, "locate", "state", code=75)
+    assert "/dataid=9/" in out
+    assert "left out 1 STALE chunk (an input has a newer version): 10." in err
+    assert "/dataid=10/" in call(capsys, "locate", "state", "--stale")[0]
+
+
 def test_what_is_not_in_the_lake_is_told_where_it_is(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,20 +118,32 @@ def test_what_is_not_in_the_lake_is_told_where_it_is(
         in call(capsys, "locate", "sales", code=65)[1]
     )
     assert "is not published" in call(capsys, "locate", "orders", "7", code=75)[1]
-    assert "no ready chunk" in call(capsys, "locate", "orders")[1]
+    assert "no ready chunk" in call(capsys, "locate", "orders", code=75)[1]
 
 
-def test_a_stale_chunk_is_left_out_aloud(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_locate_exits_75_when_it_leaves_out_a_stale_chunk(
+    shop: LakeShop, capsys: pytest.CaptureFixture[str]
+) -> None:
     shop.publish("orders", "1", [make_table(0, 5)])
     found = shop.store.find_dataset("raw")
     assert found is not None
     shop.store.make_ready(found[0], "raw", [("1", "1")], again=True)
-    out, err = call(capsys, "locate", "orders")
-    assert (out, "STALE): 1" in err) == ("", True)
+    left_out = (
+        "orders: left out 1 STALE chunk (an input has a newer version): 1. "
+        "To include: dataflow locate orders --stale\n"
+    )
+    assert call(capsys, "locate", "orders", code=75) == ("", left_out)
+    assert call(capsys, "locate", "orders", "--json", code=75) == ("[]\n", left_out)
+    out, err = call(capsys, "locate", "orders", "--stale")
+    assert (len(out.splitlines()), err) == (1, "")
     out, err = call(capsys, "locate", "orders", "1")
     assert (len(out.splitlines()), "is STALE" in err) == (1, True)
     with pytest.raises(Conflict, match=r"All chunks of orders are STALE.* dataflow run .* --drain"):
         read_question(shop.store, "select * from orders", str(shop.path))
+    shop.publish("orders", "2", [make_table(5, 5)])
+    out, err = call(capsys, "locate", "orders", code=75)
+    assert ("/dataid=2/" in out, len(out.splitlines()), err) == (True, 1, left_out)
+    assert len(call(capsys, "locate", "orders", "--stale")[0].splitlines()) == 2
 
 
 def test_locate_needs_neither_spark_nor_pyarrow(shop: LakeShop) -> None:
@@ -199,12 +232,42 @@ def test_the_query_command_says_nothing_of_spark_and_how_much_it_left_out(shop: 
     done = subprocess.run(
         [*command, sql], cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
     )
-    assert done.stderr == "These are the first 2 rows; there are more. All of them: --rows N\n"
+    assert done.stderr == "Showing the first 2 rows. To see more: --rows N\n"
     assert json.loads(done.stdout) == [
         {"id": 0, "amount": "0.00", "id_2": 0},
         {"id": 1, "amount": "0.01", "id_2": 1},
     ]
     assert done.returncode == 0
+
+
+def test_a_query_fits_a_terminal_and_tells_null_from_empty_values(shop: LakeShop) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    command = [sys.executable, "-m", "dataflow.cli.main", "query"]
+    sql = (
+        "select true as yes, false as no, cast(null as int) as nothing, '' as empty, "
+        "cast(array() as array<int>) as list, 'NULL' as word, at as first_completed_at, "
+        "at as second_completed_at, 'a word and another ' || repeat('word ', 20) as remark "
+        "from orders where id = 0"
+    )
+    done = subprocess.run([*command, sql], cwd=shop.path, env=environment(), capture_output=True, check=False)
+    first, row = done.stdout.decode().splitlines()
+    assert first.split()[:6] == ["yes", "no", "nothing", "empty", "list", "word"]
+    assert row.split()[:6] == ["true", "false", "NULL", "''", "[]", "'NULL'"]
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+    env = {name: value for name, value in environment().items() if name != "COLUMNS"}
+    process = subprocess.Popen([*command, sql], cwd=shop.path, env=env, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    with contextlib.suppress(OSError):  # reading the terminal of a process that has ended
+        while data := os.read(master, 4096):
+            shown += data
+    os.close(master)
+    assert process.wait() == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split()[:6] == row.split()[:6]
+    assert lines[-1].startswith("Hidden columns: ")
 
 
 def test_a_query_without_java_says_what_to_install(
@@ -226,7 +289,7 @@ def test_versions_are_listed_and_gone_back_to_by_command(
         (2, 6, True),
     ]
     said = call(capsys, "rollback", "orders", "1", "--why", "wrong prices")[1]
-    assert "version 1 published again as version 3" in said
+    assert "published version 1 again as version 3" in said
     (path,) = call(capsys, "locate", "orders")[0].splitlines()
     assert pq.read_table(path, partitioning=None)["id"].to_pylist() == [0, 1, 2, 3, 4]
     assert "is already current" in call(capsys, "rollback", "orders", "1", "--version", "1", code=75)[1]
@@ -239,7 +302,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     shop.dataset("report", reads="orders")
     reader = shop.claim("report", "1")
     said = call(capsys, "compact", "orders", "1")[1]
-    assert "3 files are now 1, with the same rows, as version 1 still" in said
+    assert "merged 3 files into 1; still version 1." in said
     (path,) = call(capsys, "locate", "orders")[0].splitlines()
     ids = [*range(20, 30), *range(10), *range(10, 20)]
     assert pq.read_table(path, partitioning=None)["id"].to_pylist() == ids
@@ -249,7 +312,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     work = shop.store.read.find_work(plan.job_id, "1")
     assert work is not None and work.state == "DONE"
     assert old.exists()
-    assert "1 files, which are large enough; nothing was changed" in call(capsys, "compact", "orders", "1")[1]
+    assert "orders/1: nothing to merge in 1 file." in call(capsys, "compact", "orders", "1")[1]
 
 
 def test_the_files_a_reader_has_pinned_outlive_compaction_and_purge(

@@ -49,11 +49,11 @@ def test_a_pipelines_tables_become_this_stores_and_others_do_not(
     query(url, "insert into dataflow_ledger select 'x', dataid, 'x', store_id, '', 1 from dataflow_ledger")
     command = ["pipeline", "takeover", "OrdersDatasetPipeline"]
     assert main([*command, "--yes"]) == 0
-    assert "orders: 2 dataids of another store are this one's now" in capsys.readouterr().err
+    assert "Took over 2 dataids of orders." in capsys.readouterr().err
     found = query(url, "select dataset, store_id = 'old', run_id from dataflow_ledger order by 1, dataid")
     assert found == [("orders", False, 0), ("orders", False, 0), ("x", True, None), ("x", True, None)]
     assert main(command) == 0
-    assert "nothing in warehouse is another store's" in capsys.readouterr().err
+    assert "nothing in warehouse belongs to another store" in capsys.readouterr().err
 
 
 def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(url: str) -> None:
@@ -92,7 +92,7 @@ def test_a_database_that_no_run_has_written_to_has_nothing_to_take_over(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pipeline", "takeover", "OrdersDatasetPipeline"]) == 0
-    assert "nothing in warehouse is another store's" in capsys.readouterr().err
+    assert "nothing in warehouse belongs to another store" in capsys.readouterr().err
 
 
 def test_in_the_lake_there_is_nothing_to_take_over(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -165,7 +165,7 @@ def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str)
     other = PostgresDatabase(postgres_url, SCHEMA)
     with ThreadPoolExecutor() as threads:
         answers = list(threads.map(lambda found: found.upgrade(), (database, other)))
-    assert sorted(answers) == [[], ["0005_history", "0006_timeouts", "0007_job_kind"]]
+    assert sorted(answers) == [[], ["0005_history", "0006_timeouts", "0007_job_kind", "0008_named_views"]]
     database.close()
 
 

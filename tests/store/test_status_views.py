@@ -131,6 +131,25 @@ def test_datastatus_has_a_row_for_each_output_and_each_chunk_being_consumed(worl
     assert all(modified)
 
 
+def test_the_named_views_have_names_in_place_of_ids(world: World) -> None:
+    world.chain("raw", "clean")
+    world.ready("raw", "1.0", "2.0")
+    run = world.do("to_clean", "1.0")
+    world.hold("to_clean", "2.0")
+    assert world.select("SELECT dataset, dataid, status, version, job FROM named_chunk ORDER BY 1, 2") == [
+        ("clean", "1.0", "READY", 1, "to_clean"),
+        ("clean", "2.0", "HOLD", 0, "to_clean"),
+        ("raw", "1.0", "READY", 1, ""),
+        ("raw", "2.0", "READY", 1, ""),
+    ]
+    found = world.select("SELECT job, dataid, state, hold, run_id FROM named_work ORDER BY 2")
+    assert [(*row[:3], bool(row[3]), row[4]) for row in found] == [
+        ("to_clean", "1.0", "DONE", False, run.run_id),
+        ("to_clean", "2.0", "CLAIMABLE", True, None),
+    ]
+    assert world.select("SELECT * FROM named_run_input") == [(run.run_id, "to_clean", "1.0", "raw", "1.0", 1)]
+
+
 def test_no_row_of_datastatus_is_left_of_a_run_that_ended(world: World) -> None:
     chained(world)
     world.do("to_clean")

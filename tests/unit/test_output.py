@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
 
 import pytest
 
-from dataflow.cli.output import MEASURED_ROWS, as_text, paint, show_object, show_rows, to_json
+from dataflow.cli.output import as_text, as_value, paint, show_object, to_json
+from dataflow.cli.tables import MEASURED_ROWS, show_rows
 
 ROWS: list[dict[str, object]] = [{"name": "bobin", "size": 1}, {"name": "b", "size": None}]
 
@@ -100,6 +102,30 @@ def test_values_are_shown_without_what_moves_a_cursor(value: object, shown: str)
     assert as_text(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "NULL"),
+        ("", "''"),
+        ("NULL", "'NULL'"),
+        ("'a'", "'''a'''"),
+        ([], "[]"),
+        ("[]", "'[]'"),
+        ({}, "{}"),
+        (True, "true"),
+        (False, "false"),
+        ([None, "", True], '[null, "", true]'),
+        ({"a": 1}, '{"a": 1}'),
+        ("a\nb", "a\\nb"),
+        (0, "0"),
+    ],
+)
+def test_a_value_of_a_query_is_shown_so_that_different_values_look_different(
+    value: object, shown: str
+) -> None:
+    assert as_value(value) == shown
+
+
 def test_json_is_ascii_where_the_terminal_cannot_do_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ü" in to_json({"a": "ü"}) or sys.stdout.encoding.lower() != "utf-8"
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
@@ -128,3 +154,11 @@ def test_many_rows_are_streamed(as_json: bool, monkeypatch: pytest.MonkeyPatch) 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
+
+
+def test_rich_is_loaded_only_for_a_terminal() -> None:
+    code = (
+        "import sys; from dataflow.cli.tables import show_rows; show_rows([{'a': 1}], ('a',), False); "
+        "sys.exit('rich' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.PIPE).returncode == 0

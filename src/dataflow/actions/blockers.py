@@ -51,10 +51,20 @@ def _holds(case: WorkCase, hold: bool, job_hold: bool) -> list[Reason]:
     job = case.plan.job.name
     found = []
     if job_hold:
-        found.append(Reason(f"job {job} is on hold", shell("dataflow", "release", job), True))
+        text = f"job {job} is on hold{_holder(case, '')}"
+        found.append(Reason(text, shell("dataflow", "release", job), True))
     if hold:
-        found.append(Reason(f"{case.name} is on hold", shell("dataflow", "release", job, case.dataid), True))
+        text = f"{case.name} is on hold{_holder(case, case.dataid)}"
+        found.append(Reason(text, shell("dataflow", "release", job, case.dataid), True))
     return found
+
+
+def _holder(case: WorkCase, dataid: str) -> str:
+    """Who put it on hold and why, as the journal has it; "" if those lines were purged."""
+    held = case.store.read.find_hold(case.plan.job.name, dataid)
+    if held is None:
+        return ""
+    return f" (by {held.actor}: {held.why})" if held.why else f" (by {held.actor})"
 
 
 def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:

@@ -50,7 +50,7 @@ class Explanation:
 
     @property
     def next(self) -> str:
-        """The command that deals with the first reason."""
+        """The command that deals with the first reason; "" where nothing is left to do."""
         return self.reasons[0].next
 
 
@@ -174,7 +174,7 @@ def _done(case: WorkCase, work: WorkRow, run: RunRow | None) -> tuple[Status, Re
             found = why_not_ready(chunk) if chunk else "is not in the store"
             return Status.PENDING, Reason(f"done {by}, but {name} {found}", again)
         published.append(f"{name} is at version {chunk.version}")
-    return Status.READY, Reason("; ".join([f"already done {by}", *published]), again)
+    return Status.READY, Reason("; ".join([f"already done {by}", *published]), "")
 
 
 def _ended(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason:

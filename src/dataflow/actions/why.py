@@ -7,7 +7,7 @@ import json
 from dataflow.actions.prepare import answer_right, answer_valid
 from dataflow.actions.reasons import explain, without_work
 from dataflow.actions.refusals import ask_located, list_input_chunks
-from dataflow.actions.work_case import WorkCase
+from dataflow.actions.work_case import WorkCase, why_not_ready
 from dataflow.model.answers import Answer, Question, Verdict, Why, combine
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
@@ -62,9 +62,9 @@ def find_next(store: Store, plan: Plan) -> str | None:
 
 
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
-    if found.run is not None and found.status in ANSWERED_BY_RUN and (stored := _stored(found.run.answers)):
-        return stored
     chunks = list_input_chunks(case) if case.dataid else ()
+    if found.run is not None and found.status in ANSWERED_BY_RUN and (stored := _stored(found.run.answers)):
+        return tuple(_as_of_now(case, answer, chunks) for answer in stored)
     there = tuple(chunk for chunk in chunks if chunk.pin is not None)
     parts = [(Verdict.NO, reason.text) for reason in found.missing]
     for chunk in there:
@@ -79,6 +79,18 @@ def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:
         _answer_safe(case, found),
     )
     return tuple(_with_refusal(answer, found) for answer in answers)
+
+
+def _as_of_now(case: WorkCase, answer: Answer, chunks: tuple[InputChunk, ...]) -> Answer:
+    """A run's answer to "ready?", unless an input that it read has been withdrawn or is STALE since."""
+    if answer.question is not Question.READY:
+        return answer
+    lost = []
+    for chunk in chunks:
+        facts = case.find_chunk(chunk.source.dataset_id, chunk.dataid)
+        if facts is not None and not facts.is_ready:
+            lost.append(f"{chunk.name} {why_not_ready(facts)}")
+    return Answer(Question.READY, Verdict.NO, "; ".join(lost)) if lost else answer
 
 
 def _with_refusal(answer: Answer, found: Explanation) -> Answer:

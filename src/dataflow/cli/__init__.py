@@ -1,1 +1,1 @@
-"""The `dataflow` and `RunJob` commands: arguments in, talk on stderr, data on stdout. No rules live here."""
+"""The `dataflow` and `RunJob` commands: they parse arguments and print results. No rules live here."""

@@ -1,10 +1,12 @@
-"""`dataflow chunks`: the chunks of a dataset with the status people see."""
+"""`dataflow chunks`: lists the chunks of a dataset with their status."""
 
 from __future__ import annotations
 
 import argparse
 
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, TIME, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.errors import BadInput
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
@@ -19,42 +21,54 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
     from dataflow.model.records import ChunkRow, Dataset
 
-COLUMNS = ("dataset", "dataid", "status", "version", "modified_at", "readers")
+COLUMNS = (
+    Column("dataset", 5),
+    Column("dataid"),
+    Column("status"),
+    Column("version", 3),
+    Column("modified_at", 1, TIME),
+    Column("readers", 2, PROSE),
+)
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `chunks`."""
-    parser = subparsers.add_parser("chunks", help="list the chunks of a dataset", description=__doc__)
+    parser = subparsers.add_parser(
+        "chunks",
+        help="list the chunks of a dataset",
+        description="Lists the chunks of a dataset with their status.",
+    )
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument(
         "--status",
         type=str.upper,
         choices=[status.value for status in Status],
-        help="only chunks of this status",
+        metavar="STATUS",
+        help=f"only chunks with this status: {', '.join(Status)}",
     )
-    parser.add_argument("--from", dest="first", metavar="DATAID", help="the first dataid to list")
-    parser.add_argument("--to", dest="last", metavar="DATAID", help="the last dataid to list")
+    parser.add_argument("--from", dest="first", metavar="DATAID", help="first dataid to list")
+    parser.add_argument("--to", dest="last", metavar="DATAID", help="last dataid to list")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=chunks)
 
 
 def count(text: str) -> int:
-    """The number of an option such as --limit: 1 or more."""
+    """A positive number, as --limit takes it."""
     if not text.isascii() or not text.isdigit() or int(text) == 0 or len(text) > 18:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
-    """Lists chunks in order, as they come from the store."""
+    """Lists chunks in order."""
     dataset_id, dataset = context.get_dataset(args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
-    show_rows(
-        rows, COLUMNS, args.json, f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"
-    )
+    empty = f"No such chunks. Make one ready: dataflow ready {dataset.name} DATAID"
+    show_rows(rows, COLUMNS, args.json, empty, args.wide)
     return 0
 
 

@@ -1,6 +1,6 @@
-"""`dataflow completion`: scripts that let bash, zsh and fish complete commands, options, datasets and jobs.
+"""`dataflow completion`: completion scripts for bash, zsh and fish.
 
-The scripts only hand the words typed so far to a hidden call of this command, so they are never out of date.
+The scripts pass the words typed so far to a hidden form of this command, so they never become outdated.
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ WORDS = "words"
 PATIENCE_SECONDS = 2
 """How long a key press may wait for the store."""
 
+TEXT = "Prints a script that completes commands, options, datasets and jobs in bash, zsh or fish."
+
 _NAMES = {"DATASET": "dataset", "JOB": "job"}
 
 
 class _Shells(tuple[str, ...]):
-    """The shells, as they are shown, and unseen among them the word by which their scripts call back."""
+    """The shells, and hidden among them the word by which their scripts call back."""
 
     __slots__ = ()
 
@@ -60,15 +62,15 @@ class _Shells(tuple[str, ...]):
 
 def add_parser(subparsers: Any) -> None:
     """Adds `completion`."""
-    epilog = "bash: source <(dataflow completion bash)    fish: dataflow completion fish | source"
-    parser = subparsers.add_parser("completion", description=__doc__, epilog=epilog)
+    epilog = "To load it: source <(dataflow completion bash), or: dataflow completion fish | source"
+    parser = subparsers.add_parser("completion", description=TEXT, epilog=epilog)
     parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="bash|zsh|fish")
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(call=completion)
 
 
 def completion(args: argparse.Namespace, context: Context) -> int:
-    """Prints a script; or, for the scripts, what may stand where the last word stands."""
+    """Prints a script; or, for the scripts, the candidates for the last word."""
     if args.shell in SCRIPTS:
         print(SCRIPTS[args.shell], end="")
         return 0
@@ -81,7 +83,7 @@ def completion(args: argparse.Namespace, context: Context) -> int:
 
 
 def candidates(program: str, typed: list[str], current: str, context: Context) -> list[str]:
-    """What may come after the typed words; nothing where a file or a free text is meant."""
+    """The candidates after the typed words; none where a file or free text is expected."""
     if program == "RunJob":
         return _after_runjob(typed, current, context)
     word = next((word for word in typed if not word.startswith("-")), "")
@@ -109,7 +111,7 @@ def _after_runjob(typed: list[str], current: str, context: Context) -> list[str]
 def _after(
     parser: argparse.ArgumentParser, typed: list[str], current: str, context: Context, subject: str
 ) -> list[str]:
-    """The values of an option, the options of a command, or what its next positional argument may be."""
+    """The values of an option, the options of a command, or the values of its next argument."""
     previous = parser._option_string_actions.get(typed[-1]) if typed else None
     if previous is not None and previous.nargs != 0:
         return _values(previous, context)
@@ -140,14 +142,14 @@ def _count_positionals(parser: argparse.ArgumentParser, typed: list[str]) -> int
 def _values(action: argparse.Action, context: Context) -> list[str]:
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
-    # A metavar such as DATASET[:previous|:latest] says what is meant, or else the argument's own name does.
+    # A metavar such as DATASET[:previous|:latest], or else the argument's own name, says what is expected.
     meant = (str(action.metavar).partition("[")[0], action.dest.upper())
     kind = next((_NAMES[name] for name in meant if name in _NAMES), None)
     return _list_names(context, kind) if kind else []
 
 
 def _list_names(context: Context, kind: str) -> list[str]:
-    """Names from the store, if it is there and answers soon; a key press creates nothing and asks nothing."""
+    """Names from the store, if it exists and answers soon; creates nothing and asks nothing."""
     try:
         config = context.config
         if config.store_password_record and not (config.passkey or config.passkey_file):

@@ -1,4 +1,4 @@
-"""What every command starts from: configuration, store and passphrase, each when it is first needed."""
+"""The configuration, store and passphrase of a command, each loaded when it is first needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """The configuration of one command and the store it works on, opened on first use."""
+    """The configuration and store of one command; the store is opened on first use."""
 
     def __init__(
         self, store_url: str | None, environ: Mapping[str, str], cwd: str, makes_store: bool = False
@@ -42,10 +42,10 @@ class Context:
 
     @property
     def store(self) -> Store:
-        """The status store; StoreMissing if it is not there and the command is not one that makes it."""
+        """The status store; StoreMissing if it does not exist and the command does not create it."""
         if self._store is None:
             self.refuse_missing_store()
-            warnings.showwarning = _show_warning  # type: ignore[assignment]  # of its arguments one is enough
+            warnings.showwarning = _show_warning  # type: ignore[assignment]  # only the first argument is used
             from dataflow.store.opener import find_missing, open_store  # start-up: `--help` opens no store
 
             config = self.config
@@ -65,17 +65,17 @@ class Context:
         return self._store is None and find_missing(self.config.store_url) is not None
 
     def refuse_missing_store(self) -> None:
-        """Raises StoreMissing where there is none to work on, before anything is put beside it."""
+        """Raises StoreMissing if the store does not exist, before anything else is written."""
         if not self._makes_store:
             from dataflow.store.opener import refuse_missing  # start-up: `--help` opens no store
 
             refuse_missing(self.config.store_url, self._beginning())
 
     def _beginning(self) -> str:
-        """The command by which this very project makes its store."""
+        """The command that creates the store of this project."""
         folder = self.config.project_dir
         if os.path.isdir(os.path.join(folder, "pipelines")):
-            return "dataflow run PIPELINE (which there are: dataflow pipeline list)"
+            return "dataflow run PIPELINE (to list them: dataflow pipeline list)"
         try:
             with open(os.path.join(folder, PROJECT_FILE), encoding="utf-8") as file:
                 declares = any(line.startswith(("[dataset.", "[job.")) for line in file)
@@ -84,7 +84,7 @@ class Context:
         return "dataflow apply" if declares else "dataflow dataset add NAME"
 
     def passphrase(self) -> str:
-        """The passphrase: PASSKEY, the configured file, or asked for once when stdin is a terminal."""
+        """The passphrase, from PASSKEY, the configured file, or a prompt when stdin is a terminal."""
         if self._passphrase is None:
             from dataflow.secrets.passphrase import get_passphrase  # start-up: most commands open no secret
 
@@ -93,33 +93,35 @@ class Context:
         return self._passphrase
 
     def get_plan(self, job: str) -> Plan:
-        """A job by name; UnknownName with the nearest one if there is none."""
+        """A job by name; UnknownName with the nearest name if it is unknown."""
         from dataflow.actions.names import get_plan
 
         return get_plan(self.store, job)
 
     def get_dataset(self, name: str) -> tuple[int, Dataset]:
-        """A dataset and its id by name; UnknownName with the nearest one if there is none."""
+        """A dataset and its id by name; UnknownName with the nearest name if it is unknown."""
         from dataflow.actions.names import get_dataset
 
         return get_dataset(self.store, name)
 
     def get_run(self, run_id: int) -> RunRow:
-        """A run by its id; UnknownName if there is none."""
+        """A run by its id; UnknownName if it is unknown."""
         from dataflow.actions.names import get_run
 
         return get_run(self.store, run_id)
 
     def say(self, text: str) -> None:
-        """Talk, on stderr, apart from the data on stdout."""
-        print(text, file=sys.stderr)
+        """Prints a message to stderr; stdout is for data."""
+        from dataflow.cli.terminal import wrap_for  # start-up: a quiet command says nothing
+
+        print(wrap_for(sys.stderr, text), file=sys.stderr)
 
     def list_secrets(self) -> list[str]:
         """The secrets opened so far: the passphrase and the store's password."""
         return [secret for secret in (self._passphrase, self._opened_password) if secret]
 
     def close(self) -> None:
-        """Ends the connection to the store, if there is one."""
+        """Closes the store, if it was opened."""
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -137,8 +139,10 @@ class Context:
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    """Says a warning as a command does, without the line of code it came from."""
-    print(f"warning: {message}", file=sys.stderr)
+    """Prints a warning without the line of code that it came from."""
+    from dataflow.cli.terminal import wrap_for
+
+    print(wrap_for(sys.stderr, f"warning: {message}"), file=sys.stderr)
 
 
 def _ask() -> str:

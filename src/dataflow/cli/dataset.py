@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import add_yes_option, may_go_on, read_secret, refuse_secret_argument
-from dataflow.cli.output import add_json_option, as_text, show_object, show_rows
+from dataflow.cli.layout import Column
+from dataflow.cli.output import add_json_option, as_text, show_object
+from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
 from dataflow.model.wording import quoted
@@ -18,42 +21,61 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
 
 FIELDS = {
-    "hostname": "server the data is on",
+    "hostname": "server that holds the data",
     "database": "database on that server",
     "schemaname": "schema in that database",
     "tablename": "table in that schema",
     "username": "user to connect as",
-    "location": "where a chunk is, with {dataid}, {run_id}, {dataset}, {job}, {environment} in it",
-    "format": "how it is written, such as csv or parquet",
-    "grain": "hourly, daily, weekly, monthly, quarterly, yearly, sequence or text (the default)",
-    "timezone": "time zone of the grain, such as Europe/London (UTC unless told)",
-    "mode": "partition (the default) or snapshot",
+    "location": "location of a chunk; may contain {dataid}, {run_id}, {dataset}, {job} and {environment}",
+    "format": "file format, such as csv or parquet",
+    "grain": "hourly, daily, weekly, monthly, quarterly, yearly, sequence or text (default: text)",
+    "timezone": "time zone of the grain, such as Europe/London (default: UTC)",
+    "mode": "partition or snapshot (default: partition)",
 }
-LIST_COLUMNS = ("dataset", "grain", "timezone", "mode", "location", "password")
+LIST_COLUMNS = (
+    Column("dataset"),
+    Column("grain", 1),
+    Column("timezone", 4),
+    Column("mode", 2),
+    Column("location", 3),
+    Column("password", 5),
+)
 ALL_COLUMNS = ("dataset", *FIELDS, "options", "password")
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `dataset` and the words under it."""
-    parser = subparsers.add_parser("dataset", help="datasets", description=__doc__)
+    """Adds `dataset` and its subcommands."""
+    parser = subparsers.add_parser(
+        "dataset", help="datasets", description="Adds, lists, shows or removes datasets."
+    )
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
-    listing = words.add_parser("list", description="Lists all datasets.")
+    listing = words.add_parser("list", help="list all datasets", description="Lists all datasets.")
+    add_all_option(listing)
+    add_wide_option(listing)
     add_json_option(listing)
     listing.set_defaults(call=list_all)
-    show = words.add_parser("show", description="Shows one dataset, who produces it and who reads it.")
+    show = words.add_parser(
+        "show",
+        help="show a dataset",
+        description="Shows a dataset, its check, the job that produces it and the jobs that read it.",
+    )
     show.add_argument("name", metavar="NAME")
     add_json_option(show)
     show.set_defaults(call=show_one)
-    remove = words.add_parser("remove", description="Removes a dataset that no job uses, with its chunks.")
+    remove = words.add_parser(
+        "remove",
+        help="remove a dataset",
+        description="Removes a dataset that no job uses, and the status of its chunks.",
+    )
     remove.add_argument("name", metavar="NAME")
     add_yes_option(remove)
     remove.set_defaults(call=remove_one)
 
 
 def _add_add(words: Any) -> None:
-    text = "Registers a dataset, or changes the fields that are given of one that is registered."
-    parser = words.add_parser("add", description=text)
+    text = "Registers a dataset. For a registered one, changes only the fields that are given."
+    parser = words.add_parser("add", help="register or change a dataset", description=text)
     parser.add_argument("name", metavar="NAME")
     for name, meaning in FIELDS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)
@@ -61,13 +83,13 @@ def _add_add(words: Any) -> None:
         "--option",
         action="append",
         metavar="K=V",
-        help="anything else a script should know; repeatable, and together they replace those before",
+        help="any other value for scripts; repeatable; replaces all earlier options",
     )
     parser.add_argument(
-        "--password-stdin", action="store_true", help="read the password from stdin, or ask for it"
+        "--password-stdin", action="store_true", help="read the password from stdin or a prompt"
     )
     parser.add_argument(
-        "--password", nargs="?", const="", default=None, help="refused: everyone can read arguments"
+        "--password", nargs="?", const="", default=None, help="refused: other users can see arguments"
     )
     parser.set_defaults(call=add, makes_store=True)
 
@@ -88,9 +110,12 @@ def add(args: argparse.Namespace, context: Context) -> int:
 
 def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all datasets."""
-    rows = (describe(dataset) for dataset in context.store.read.list_datasets())
+    found = (describe(dataset) for dataset in context.store.read.list_datasets())
+    rows, footer = without_calendars(found, args)
     columns = ALL_COLUMNS if args.json else LIST_COLUMNS
-    show_rows(rows, columns, args.json, "There are no datasets yet. Add one: dataflow dataset add NAME")
+    show_rows(rows, columns, args.json, "No datasets yet. Add one: dataflow dataset add NAME", args.wide)
+    if footer:
+        print(footer)
     return 0
 
 
@@ -104,6 +129,10 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
         plan.job.name for plan in plans if any(item.dataset.name == dataset.name for item in plan.inputs)
     ]
     record["chunks"] = context.store.read.count_chunks(dataset_id)
+    check = context.config.checks.get(dataset.name)
+    record["check"] = list(check) if check else None
+    if check and not args.json:
+        record["check"] = shell(*check)
     show_object(record, args.json)
     return 0
 
@@ -113,43 +142,47 @@ def remove_one(args: argparse.Namespace, context: Context) -> int:
     dataset_id, _ = context.get_dataset(args.name)
     chunks = context.store.read.count_chunks(dataset_id)
     if chunks and not may_go_on(
-        f"Remove dataset {args.name} and the status of its {chunks} chunks?", args.yes
+        f"Remove dataset {args.name} and the status of its {_count(chunks)}?", args.yes
     ):
         return 1
     remove_dataset(context.store, args.name)
-    context.say(f"Dataset {args.name} removed, with {chunks} chunks.")
+    context.say(f"Removed dataset {args.name} and {_count(chunks)}.")
     return 0
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
-    """A dataset as it is shown: of its password only whether there is one."""
+    """A dataset as it is shown: whether it has a password, never the password."""
     record: dict[str, Any] = {"dataset": dataset.name}
     record |= {name: getattr(dataset, name) for name in FIELDS}
     return record | {"options": dict(dataset.options), "password": bool(dataset.encryptedpass)}
 
 
 def say_change(context: Context, change: Change) -> None:
-    """Says what a registration did."""
+    """Reports what a registration changed."""
     fields = "".join([f"\n  {as_text(str(difference))}" for difference in change.differences])
     context.say(f"{change.kind.capitalize()} {change.name} {change.what}.{fields}")
 
 
 def split_pairs(option: str, texts: list[str]) -> tuple[tuple[str, str], ...]:
-    """The names and values of a repeatable K=V option; a value may hold any character, = too."""
+    """The names and values of a repeatable K=V option; a value may contain any character."""
     pairs: dict[str, str] = {}
     for text in texts:
         name, found, value = text.partition("=")
         if not found or not name:
-            raise BadInput(f"{option} {quoted(text)} has no name and value. Write {option} NAME=VALUE.")
+            raise BadInput(f"{option} {quoted(text)} is not NAME=VALUE.")
         if name in pairs:
             raise BadInput(f"{option} {quoted(name)} is given twice. Give it once.")
         pairs[name] = value
     return tuple(pairs.items())
 
 
+def _count(chunks: int) -> str:
+    return "1 chunk" if chunks == 1 else f"{chunks:,} chunks"
+
+
 def _encrypted_password(name: str, context: Context) -> str:
     from dataflow.actions.passwords import encrypt_password
 
-    # The passphrase first: it may be asked for on the same terminal.
+    # The passphrase first: both may be asked for on the same terminal.
     passphrase = context.passphrase()
     return encrypt_password(context.store, name, read_secret("password"), passphrase)

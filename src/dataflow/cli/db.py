@@ -1,11 +1,11 @@
-"""`dataflow db upgrade|version`: the store's schema."""
+"""`dataflow db upgrade|version`: upgrades or shows the schema of the store."""
 
 from __future__ import annotations
 
 from dataflow.actions.upgrade import upgrade_schema
 from dataflow.cli.output import add_json_option, show_object
 from dataflow.errors import UsageError
-from dataflow.store.queries import SCHEMA_VERSION
+from dataflow.store.queries import SCHEMA_VERSION, newer_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,33 +16,46 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `db` and the words under it."""
-    parser = subparsers.add_parser("db", help="the store's schema", description=__doc__)
+    """Adds `db` and its subcommands."""
+    parser = subparsers.add_parser(
+        "db", help="the store's schema", description="Upgrades or shows the schema of the store."
+    )
     words = parser.add_subparsers(dest="word", required=True, metavar="upgrade|version")
-    upgrading = words.add_parser("upgrade", description="Brings the store's schema to this version's.")
+    upgrading = words.add_parser(
+        "upgrade",
+        help="upgrade the schema",
+        description="Upgrades the store's schema to the version that this DataFlow needs.",
+    )
     upgrading.add_argument(
-        "--print", dest="only_print", action="store_true", help="print the SQL for a DBA instead"
+        "--print", dest="only_print", action="store_true", help="print the SQL for a DBA and change nothing"
     )
     upgrading.set_defaults(call=upgrade, makes_store=True)
     showing = words.add_parser(
-        "version", description="Shows the schema's number in the store and in this version."
+        "version",
+        help="show the schema version",
+        description="Shows the schema version of the store and the one that this DataFlow needs.",
     )
     add_json_option(showing)
     showing.set_defaults(call=show_version)
 
 
 def upgrade(args: argparse.Namespace, context: Context) -> int:
-    """Applies the migrations that are missing, or prints them."""
+    """Applies the missing migrations, or prints them."""
     if args.only_print:
         return _print_schema(context)
+    database = context.store.database
     applied = upgrade_schema(context.store)
-    done = f"The store is at schema {SCHEMA_VERSION}; nothing to do."
-    context.say(f"Applied {', '.join(applied)}." if applied else done)
+    found = database.schema_version()
+    if found > SCHEMA_VERSION:
+        raise newer_schema(database.url, found)
+    context.say(
+        f"Applied {', '.join(applied)}." if applied else f"The store has schema {found}; nothing to do."
+    )
     return 0
 
 
 def show_version(args: argparse.Namespace, context: Context) -> int:
-    """Shows both numbers; they need not agree."""
+    """Shows both versions, which may differ."""
     database = context.store.database
     found = database.schema_version()
     show_object({"store": database.url, "schema": found, "needed": SCHEMA_VERSION}, args.json)
@@ -52,7 +65,7 @@ def show_version(args: argparse.Namespace, context: Context) -> int:
 def _print_schema(context: Context) -> int:
     if context.config.store_url.startswith("sqlite:"):
         raise UsageError(
-            "a SQLite store makes its schema by itself. --print is for PostgreSQL: --store postgresql://…"
+            "a SQLite store creates its own schema. --print is for PostgreSQL: --store postgresql://…"
         )
     from dataflow.store.postgres import PostgresDatabase
 

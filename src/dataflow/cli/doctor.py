@@ -1,10 +1,12 @@
-"""`dataflow doctor`: readiness against the seeds' rule, leases, clocks, permissions; exit 1 on a problem."""
+"""`dataflow doctor`: checks readiness, leases, clocks and permissions; exits 1 on a problem."""
 
 from __future__ import annotations
 
 from dataflow.actions.doctor import examine, examine_machine, repair
 from dataflow.actions.findings import PROBLEM, Finding
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing
 from dataflow.model.record import replace
 from dataflow.runjob.lock import is_claimant_name, is_dead, remove_dead
@@ -17,16 +19,18 @@ if TYPE_CHECKING:
 
     from dataflow.cli.context import Context
 
-COLUMNS = ("check", "level", "text", "next")
+TEXT = "Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."
+COLUMNS = (Column("check"), Column("level"), Column("text", 0, PROSE), Column("next", 1, PROSE))
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `doctor`."""
-    parser = subparsers.add_parser("doctor", help="check everything", description=__doc__)
-    parser.add_argument("--repair", action="store_true", help="recompute input counts that are wrong")
+    parser = subparsers.add_parser("doctor", help="check everything", description=TEXT)
+    parser.add_argument("--repair", action="store_true", help="recompute wrong input counts")
     parser.add_argument(
-        "--spark", action="store_true", help="look at Spark, too, with a task on every executor it has"
+        "--spark", action="store_true", help="also check Spark, with a task on every executor"
     )
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=doctor)
 
@@ -34,18 +38,20 @@ def add_parser(subparsers: Any) -> None:
 def doctor(args: argparse.Namespace, context: Context) -> int:
     """Examines the store and this machine."""
     if args.repair:
-        mended = repair(context.store)
-        right = "Nothing to repair: all counts are correct."
-        context.say(f"Recomputed input counts: {', '.join(mended)}" if mended else right)
+        repaired = repair(context.store)
+        context.say(
+            f"Recomputed: {', '.join(repaired)}" if repaired else "Nothing to repair: all counts are right."
+        )
     findings = list(list_findings(context))
     if args.spark:
         findings += list_spark_findings(context)
-    show_rows([{name: getattr(found, name) for name in COLUMNS} for found in findings], COLUMNS, args.json)
+    rows = [{str(name): getattr(found, name) for name in COLUMNS} for found in findings]
+    show_rows(rows, COLUMNS, args.json, wide=args.wide)
     return 1 if any(found.level == PROBLEM for found in findings) else 0
 
 
 def list_findings(context: Context) -> Iterator[Finding]:
-    """All findings; a store that does not answer is one of them, and the rest is examined all the same."""
+    """All findings; a store that does not answer is one of them."""
     config = context.config
 
     def is_gone(name: str) -> bool:
@@ -62,13 +68,13 @@ def list_findings(context: Context) -> Iterator[Finding]:
 
 
 def list_spark_findings(context: Context) -> Iterator[Finding]:
-    """What is to be said about Spark; that its packages are missing is a finding, too."""
+    """The findings about Spark; missing packages are one of them."""
     try:
         from dataflow.pipelines.declare.settings import PipelineSettings
         from dataflow.pipelines.show.spark_doctor import examine_spark
     except ImportError as error:
         text = f"Pipelines need packages that are not installed ({error})"
-        yield Finding("spark", PROBLEM, text, "pip install 'dataflow-runjob[spark]'")
+        yield Finding("spark", PROBLEM, text, "pip install '.[spark]' in the DataFlow checkout")
         return
     config = context.config
     try:

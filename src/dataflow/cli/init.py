@@ -1,4 +1,4 @@
-"""`dataflow init`: a project folder to start from, with --example one that runs at once."""
+"""`dataflow init`: creates a project folder; with --example, one that runs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ if TYPE_CHECKING:
     from dataflow.cli.context import Context
 
 GITIGNORE = ".gitignore"
-STEPS = "dataflow dataset add NAME (or write it into that file, and: dataflow apply)"
+STEPS = "dataflow dataset add NAME (or declare it in that file, then: dataflow apply)"
 EXAMPLE_STEPS = "dataflow apply --yes && dataflow ready numbers --from 1 --to 3 && RunJob --drain ./square.sh"
 PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTotalsViewPipeline --drain"
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `init`."""
-    text = f"Writes a commented {PROJECT_FILE} into a folder; nothing that is there is overwritten."
-    parser = subparsers.add_parser("init", help="make a project", description=text)
-    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="this folder unless told")
+    text = f"Writes a commented {PROJECT_FILE} into a folder. Overwrites nothing."
+    parser = subparsers.add_parser("init", help="create a project", description=text)
     parser.add_argument(
-        "--example", action="store_true", help="with two datasets, a job and a script that run at once"
+        "folder", nargs="?", default=".", metavar="DIR", help="folder of the project (default: this one)"
+    )
+    parser.add_argument(
+        "--example", action="store_true", help="add two datasets, a job and a script that run"
     )
     parser.add_argument(
         "--pipelines",
         action="store_true",
-        help="with a dataset pipeline and a view that run at once on Spark",
+        help="add a dataset pipeline and a view that run on Spark",
     )
     parser.set_defaults(call=init)
 
@@ -49,9 +51,8 @@ def init(args: argparse.Namespace, context: Context) -> int:
         ignored = [STATE_FOLDER, *(["lake"] if args.pipelines else [])]
         written = [*files, *([GITIGNORE] if _ignore(os.path.join(folder, GITIGNORE), ignored) else [])]
     except OSError as error:
-        raise BadInput(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
-    are = "is" if len(written) == 1 else "are"
-    context.say(f"{', '.join(os.path.join(folder, name) for name in written)} {are} written.")
+        raise BadInput(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
+    context.say(f"Wrote {', '.join(os.path.join(folder, name) for name in written)}")
     enter = "" if os.path.samefile(folder, context.cwd) else f"cd {args.folder} && "
     steps = [EXAMPLE_STEPS] * args.example + [PIPELINE_STEPS] * args.pipelines
     context.say(f"Next: {enter}{' && '.join(steps) or STEPS}")
@@ -59,7 +60,7 @@ def init(args: argparse.Namespace, context: Context) -> int:
 
 
 def list_files(example: bool, pipelines: bool) -> dict[str, str]:
-    """The files of a new project with their texts."""
+    """The files of a new project and their contents."""
     files = {PROJECT_FILE: init_texts.SETTINGS + (init_texts.EXAMPLE if example else init_texts.EMPTY)}
     if example:
         files["square.sh"] = init_texts.SCRIPT
@@ -76,7 +77,7 @@ def _refuse_existing(folder: str, files: dict[str, str]) -> None:
         path = os.path.join(folder, name)
         if os.path.lexists(path):
             way_out = "Edit it, or name another folder: dataflow init DIR"
-            raise Conflict(f"{path} is there already; nothing was written. {way_out}")
+            raise Conflict(f"{path} already exists; nothing was written. {way_out}")
 
 
 def _write(path: str, text: str, executable: bool) -> None:
@@ -88,7 +89,7 @@ def _write(path: str, text: str, executable: bool) -> None:
 
 
 def _ignore(path: str, folders: list[str]) -> bool:
-    """Adds these folders to those that git leaves out; True if any was not there."""
+    """Adds folders to .gitignore; True if any was missing."""
     known = ""
     if os.path.exists(path):
         with open(path, encoding="utf-8", errors="surrogateescape") as file:

@@ -1,22 +1,22 @@
-"""What `dataflow init` writes, word for word."""
+"""The files that `dataflow init` writes."""
 
 from __future__ import annotations
 
 SETTINGS = """\
-# A DataFlow project. Commands find this file from any folder below it; DATAFLOW_… variables go before it.
+# A DataFlow project. Commands find this file from any folder below it. DATAFLOW_… variables override it.
 
-# Where the status of every chunk is kept: a SQLite file (the default, one machine) or PostgreSQL (many).
+# The status store: a SQLite file (default; one machine) or PostgreSQL (many machines).
 # store = "sqlite:///.dataflow/dataflow.db"
 # store = "postgresql://etl@dbhost:5432/dataflow"
 # store_encryptedpass = "…"   # printed by: dataflow secret encrypt
 
-# Recorded with every run, and {environment} in locations.
+# Recorded with every run; {environment} in locations.
 environment = "dev"
 
-# The passphrase of the passwords, when PASSKEY is not set: a file of mode 600.
+# File (mode 600) with the passphrase for passwords, used when PASSKEY is not set.
 # passkey_file = "/path/to/passkey"
 
-# For pipelines: a database they write to or read from, and how Spark is reached (a local one unless told).
+# For pipelines: a database to write to or read from, and how to reach Spark (default: local).
 #
 # [connection.datasets_db]
 # url = "postgresql://etl@dbhost:5432/datasets"
@@ -45,11 +45,11 @@ EXAMPLE = """
 location = "data/numbers/{dataid}.txt"
 format = "text"
 
-# {run_id} gives every run a place of its own, so that readers see the old version or the new one, whole.
+# {run_id} gives every run its own file, so readers see either the old version or the new one, complete.
 [dataset.squares]
 location = "data/squares/{dataid}/{run_id}.txt"
 format = "text"
-# Run after the script; if it fails, the chunk is INVALID and nobody reads it.
+# Runs after the script. If it fails, the chunk is INVALID and no job reads it.
 check = ["/bin/sh", "-c", 'test -s "$squares_location"']
 
 [job.square]
@@ -59,7 +59,7 @@ retries = 1
 """
 SCRIPT = """\
 #!/bin/sh
-# DataFlow says which chunk it is, where the input is and where the output goes.
+# DataFlow sets the dataid and the locations of the input and the output.
 set -eu
 echo "squaring chunk $dataid of $numbers_datasetid"
 mkdir -p "$(dirname "$squares_location")"
@@ -69,7 +69,7 @@ done < "$numbers_location" > "$squares_location"
 """
 NUMBERS = {"1": "1\n2\n3\n", "2": "10\n20\n30\n", "3": "7\n"}
 PIPELINES = '''\
-"""A dataset that is read from a file into the lake, and a view with one result a month."""
+"""A dataset loaded from a file into the lake, and a view with one result per month."""
 
 from datetime import datetime
 

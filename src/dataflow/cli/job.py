@@ -9,7 +9,9 @@ from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
-from dataflow.cli.output import add_json_option, show_object, show_rows
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option, show_object
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.config.durations import parse_seconds
 from dataflow.config.fields import parse_input
 from dataflow.errors import BadInput
@@ -26,29 +28,37 @@ if TYPE_CHECKING:
     from dataflow.model.records import Plan
 
 TEXTS = {
-    "schedule": "its own calendar: @once, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly, a cron "
-    "expression, 'every 6 hours', or none (runs only with --dataid); '' removes the schedule",
-    "start": "the first interval is the first that begins at this moment or later; without a schedule, the "
-    "first dataid",
-    "end": "the last moment at which an interval may begin",
+    "schedule": "schedule of the job: @once, @hourly, @daily, @weekly, @monthly, @quarterly, @yearly, a cron "
+    "expression, 'every 6 hours', or none (runs only with --dataid); '' removes it",
+    "start": "first moment at which an interval may begin; without a schedule, the first dataid",
+    "end": "last moment at which an interval may begin",
     "timezone": "time zone of the schedule (default: UTC)",
 }
 FLAGS = {
-    "catchup": "add all intervals since --start, not only the latest",
-    "ordered": "take dataids strictly one after the other",
+    "catchup": "run all intervals since --start, not only the latest",
+    "ordered": "run dataids strictly in order",
 }
 NUMBERS = {
-    "retries": "how often a failed run is tried again (default: 0)",
-    "max_running": "how many of its runs may live at once (0: any number)",
-    "priority": "higher goes first among its own work (default: 0)",
+    "retries": "how often a failed run is retried (default: 0)",
+    "max_running": "maximum number of concurrent runs (default: 0, no limit)",
+    "priority": "work with a higher priority runs first within the job (default: 0)",
 }
 SPANS = {
-    "retry_delay": "wait before a retry, such as 90s or 5m",
-    "lease": "how long a claim is good without renewal (default: 5m)",
-    "grace": "time to end after SIGTERM (default: 10s)",
-    "timeout": "longest time a run may take; 0 for no limit (default: 0)",
+    "retry_delay": "delay before a retry, such as 90s or 5m (default: 1m)",
+    "lease": "how long a claim lasts without renewal (default: 5m)",
+    "grace": "time to exit after SIGTERM (default: 10s)",
+    "timeout": "longest time a run may take (default: 0, no limit)",
 }
-LIST_COLUMNS = ("job", "in", "out", "schedule", "grain", "ordered", "hold", "priority")
+LIST_COLUMNS = (
+    Column("job"),
+    Column("in", 1, PROSE),
+    Column("out", 2, PROSE),
+    Column("schedule", 3),
+    Column("grain", 5),
+    Column("ordered", 6),
+    Column("hold", 4),
+    Column("priority", 7),
+)
 ALL_COLUMNS = (
     *(
         "job",
@@ -78,18 +88,24 @@ MOST_DIGITS = 18
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `job` and the words under it."""
-    parser = subparsers.add_parser("job", help="jobs", description=__doc__)
+    """Adds `job` and its subcommands."""
+    text = "Adds, lists, shows or removes jobs, or resets their script."
+    parser = subparsers.add_parser("job", help="jobs", description=text)
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove|reset-script")
     _add_add(words)
-    listing = words.add_parser("list", description="Lists all jobs.")
+    listing = words.add_parser("list", help="list all jobs", description="Lists all jobs.")
+    add_wide_option(listing)
     add_json_option(listing)
     listing.set_defaults(call=list_all)
-    show = words.add_parser("show", description="Shows one job.")
+    show = words.add_parser("show", help="show a job", description="Shows a job.")
     show.add_argument("name", metavar="NAME")
     add_json_option(show)
     show.set_defaults(call=show_one)
-    remove = words.add_parser("remove", description="Removes a job and its work; runs and journal stay.")
+    remove = words.add_parser(
+        "remove",
+        help="remove a job",
+        description="Removes a job and its work. Its runs and journal entries stay.",
+    )
     remove.add_argument("name", metavar="NAME")
     add_yes_option(remove)
     remove.set_defaults(call=remove_one)
@@ -100,26 +116,26 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _add_add(words: Any) -> None:
-    text = "Registers a job, or changes what is given of one that is registered."
-    parser = words.add_parser("add", description=text)
-    parser.add_argument("name", metavar="NAME", help="the script's name without its extension")
-    repeatable = "repeatable, and together they replace those before"
+    text = "Registers a job. For a registered one, changes only the fields that are given."
+    parser = words.add_parser("add", help="register or change a job", description=text)
+    parser.add_argument("name", metavar="NAME", help="name of the script without its extension")
+    repeatable = "repeatable; replaces all earlier ones"
     parser.add_argument(
         "--in",
         dest="inputs",
         action="append",
         metavar="DATASET[:previous|:latest]",
-        help=f"a dataset it reads; {repeatable}; `today` is there by itself",
+        help=f"input dataset; {repeatable}; `today` always exists",
     )
     parser.add_argument(
         "--out",
         dest="outputs",
         action="append",
         metavar="DATASET",
-        help=f"a dataset it produces; {repeatable}",
+        help=f"output dataset; {repeatable}",
     )
     parser.add_argument(
-        "--env", action="append", metavar="K=V", help=f"a variable for the script; {repeatable}"
+        "--env", action="append", metavar="K=V", help=f"environment variable of the script; {repeatable}"
     )
     for name, meaning in TEXTS.items():
         parser.add_argument(f"--{name}", default=None, help=meaning)
@@ -141,8 +157,8 @@ def add(args: argparse.Namespace, context: Context) -> int:
     say_change(context, change)
     if context.get_plan(args.name).is_pipeline:
         context.say(
-            f"warning: {args.name} is a pipeline, and the next dataflow run makes it what its class says. "
-            f"Change it there: dataflow pipeline show {args.name}"
+            f"warning: {args.name} is a pipeline; the next dataflow run restores what its class declares. "
+            f"Change the class instead: dataflow pipeline show {args.name}"
         )
     say_how_it_begins(context, args.name)
     _say_if_over(context, args.name)
@@ -151,7 +167,7 @@ def add(args: argparse.Namespace, context: Context) -> int:
 
 
 def say_what_stays(context: Context, change: Change) -> None:
-    """Says which work stays DONE without an input that its job has got, and how to have it done again."""
+    """Reports work that stays DONE although its job has a new input, and how to do it again."""
     if not change.new_inputs:
         return
     plan = context.get_plan(change.name)
@@ -159,36 +175,30 @@ def say_what_stays(context: Context, change: Change) -> None:
     if unread is None:
         return
     done, first, last = unread.count, unread.first, unread.last
-    stays = (
-        "1 piece of work is DONE and stays as it is"
-        if done == 1
-        else (f"{done:,} pieces of work are DONE and stay as they are")
-    )
+    stays = "1 dataid stays DONE" if done == 1 else f"{done:,} dataids stay DONE"
     span = (first,) if first == last else ("--from", first, "--to", last)
     context.say(
-        f"Job {plan.job.name}: {stays}, made without {', '.join(change.new_inputs)}. "
+        f"Job {plan.job.name}: {stays} without the new input {', '.join(change.new_inputs)}. "
         f"To do {'it' if done == 1 else 'them'} again: {shell('dataflow', 'resubmit', plan.job.name, *span)}"
     )
 
 
 def say_how_it_begins(context: Context, name: str) -> None:
-    """Says what starts a job that waits for its own output, if nothing does yet."""
+    """Says how to start a job that waits for its own output."""
     plan = context.get_plan(name)
     chain = find_open_chain(plan.job)
     if chain is None:
         return
-    text = (
-        f"Job {name} reads its own output {chain}:previous, so its first work waits until it is told that it "
-    )
-    text += f"is the first: dataflow job add {name} --start DATAID"
+    text = f"Job {name} reads its own output ({chain}:previous). Name its first dataid: "
+    text += f"dataflow job add {name} --start DATAID"
     staged = any(item.dataset.staged for item in plan.outputs if item.dataset.name == chain)
     context.say(
-        text if staged else f"{text}, or that a chunk before it is there: dataflow ready {chain} DATAID"
+        text if staged else f"{text}, or mark an earlier chunk as ready: dataflow ready {chain} DATAID"
     )
 
 
 def _say_if_over(context: Context, name: str) -> None:
-    """Warns of a schedule whose last interval has passed, which no catch-up would make up for."""
+    """Warns about a schedule that has ended and does not catch up."""
     job = context.get_plan(name).job
     if not job.end or job.catchup:
         return
@@ -197,8 +207,8 @@ def _say_if_over(context: Context, name: str) -> None:
     schedule = Schedule(job.schedule, job.timezone, job.start or None, job.end, job.catchup)
     if due_intervals(schedule, None, time(), 1) == ([], None):
         context.say(
-            f"warning: no interval of {name} will be due: its --end has passed, and without catch-up only "
-            "the latest interval is run. Give --catchup, or a later --end."
+            f"warning: {name} will never run: its --end has passed, and without --catchup only the latest "
+            "interval runs. Give --catchup or a later --end."
         )
 
 
@@ -207,12 +217,13 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
     held = {found.job: found.hold for found in context.store.read.list_job_holds()}
     rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
     columns = ALL_COLUMNS if args.json else LIST_COLUMNS
-    show_rows(rows, columns, args.json, "There are no jobs yet. Add one: dataflow job add NAME --in DATASET")
+    empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET"
+    show_rows(rows, columns, args.json, empty, args.wide)
     return 0
 
 
 def show_one(args: argparse.Namespace, context: Context) -> int:
-    """Shows one job."""
+    """Shows a job."""
     plan = context.get_plan(args.name)
     record = describe(plan, context.store.read.is_job_held(plan.job_id))
     show_object(record | {"kind": plan.kind or None, "script_path": plan.script_path or None}, args.json)
@@ -222,11 +233,11 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
 def remove_one(args: argparse.Namespace, context: Context) -> int:
     """Removes a job."""
     plan = context.get_plan(args.name)
-    question = f"Remove job {plan.job.name} and what it knows of its work (its runs and journal stay)?"
+    question = f"Remove job {plan.job.name} and its work? Its runs and journal entries stay."
     if not may_go_on(question, args.yes):
         return 1
     remove_job(context.store, args.name)
-    context.say(f"Job {args.name} removed.")
+    context.say(f"Removed job {args.name}.")
     return 0
 
 
@@ -265,7 +276,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     if args.env is not None:
         values["environment"] = split_pairs("--env", args.env)
     if values.get("schedule") == "":
-        # What is about the schedule goes with it, unless said otherwise.
+        # The schedule takes its other settings with it, unless they are given.
         values = {"end": "", "catchup": False} | values
     return values
 

@@ -1,4 +1,4 @@
-"""The `dataflow` command: finds the word, imports the one module that knows it, turns errors into exit codes.
+"""The `dataflow` command: imports the one module that a command needs and turns errors into exit codes.
 
 No command is implemented here.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 
 from dataflow.cli.context import Context
 from dataflow.config.project import get_working_dir
@@ -19,43 +20,43 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
-"""The words to learn first."""
+"""The commands to learn first."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "dataset": ("dataset", "add, list, show or remove datasets"),
-    "job": ("job", "add, list, show or remove jobs: what reads which datasets and produces which"),
-    "ready": ("ready", "say that chunks of a dataset are there"),
-    "run": ("runjob", "do the next work of a job (the same as RunJob)"),
-    "why": ("why", "why work is where it is, and the next command"),
-    "resubmit": ("operate", "have work done again"),
-    "status": ("status", "counts, gaps, the oldest waiting and failures"),
-    "init": ("init", "make a project in this folder (--example for one that runs)"),
-    "apply": ("apply", "register what a TOML file declares, showing the difference first"),
-    "export": ("apply", "write all datasets and jobs as such a TOML file"),
+    "job": ("job", "add, list, show or remove jobs, which read and produce datasets"),
+    "ready": ("ready", "mark chunks of a dataset as ready"),
+    "run": ("runjob", "do the next work of a job or pipeline (same as RunJob)"),
+    "why": ("why", "explain why work is or is not running, with the next command"),
+    "resubmit": ("operate", "do work again"),
+    "status": ("status", "show counts, gaps, late work and failures"),
+    "init": ("init", "create a project (--example: one that runs)"),
+    "apply": ("apply", "register the datasets and jobs of a TOML file"),
+    "export": ("apply", "print all datasets and jobs as a TOML file"),
     "chunks": ("chunks", "list the chunks of a dataset with their status"),
     "runs": ("runs", "list runs, newest first"),
     "logs": ("runs", "show what a run wrote (-f to follow)"),
-    "journal": ("journal", "every move: when, who, from, to, why"),
+    "journal": ("journal", "list every state change: when, who, from, to, why"),
     "hold": ("operate", "block a job or some of its work"),
-    "release": ("operate", "take a hold away"),
-    "mark": ("operate", "say by hand how work stands"),
-    "cancel": ("operate", "take a run's work away and end it"),
+    "release": ("operate", "release a hold"),
+    "mark": ("operate", "set the state of work"),
+    "cancel": ("operate", "cancel a run"),
     "force": ("runjob", "run a command for a dataid in any state"),
-    "pipeline": ("pipeline", "list, plan, preview and run the pipelines of this project on Spark"),
-    "locate": ("locate", "the current files of a dataset in the lake, for DuckDB, Trino or pandas"),
-    "query": ("query", "one SELECT of Spark SQL over the published datasets"),
-    "versions": ("versions", "list the versions of a chunk that are still there"),
-    "rollback": ("versions", "publish an older version of a chunk again, as a new one"),
-    "compact": ("versions", "rewrite the small files of a chunk in the lake into large ones"),
-    "withdraw": ("ready", "take published chunks out of use"),
-    "sql": ("sql", "one reading SQL statement on the status store"),
+    "pipeline": ("pipeline", "list, plan, preview and run pipelines on Spark"),
+    "locate": ("locate", "print the current files of a dataset in the lake"),
+    "query": ("query", "run one SELECT of Spark SQL on published datasets"),
+    "versions": ("versions", "list the versions of a chunk"),
+    "rollback": ("versions", "publish an older version of a chunk again"),
+    "compact": ("versions", "merge the small files of a chunk in the lake"),
+    "withdraw": ("ready", "withdraw published chunks"),
+    "sql": ("sql", "run one read-only SQL statement on the status store"),
     "secret": ("secret", "encrypt, decrypt or rotate passwords"),
-    "purge": ("purge", "delete old runs, journal lines, logs and replaced versions in the lake"),
+    "purge": ("purge", "delete old runs, journal entries, logs and replaced versions"),
     "doctor": ("doctor", "check the store, clocks, leases and permissions"),
     "db": ("db", "upgrade the store's schema or show its version"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
 }
-"""Every word with the module that knows it and one line of help."""
+"""Every command with its module and one line of help."""
 
 SIGPIPE_EXIT = 141
 INTERRUPTED_EXIT = 130
@@ -63,7 +64,7 @@ INPUT_OUTPUT_EXIT = 74
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are UsageErrors (exit 64) and that takes no abbreviations."""
+    """An argument parser that raises UsageError (exit code 64) and takes no abbreviations."""
 
     def __init__(self, *args: object, **options: object) -> None:
         options.setdefault("allow_abbrev", False)
@@ -71,60 +72,94 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **options)  # type: ignore[arg-type]
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Lets options stand between the arguments, as in `ready bobin --again 1.0`."""
+        """Accepts options between arguments, as in `ready bobin --again 1.0`."""
         positionals = self._get_positional_actions()
         takes_all = any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in positionals)
         if self._is_mixing or takes_all:
             return super().parse_known_args(args, namespace)
-        self._is_mixing = True  # the next call asks this very method
+        self._is_mixing = True  # the next call comes back to this method
         try:
             found, rest = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_mixing = False
         for action in self._actions:
             value = getattr(found, action.dest, None)
-            # An empty list is what argparse makes of a value that is `--`.
+            # argparse turns a value of `--` into an empty list.
             if action.nargs is None and (value == [] or (isinstance(value, list) and [] in value)):
-                self.error(f"a value is missing: {'/'.join(action.option_strings) or action.metavar}")
+                self.error(f"{'/'.join(action.option_strings) or action.metavar} needs a value")
         return found, rest
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Writes the help text; argparse itself would ignore a full disk."""
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().rstrip()}\nMore: {self.prog} --help")
+        raise UsageError(f"{message}\n{self.format_usage().rstrip()}\nSee: {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one `dataflow` command and gives its exit code."""
+    """Runs one `dataflow` command and returns its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     _prepare_output()
+    code = _run_guarded(argv)
     try:
-        code = run_word(argv)
         sys.stdout.flush()
-        return code
+    except BrokenPipeError:
+        drop_output()
+        return code or SIGPIPE_EXIT
+    except OSError as error:
+        drop_output()
+        if code:
+            return code  # its error has been reported
+        tell(f"dataflow: cannot write to standard output: {error.strerror}")
+        return INPUT_OUTPUT_EXIT
+    return code
+
+
+def _run_guarded(argv: list[str]) -> int:
+    """Runs one command and turns every error into a message and an exit code."""
+    try:
+        return run_word(argv)
+    except SystemExit as leaving:  # --help, and SIGTERM during a pipeline's run
+        return leaving.code if isinstance(leaving.code, int) else 0
     except DataFlowError as error:
         return complain(error)
     except BrokenPipeError:
-        # Whoever read our output has seen enough, and Python must not try to write the rest when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # the reader has seen enough
         return SIGPIPE_EXIT
     except KeyboardInterrupt:
-        print("dataflow: interrupted", file=sys.stderr)
+        tell("dataflow: interrupted")
         return INTERRUPTED_EXIT
     except OSError as error:
         if os.environ.get("DATAFLOW_DEBUG"):
             raise
-        print(f"dataflow: {error}", file=sys.stderr)
+        tell(f"dataflow: {error}")
         return INPUT_OUTPUT_EXIT
     except Exception:
-        # Not swallowed: told in full, under a code that monitoring does not take for failed work.
+        # Printed in full, with an exit code that monitoring does not take for failed work.
         import traceback
 
-        traceback.print_exc()
-        print("dataflow: this is an error in DataFlow itself; please report the lines above", file=sys.stderr)
+        tell(traceback.format_exc().rstrip())
+        tell("dataflow: this is a bug in DataFlow; please report the lines above")
         return DataFlowError.exit_code
 
 
+def drop_output() -> None:
+    """Discards what is still buffered for stdout: Python would try again at exit and end with code 120."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> None:
+    """Writes a message to stderr; where that fails, the exit code has to do."""
+    from dataflow.cli.terminal import wrap_for  # start-up: only errors need it
+
+    with suppress(OSError):
+        print(wrap_for(sys.stderr, text), file=sys.stderr)
+
+
 def run_word(argv: list[str]) -> int:
-    """Runs the command that the first word names."""
+    """Runs the command that the first word names and returns its exit code."""
     before, word, rest = split_word(argv)
     if word in ("", "help"):
         return _without_word(before)
@@ -146,7 +181,7 @@ def run_word(argv: list[str]) -> int:
 
 
 def parse(word: str, argv: list[str]) -> argparse.Namespace:
-    """The arguments of one word; UsageError with the nearest option if one is not known."""
+    """The arguments of one command; UsageError with the nearest option if one is unknown."""
     parser, command = build_parser(word)
     return parse_options(parser, argv, command)
 
@@ -154,23 +189,23 @@ def parse(word: str, argv: list[str]) -> argparse.Namespace:
 def parse_options(
     parser: argparse.ArgumentParser, argv: list[str], command: argparse.ArgumentParser | None = None
 ) -> argparse.Namespace:
-    """The arguments as a parser reads them; UsageError with the nearest option if one is not known."""
+    """The parsed arguments; UsageError with the nearest option if one is unknown."""
     args, unknown = parser.parse_known_args(argv)
     command = command or parser
     if unknown:
         from dataflow.model.wording import did_you_mean
 
-        # Only names are shown: what follows a misspelt option may be a secret.
+        # Only names are shown: the value of a misspelt option may be a secret.
         options = [item.partition("=")[0] for item in unknown if item.startswith("-")]
         if not options:
-            command.error("there are more arguments than this command takes.")
+            command.error("too many arguments.")
         hint = did_you_mean(options[0], list_options(command))
-        command.error(f"unknown options: {' '.join(options)}.{hint}")
+        command.error(f"unknown option{'s' * (len(options) > 1)}: {' '.join(options)}.{hint}")
     return args
 
 
 def list_options(parser: argparse.ArgumentParser) -> list[str]:
-    """The long options of a command and of the commands under it."""
+    """The long options of a command and its subcommands."""
     found = [option for option in parser._option_string_actions if option.startswith("--")]
     for command in list_subcommands(parser).values():
         found += list_options(command)
@@ -178,7 +213,7 @@ def list_options(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def list_subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The commands under a command, such as `add` under `dataset`."""
+    """The subcommands of a command, such as `add` of `dataset`."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -187,17 +222,17 @@ def list_subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.Argu
 
 
 def complain(error: DataFlowError, program: str = "dataflow") -> int:
-    """Says what went wrong on stderr and gives the exit code; DATAFLOW_DEBUG=1 shows where."""
+    """Prints an error to stderr and returns its exit code; DATAFLOW_DEBUG=1 adds the traceback."""
     if os.environ.get("DATAFLOW_DEBUG"):
         import traceback
 
         traceback.print_exception(error)
-    print(f"{program}: {error}", file=sys.stderr)
+    tell(f"{program}: {error}")
     return error.exit_code
 
 
 def split_word(argv: list[str]) -> tuple[list[str], str, list[str]]:
-    """The options before the command's word, the word ("" if there is none), and all that follows it."""
+    """The options before the command, the command ("" if there is none), and the rest."""
     position = 0
     while position < len(argv) and argv[position].startswith("-"):
         position += 2 if argv[position] == "--store" else 1
@@ -205,7 +240,7 @@ def split_word(argv: list[str]) -> tuple[list[str], str, list[str]]:
 
 
 def build_parser(word: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The parser of `dataflow` with one word's module in it, and that word's own; no other is imported."""
+    """The parser of `dataflow` with one command in it, and that command's own; imports no other module."""
     from importlib import import_module
 
     parser = Parser(prog="dataflow", usage="dataflow COMMAND …")
@@ -218,17 +253,18 @@ def build_parser(word: str) -> tuple[argparse.ArgumentParser, argparse.ArgumentP
 
 
 def overview() -> str:
-    """The table of commands, the words to learn first on top."""
-    lines = ["usage: dataflow COMMAND [options]        dataflow COMMAND --help", "", "To learn first:"]
+    """The list of commands, those to learn first on top."""
+    lines = ["usage: dataflow COMMAND [options]        dataflow COMMAND --help", "", "Start with:"]
     lines += [f"  {word:<11} {COMMANDS[word][1]}" for word in FIRST]
-    lines += ["", "The others:"]
+    lines += ["", "More commands:"]
     lines += [f"  {word:<11} {help_line}" for word, (_, help_line) in COMMANDS.items() if word not in FIRST]
-    lines += ["", "Every command takes --store URL; every reading command takes --json. dataflow --version"]
+    lines += ["", "Every command takes --store URL. Commands that print data take --json."]
+    lines += ["dataflow --version prints the version."]
     return "\n".join(lines)
 
 
 def version() -> str:
-    """The installed version, or a word for a source tree that was never installed."""
+    """The installed version; `0 (not installed)` for a source tree."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
@@ -243,7 +279,7 @@ def _without_word(options: list[str]) -> int:
     if "--version" in options:
         print(f"dataflow {version()}")
     elif unknown and "--help" not in options and "-h" not in options:
-        raise UsageError(f"there is no command after {' '.join(unknown)}. See: dataflow --help")
+        raise UsageError(f"no command given after {' '.join(unknown)}. See: dataflow --help")
     else:
         print(overview())
     return 0
@@ -252,25 +288,25 @@ def _without_word(options: list[str]) -> int:
 def _unknown_word(word: str) -> UsageError:
     from dataflow.model.wording import did_you_mean, quoted
 
-    return UsageError(f"{quoted(word)} is not a command.{did_you_mean(word, COMMANDS)} See: dataflow --help")
+    return UsageError(f"unknown command {quoted(word)}.{did_you_mean(word, COMMANDS)} See: dataflow --help")
 
 
 def _add_store_option(parser: argparse.ArgumentParser) -> None:
-    """Gives --store to a command and the commands under it, in one place instead of in every module."""
+    """Adds --store to a command and its subcommands."""
     if "--store" not in parser._option_string_actions:
-        # Suppressed, or it would undo a --store given before the command's word.
+        # No default: it would override a --store given before the command.
         parser.add_argument(
             "--store",
             metavar="URL",
             default=argparse.SUPPRESS,
-            help="the status store: sqlite:///path or postgresql://user@host/database",
+            help="status store: sqlite:///path or postgresql://user@host/database",
         )
     for command in list_subcommands(parser).values():
         _add_store_option(command)
 
 
 def _prepare_output() -> None:
-    """What the terminal's encoding cannot show is escaped, instead of ending the command half-way."""
+    """Escapes what the terminal's encoding cannot show, so that it does not stop the command."""
     if sys.stdout is None:  # started with it closed
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

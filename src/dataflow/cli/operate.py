@@ -1,4 +1,4 @@
-"""`dataflow resubmit`, `hold`, `release`, `mark` and `cancel`: an operator's moves on work and runs."""
+"""`dataflow resubmit`, `hold`, `release`, `mark` and `cancel`: operators' commands for work and runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataflow.actions.cancel import cancel, parse_run_id
 from dataflow.actions.dataset_rules import check_text
 from dataflow.actions.hold import hold, release
 from dataflow.actions.mark import MARKS, mark
-from dataflow.actions.next_commands import runner, shell
+from dataflow.actions.next_commands import run_command, shell
 from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import add_yes_option, may_go_on
@@ -24,39 +24,45 @@ if TYPE_CHECKING:
     from dataflow.model.records import Plan
 
 ASK_ABOVE = 100
-"""How much work may be resubmitted without a question."""
+"""Above this many dataids, `resubmit` asks for confirmation."""
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds the five words."""
-    parser = subparsers.add_parser("resubmit", description="Has work done again by the ordinary command.")
+    """Adds the five commands."""
+    parser = subparsers.add_parser(
+        "resubmit", description="Resubmits work: the next ordinary run does it again."
+    )
     _add_work(parser)
-    parser.add_argument("--failed", action="store_true", help="all that failed")
-    parser.add_argument("--invalid", action="store_true", help="all whose checks said no")
+    parser.add_argument("--failed", action="store_true", help="all FAILED work")
+    parser.add_argument("--invalid", action="store_true", help="all INVALID work (a check failed)")
     add_yes_option(parser)
     parser.set_defaults(call=resubmit_work)
     for word, text in (
-        ("hold", "Blocks claims of a job, or of some of its work; what runs goes on."),
-        ("release", "Takes a hold away from a job itself, or from some of its work."),
+        ("hold", "Puts a job, or some of its work, on hold: it is not started. Running work goes on."),
+        ("release", "Releases a job, or some of its work, from a hold."),
     ):
         parser = subparsers.add_parser(word, description=text)
         _add_work(parser)
         parser.set_defaults(call=hold_work)
-    parser = subparsers.add_parser("mark", description="Says by hand how a piece of work stands.")
+    parser = subparsers.add_parser("mark", description="Sets the state of work.")
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataid", metavar="DATAID")
     parser.add_argument("status", metavar="STATUS", help=", ".join(MARKS))
     add_why_option(parser)
     parser.set_defaults(call=mark_work)
-    parser = subparsers.add_parser("cancel", description="Takes a run's work away; its process is ended.")
-    parser.add_argument("run", metavar="RUN", help="its number, as `dataflow runs` shows it")
+    parser = subparsers.add_parser(
+        "cancel", description="Cancels a run: revokes its work and stops its process."
+    )
+    parser.add_argument("run", metavar="RUN", help="run id, as listed by `dataflow runs`")
     add_why_option(parser)
     parser.set_defaults(call=cancel_run)
 
 
 def add_why_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a command its --why."""
-    parser.add_argument("--why", type=_plain_text, default="", metavar="TEXT", help="kept in the journal")
+    """Adds --why to a command."""
+    parser.add_argument(
+        "--why", type=_plain_text, default="", metavar="TEXT", help="reason, kept in the journal"
+    )
 
 
 def _plain_text(text: str) -> str:
@@ -70,65 +76,67 @@ def _plain_text(text: str) -> str:
 def _add_work(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataids", nargs="*", metavar="DATAID")
-    parser.add_argument("--from", dest="first", metavar="A", help="all work from this dataid")
-    parser.add_argument("--to", dest="last", metavar="B", help="to this one, included")
+    parser.add_argument("--from", dest="first", metavar="A", help="first dataid of a range")
+    parser.add_argument("--to", dest="last", metavar="B", help="last dataid of the range, inclusive")
     add_why_option(parser)
 
 
 def resubmit_work(args: argparse.Namespace, context: Context) -> int:
-    """Resubmits the work that is meant."""
+    """Resubmits the selected work."""
     selection = _selection(args, args.failed, args.invalid)
     if selection is None:
-        raise UsageError("say which work: DATAID…, --failed, --invalid, or --from A --to B")
+        raise UsageError("no work selected. Give DATAID…, --failed, --invalid, or --from A --to B")
     plan = context.get_plan(args.job)
     refuse_running(context.store, plan, selection)
     count = count_selected(context.store, plan, selection)
     if not count:
-        context.say(f"{args.job}: there is no such work. {_other_end(args, context, plan)}")
+        context.say(f"{args.job}: no such work. {_other_end(args, context, plan)}")
         return 0
-    if count > ASK_ABOVE and not may_go_on(f"Have {count:,} chunks of {args.job} done again?", args.yes):
+    if count > ASK_ABOVE and not may_go_on(f"Resubmit {count:,} dataids of {args.job}?", args.yes):
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
-    they = "It is" if done == 1 else "They are"
-    context.say(f"{args.job}: {done:,} resubmitted. {they} done again by {_ordinary(plan)}.")
+    dataids = "1 dataid" if done == 1 else f"{done:,} dataids"
+    context.say(f"{args.job}: resubmitted {dataids}. Next: {_ordinary(plan)}")
     return 0
 
 
 def _other_end(args: argparse.Namespace, context: Context, plan: Plan) -> str:
-    """Where work that ended badly is found: what failed its checks is INVALID, the rest FAILED."""
+    """A hint at the other kind of ended work: INVALID if its checks failed, else FAILED."""
     other = Selection(state=WorkState.INVALID if args.failed else WorkState.FAILED)
     if (args.failed or args.invalid) and (count := count_selected(context.store, plan, other)):
         word, state = ("--invalid", "INVALID") if args.failed else ("--failed", "FAILED")
         are = "is" if count == 1 else "are"
-        return f"But {count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
+        return f"{count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
     return "See: dataflow status"
 
 
 def _ordinary(plan: Plan) -> str:
-    return runner(plan) if plan.is_pipeline else "the ordinary RunJob"
+    return run_command(plan)
 
 
 def hold_work(args: argparse.Namespace, context: Context) -> int:
-    """Holds or releases a job or the work that is meant."""
+    """Holds or releases a job or the selected work."""
     on = args.command == "hold"
     selection = _selection(args)
     plan = context.get_plan(args.job)
     count = (hold if on else release)(context.store, plan, selection, args.why)
-    what, state = ("held", "already held") if on else ("released", "not held")
-    if selection is None:
-        context.say(f"Job {args.job} is {what}." if count else f"Job {args.job} was {state}.")
-    else:
-        context.say(f"{args.job}: {count:,} {what}." if count else f"{args.job}: all of it was {state}.")
+    done, before = ("Held", "already on hold") if on else ("Released", "not on hold")
+    what = f"job {args.job}"
+    if selection is not None and count:
+        what = f"{'1 dataid' if count == 1 else f'{count:,} dataids'} of {args.job}"
+    elif selection is not None:
+        what = f"this work of {args.job}"
+    context.say(f"{done} {what}." if count else f"{what[0].upper()}{what[1:]} was {before}; nothing changed.")
     return 0
 
 
 def mark_work(args: argparse.Namespace, context: Context) -> int:
-    """Marks one work."""
+    """Sets the state of one work."""
     plan = context.get_plan(args.job)
     before = mark(context.store, plan, args.dataid, args.status, args.why)
-    revoked = " Its run has lost it." if before == WorkState.RUNNING and args.status.upper() != "HOLD" else ""
-    context.say(f"{args.job}/{args.dataid} was {before} and is marked {args.status.upper()}.{revoked}")
+    revoked = " Its run was revoked." if before == WorkState.RUNNING and args.status.upper() != "HOLD" else ""
+    context.say(f"Marked {args.job}/{args.dataid} {args.status.upper()} (was {before}).{revoked}")
     return 0
 
 
@@ -136,20 +144,20 @@ def cancel_run(args: argparse.Namespace, context: Context) -> int:
     """Cancels one run."""
     run = cancel(context.store, parse_run_id(args.run), args.why)
     if run.host == context.config.host:
-        notice = "Its process, on this host, notices within seconds and ends its children."
+        notice = "Its process on this host stops within seconds."
     else:
-        notice = f"Its process, on {run.host}, notices when it next renews its lease and ends its children."
-    context.say(f"Run {run.run_id} of {run.job}/{run.dataid} is cancelled. {notice}")
-    context.say(f"To have it done again: dataflow resubmit {run.job} {run.dataid}")
+        notice = f"Its process on {run.host} stops when it next renews its lease."
+    context.say(f"Cancelled run {run.run_id} of {run.job}/{run.dataid}. {notice}")
+    context.say(f"To do it again: dataflow resubmit {run.job} {run.dataid}")
     return 0
 
 
 def _selection(args: argparse.Namespace, failed: bool = False, invalid: bool = False) -> Selection | None:
-    """What the command line names; None for no part of the work at all."""
+    """The work that the command line selects; None if it selects none."""
     has_range = args.first is not None or args.last is not None
     ways = sum([bool(args.dataids), has_range, failed, invalid])
     if ways > 1 or (args.first is None) != (args.last is None):
-        raise UsageError("name the work in one way: DATAID…, or a state, or --from A --to B")
+        raise UsageError("select work in one way: DATAID…, a state, or --from A --to B")
     if args.dataids:
         return Selection(dataids=tuple(args.dataids))
     if failed or invalid:

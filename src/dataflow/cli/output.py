@@ -1,25 +1,20 @@
-"""How answers reach stdout: a rich table on a terminal, plain aligned text elsewhere, JSON when asked.
-
-Rows are streamed: a million of them need no more memory than a few hundred.
-"""
+"""How one value or one thing is written to stdout: as text, as JSON, in colour. Tables are in `tables`."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from itertools import chain, islice
+
+from dataflow.cli.terminal import find_width, measure, wrap_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     Record = Mapping[str, Any]
-
-MEASURED_ROWS = 500
-"""Rows looked at to find the columns' widths; the rest is streamed below them."""
 
 STYLES = {
     "READY": "green",
@@ -42,51 +37,52 @@ STYLES = {
     "not checked": "dim",
 }
 
+_AMBIGUOUS = ("", "NULL", "[]", "{}")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a reading command its --json."""
-    parser.add_argument("--json", action="store_true", help="the answer as JSON on stdout")
-
-
-def show_rows(rows: Iterable[Record], columns: Sequence[str], as_json: bool, empty: str = "") -> int:
-    """Writes rows as a table or one JSON array and gives how many; if none, `empty` is said on stderr."""
-    if as_json:
-        return _write_json_array(rows, columns)
-    remaining = iter(rows)
-    first = [[as_text(row.get(column)) for column in columns] for row in islice(remaining, MEASURED_ROWS)]
-    if not first:
-        if empty:
-            print(empty, file=sys.stderr)
-        return 0
-    if sys.stdout.isatty() and len(first) < MEASURED_ROWS:
-        _write_rich_table(first, columns)
-        return len(first)
-    rest = ([as_text(row.get(column)) for column in columns] for row in remaining)
-    return _write_plain_table(first, rest, columns)
+    """Adds --json to a command."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def show_object(record: Record, as_json: bool) -> None:
-    """Writes one thing: a JSON object, or a line per field."""
+    """Writes one record: a JSON object, or a line per field."""
     if as_json:
         print(to_json(record, indent=2))
         return
-    width = max(map(len, record), default=0)
+    label, width = max(map(len, record), default=0), find_width(sys.stdout)
     for name, value in record.items():
-        print(f"{name:<{width}}  {as_text(value)}".rstrip())
+        write_field(name, as_text(value), label, width)
+
+
+def write_field(name: str, value: str, label: int, width: int | None) -> None:
+    """Writes one field as a line; on a terminal the value wraps, and a very long word gets its own lines."""
+    line = f"{name:<{label}}  {value}".rstrip()
+    room = (width or 0) - label - 2
+    if width is None or measure(line) <= width:
+        print(line)
+    elif max(map(measure, value.split(" "))) <= room:
+        first, *rest = wrap_words(value, room)
+        print(f"{name:<{label}}  {first}")
+        for text in rest:
+            print(" " * (label + 2) + text)
+    else:
+        print(name)
+        for text in wrap_words(value, width - 2):
+            print(f"  {text}")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON that the terminal's encoding can carry; times and enums as their text."""
-    return _encoder(indent).encode(value)
+    """JSON in the encoding of stdout; times and enums as text."""
+    return encoder(indent).encode(value)
 
 
 def as_text(value: Any) -> str:
-    """A value for people: nothing for None, lists joined, and nothing in it that moves the cursor."""
+    """A value for people: "" for None, lists joined, control characters escaped."""
     if value is None:
         return ""
-    if type(value) is str and value.isprintable():  # nearly all are, and a million rows have many
+    if type(value) is str and value.isprintable():  # the common case, kept fast
         return value
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -97,14 +93,27 @@ def as_text(value: Any) -> str:
     return _UNPRINTABLE.sub(_escaped, str(value))
 
 
+def as_value(value: Any) -> str:
+    """A value of a query: NULL, an empty string and an empty list differ, and a list or struct is JSON."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple | dict):
+        return as_text(encoder(None).encode(value))
+    if isinstance(value, str) and (value in _AMBIGUOUS or value.startswith("'")):
+        return "'" + as_text(value).replace("'", "''") + "'"
+    return as_text(value)
+
+
 def paint(text: str, style: str | None = None) -> str:
-    """The text in the colour of its status, on a terminal that wants colours; else as it is."""
+    """The text in the colour of its status on a colour terminal; unchanged elsewhere."""
     style = style or STYLES.get(text)
     if style is None or not sys.stdout.isatty():
         return text
-    console = _console()
-    with console.capture() as captured:
-        console.print(text, style=style, end="", soft_wrap=True, markup=False, highlight=False, emoji=False)
+    printer = console()
+    with printer.capture() as captured:
+        printer.print(text, style=style, end="", soft_wrap=True, markup=False, highlight=False, emoji=False)
     return str(captured.get())
 
 
@@ -112,45 +121,13 @@ def _escaped(found: re.Match[str]) -> str:
     return json.dumps(found[0])[1:-1] if found[0] < "\x7f" else f"\\u{ord(found[0]):04x}"
 
 
-def _encoder(indent: int | None) -> json.JSONEncoder:
+def encoder(indent: int | None) -> json.JSONEncoder:
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     return json.JSONEncoder(ensure_ascii=ascii_only, indent=indent, default=str)
 
 
-def _write_json_array(rows: Iterable[Record], columns: Sequence[str] | None) -> int:
-    encode, count = _encoder(None).encode, 0
-    for row in rows:
-        sys.stdout.write("[\n" if count == 0 else ",\n")
-        sys.stdout.write(encode(row if columns is None else {column: row.get(column) for column in columns}))
-        count += 1
-    sys.stdout.write("\n]\n" if count else "[]\n")
-    return count
-
-
-def _write_plain_table(first: list[list[str]], rest: Iterator[list[str]], columns: Sequence[str]) -> int:
-    widths = [max(map(len, cells)) for cells in zip(columns, *first, strict=True)]
-    count = -1
-    for cells in chain([list(columns)], first, rest):
-        line = "  ".join([cell.ljust(width) for cell, width in zip(cells, widths, strict=True)])
-        sys.stdout.write(line.rstrip() + "\n")
-        count += 1
-    return count
-
-
-def _write_rich_table(cells: list[list[str]], columns: Sequence[str]) -> None:
-    # Imported here: rich takes longer to load than most commands take to answer.
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in cells:
-        table.add_row(*[Text(cell, style=STYLES.get(cell, "")) for cell in row])
-    _console().print(table, markup=False, highlight=False, emoji=False)
-
-
-def _console() -> Any:
+def console() -> Any:
+    """A rich console on stdout, which decides about colours. rich takes longer to load than most commands."""
     from rich.console import Console
 
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)

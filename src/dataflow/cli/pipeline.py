@@ -1,4 +1,4 @@
-"""`dataflow pipeline list|run`, and `dataflow run` of a pipeline; the other words are in pipeline_show."""
+"""`dataflow pipeline list|run`, and `dataflow run` of a pipeline. See also pipeline_show."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 
+from dataflow.cli.output import add_json_option
 from dataflow.cli.pipeline_import import add_import
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
+from dataflow.cli.tables import add_wide_option
 from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
@@ -26,12 +28,12 @@ if TYPE_CHECKING:
 
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
 TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
-"""The options of RunJob that mean something for a pipeline."""
+"""The options of RunJob that apply to a pipeline."""
 
 
 @record
 class RunOptions:
-    """How intervals are to be run: the next, all of them, or one that is named."""
+    """Which intervals to run: the next, all, or a named one."""
 
     drain: bool = False
     dataid: str | None = None
@@ -40,32 +42,38 @@ class RunOptions:
     timeout_seconds: float | None = None
 
     def refuse_both(self) -> None:
-        """UsageError where one interval is named and all are asked for."""
+        """Raises UsageError for --drain together with --dataid."""
         if self.drain and self.dataid is not None:
-            raise UsageError("--dataid names one interval and --drain takes all. Give only one of them.")
+            raise UsageError(
+                "--dataid and --drain exclude each other: one names an interval, the other runs them all."
+            )
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `pipeline`."""
-    text = "Dataset and view pipelines: the classes in pipelines/*.py beside dataflow.toml."
+    text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
     parser = subparsers.add_parser("pipeline", help="pipelines on Spark", description=text)
     words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
-    one = words.add_parser("list", help="all pipelines of the project, and what is wrong with their files")
-    one.add_argument("--json", action="store_true", help="as JSON")
+    text = "Lists the pipelines of the project and the errors in their files."
+    one = words.add_parser("list", help="list pipelines and the errors in their files", description=text)
+    add_wide_option(one)
+    add_json_option(one)
     one.set_defaults(call=list_pipelines)
     add_words(words)
     add_import(words)
     add_word(words)
-    run = words.add_parser("run", help="do the next interval of a pipeline (the same as dataflow run NAME)")
-    run.add_argument("name", metavar="NAME", help="the name of the class")
-    run.add_argument("--drain", action="store_true", help="go on until nothing is claimable")
-    run.add_argument("--dataid", metavar="D", help="this interval, due or not")
+    text = "Runs the next interval of a pipeline. Same as dataflow run NAME."
+    run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
+    run.add_argument("name", metavar="NAME", help="name of the class")
+    run.add_argument("--drain", action="store_true", help="go on until no interval is left")
+    run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
     run.set_defaults(call=run_word, makes_store=True)
 
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
-    """All pipelines with what they read and make."""
-    from dataflow.cli.output import show_rows
+    """Lists all pipelines with their datasets and schedules."""
+    from dataflow.cli.layout import PROSE, Column
+    from dataflow.cli.tables import show_rows
 
     catalog = load(context)
     from dataflow.pipelines.declare.settings import PipelineSettings
@@ -73,8 +81,17 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     rows = settings.secrets.redact_all(rows)
-    columns = ("pipeline", "kind", "dataset", "target", "schedule", "start", "end", "note")
-    show_rows(rows, columns, args.json, "" if catalog.problems else _none_words(context))
+    columns = (
+        Column("pipeline"),
+        Column("kind", 4),
+        Column("dataset", 1),
+        Column("target", 5),
+        Column("schedule", 2),
+        Column("start", 6),
+        Column("end", 7),
+        Column("note", 3, PROSE),
+    )
+    show_rows(rows, columns, args.json, "" if catalog.problems else _none_words(context), args.wide)
     for problem in catalog.problems:
         context.say(problem)
     return ConfigError.exit_code if catalog.problems else 0
@@ -91,12 +108,12 @@ def _none_words(context: Context) -> str:
 
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
-    """Does the next interval of a pipeline, or all of them."""
+    """Runs the next interval of a pipeline, or all of them."""
     return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid))
 
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
-    """`dataflow run NAME [options]`: options may stand before the pipeline's name or after it."""
+    """`dataflow run NAME [options]`; options may come before or after the name."""
     from dataflow.cli.context import Context
     from dataflow.cli.main import parse_options
     from dataflow.cli.runjob import parser, read_timeout
@@ -109,7 +126,7 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
         )
     _refuse_options(given, parser(prog), name)
     if not 0 <= given.waiting_exit_code <= 255:
-        raise UsageError(f"--waiting-exit-code {given.waiting_exit_code}: must be from 0 to 255.")
+        raise UsageError(f"--waiting-exit-code must be 0 to 255, got {given.waiting_exit_code}.")
     options = RunOptions(
         given.drain, given.dataid, given.quiet, given.waiting_exit_code, read_timeout(given.timeout)
     )
@@ -123,15 +140,17 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
 
 
 def show_plan(context: Context, name: str, options: RunOptions) -> int:
-    """What `--dry-run` shows: the plan of the pipeline, which runs and changes nothing."""
+    """`--dry-run`: shows the plan of the pipeline and changes nothing."""
     import argparse
 
     options.refuse_both()
-    return plan_pipeline(argparse.Namespace(name=name, dataid=options.dataid, json=False), context)
+    return plan_pipeline(
+        argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False), context
+    )
 
 
 def load(context: Context) -> Catalog:
-    """The project's pipelines; ConfigError with what to install when their packages are missing."""
+    """The project's pipelines; ConfigError if their packages are not installed."""
     load_packages()
     from dataflow.pipelines.declare.catalog import Catalog
 
@@ -139,18 +158,18 @@ def load(context: Context) -> Catalog:
 
 
 def load_packages() -> None:
-    """Imports what pipelines need; ConfigError with what to install when it is missing."""
+    """Imports the packages of pipelines; ConfigError if they are not installed."""
     try:
         import dataflow.pipelines.declare.catalog  # noqa: F401
     except ImportError as error:
         raise ConfigError(
             f"Pipelines need packages that are not installed ({error}). "
-            "Install them: pip install 'dataflow-runjob[spark]'"
+            "Install them: pip install '.[spark]' in the DataFlow checkout"
         ) from error
 
 
 def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
-    """Registers the project's pipelines, then claims and runs intervals of one; gives RunJob's exit codes."""
+    """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
     options.refuse_both()
     catalog = load(context)
     definition = catalog.get(name)
@@ -193,7 +212,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
 
 
 def _register(context: Context, catalog: Catalog, definition: Definition, settings: PipelineSettings) -> None:
-    """Registers all pipelines; one of the others that cannot be is told, and keeps no other from it."""
+    """Registers all pipelines; warns about others that cannot be registered."""
     from dataflow.pipelines.register.pipeline_jobs import register_pipelines
 
     try:
@@ -220,7 +239,7 @@ def _nothing_done(context: Context, flow: Any, definition: Definition, options: 
 def _merged(
     before: argparse.Namespace, after: argparse.Namespace, known: argparse.ArgumentParser
 ) -> argparse.Namespace:
-    """What was given after the pipeline's name, and for what was not, what was given before it."""
+    """The options after the pipeline's name, completed by those before it."""
     for name, value in vars(before).items():
         if name != "command" and getattr(after, name) == known.get_default(name):
             setattr(after, name, value)
@@ -228,13 +247,13 @@ def _merged(
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:
-    """UsageError naming an option of scripts that does nothing for a pipeline: better than to ignore it."""
+    """Raises UsageError for an option that only scripts have, instead of ignoring it."""
     for action in known._actions:
         if action.dest in TAKEN or getattr(given, action.dest, action.default) == action.default:
             continue
         raise UsageError(
-            f"{action.option_strings[0]} is for scripts, and {name} is a pipeline. Leave it out. "
-            "What a pipeline takes: dataflow pipeline run --help"
+            f"{action.option_strings[0]} is only for scripts, and {name} is a pipeline. "
+            "See: dataflow pipeline run --help"
         )
 
 
@@ -261,5 +280,5 @@ def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """SIGTERM: the run is handed back as interrupted."""
+    """On SIGTERM, hands the run back as interrupted."""
     sys.exit(128 + number)

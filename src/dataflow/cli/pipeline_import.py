@@ -1,10 +1,12 @@
-"""`dataflow pipeline import`: a project of the first Data Flow becomes one of ours."""
+"""`dataflow pipeline import`: imports a project of the first Data Flow."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from dataflow.cli.output import add_json_option, as_text, paint, to_json
+from dataflow.cli.terminal import wrap_for
 from dataflow.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -21,18 +23,18 @@ COLOURS = {"changed": "green", "left": "bold red", "note": "dim"}
 def add_import(words: Any) -> None:
     """Adds `import` under `pipeline`."""
     text = (
-        "Reads a project of the first Data Flow (pipelines for Airflow, in dataflow/meta or dataflow/dags) "
-        "without running it, and writes its pipelines, constants and connections into this project. Reports "
-        "every change; overwrites no file."
+        "Reads a project of the first Data Flow (pipelines for Airflow in dataflow/meta or dataflow/dags) "
+        "and writes its pipelines, constants and connections into this project. Runs none of its code, "
+        "reports every change and overwrites no file."
     )
     parser = words.add_parser("import", help="import a project of the first Data Flow", description=text)
-    parser.add_argument("path", metavar="PATH", help="the folder of that project")
+    parser.add_argument("path", metavar="PATH", help="folder of that project")
     add_json_option(parser)
     parser.set_defaults(call=import_project)
 
 
 def import_project(args: argparse.Namespace, context: Context) -> int:
-    """Writes the new project; exit code 78 if something is left for a person to do."""
+    """Writes the new project; exits 78 if something is left for you to do."""
     from dataflow.cli.pipeline import load_packages
 
     load_packages()
@@ -68,5 +70,5 @@ def _show(made: NewProject) -> None:
         origin = f" from {one.origin}" if one.origin else ""
         print(f"{'unchanged' if one.exists else 'written'}: {as_text(one.path + origin)}")
     for entry in made.entries:
-        kind = paint(entry.kind, COLOURS[entry.kind])
-        print(f"{kind}: {as_text(f'{entry.place}: {entry.what}: {entry.why}')}")
+        line = wrap_for(sys.stdout, as_text(f"{entry.kind}: {entry.place}: {entry.what}: {entry.why}"))
+        print(f"{paint(entry.kind, COLOURS[entry.kind])}{line[len(entry.kind) :]}")

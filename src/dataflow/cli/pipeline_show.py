@@ -1,10 +1,14 @@
-"""`dataflow pipeline show|plan|preview`: what a pipeline is, what it would do, and what would come of it."""
+"""`dataflow pipeline show|plan|preview`: shows a definition, what it would do, and its first rows."""
 
 from __future__ import annotations
 
+import sys
 from textwrap import dedent
 
-from dataflow.cli.output import add_json_option, as_text, paint, show_object, show_rows, to_json
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option, as_text, paint, show_object, to_json
+from dataflow.cli.tables import add_wide_option, data_columns, show_rows
+from dataflow.cli.terminal import wrap_for
 from dataflow.errors import BadInput, UsageError
 
 TYPE_CHECKING = False
@@ -29,30 +33,33 @@ def add_words(words: Any) -> None:
     """Adds `show`, `plan` and `preview` under `pipeline`."""
     show = words.add_parser(
         "show",
-        help="how a pipeline is defined",
-        description="What a pipeline is defined as, with its file and line.",
+        help="show the definition of a pipeline",
+        description="Shows the definition of a pipeline, with its file and line.",
     )
     show.set_defaults(call=show_pipeline)
     text = (
-        "Which intervals would run and why, and what one of them would do: its exact SQL, the DDL of its "
-        "table, its first request. Changes nothing."
+        "Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of "
+        "its table, its first request. Changes nothing."
     )
     plan = words.add_parser(
-        "plan", help="which intervals would run, why, and what they would do", description=text
+        "plan", help="show which intervals would run, why, and what they would do", description=text
     )
     plan.set_defaults(call=plan_pipeline)
-    text = "The first rows of one interval as they would be published, and what does not fit; nothing is."
-    preview = words.add_parser("preview", help="the first rows of one interval", description=text)
+    text = (
+        "Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."
+    )
+    preview = words.add_parser("preview", help="show the first rows of one interval", description=text)
     preview.add_argument(
-        "--rows", type=int, default=ROWS, metavar="N", help=f"so many rows ({ROWS} unless told)"
+        "--rows", type=int, default=ROWS, metavar="N", help=f"number of rows (default: {ROWS})"
     )
     preview.set_defaults(call=preview_pipeline)
     for command in (plan, preview):
         command.add_argument(
-            "--dataid", metavar="D", help="this interval, due or not (else the next that is due)"
+            "--dataid", metavar="D", help="this interval, due or not (default: the next that is due)"
         )
     for command in (show, plan, preview):
-        command.add_argument("name", metavar="NAME", help="the name of the class")
+        command.add_argument("name", metavar="NAME", help="name of the class")
+        add_wide_option(command)
         add_json_option(command)
 
 
@@ -77,7 +84,12 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     show_object(_without_empty(found), False)
     if mapping:
         print()
-        show_rows(mapping, ("source", "column", "type"), False)
+        show_rows(
+            mapping,
+            (Column("source", 0, PROSE), Column("column"), Column("type", 1, PROSE)),
+            False,
+            wide=args.wide,
+        )
     for key, text in _without_empty(texts).items():
         print(f"\n-- {key}\n{dedent(text).strip()}")
     return 0
@@ -97,7 +109,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
         show_object(head | {"intervals": intervals, "interval": detail}, True)
         return 0
-    _print_outlook(definition, outlook)
+    _print_outlook(definition, outlook, args.wide)
     if args.dataid is None:
         _say_hidden(context, outlook)
     if detail:
@@ -108,7 +120,7 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
 def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows the first rows of one interval."""
     if args.rows < 1:
-        raise UsageError(f"--rows {args.rows}: at least one row is needed.")
+        raise UsageError(f"--rows must be at least 1, got {args.rows}.")
     catalog, definition = _load(context, args.name)
     from dataflow.pipelines.show.plan import look_ahead
     from dataflow.pipelines.show.preview import preview
@@ -125,7 +137,7 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
             found = preview(outlook, facilities, args.rows)
     finally:
         facilities.spark.close()
-    _print_preview(context, found, args.json)
+    _print_preview(context, found, args.json, args.wide)
     return 0
 
 
@@ -151,7 +163,7 @@ def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
 
 
 def _store(context: Context) -> Store:
-    """The project's store; where nobody has made one yet, an empty one that is gone afterwards."""
+    """The project's store, or an empty one in memory if the project has none yet."""
     from dataflow.store.opener import find_missing, open_store
 
     if find_missing(context.config.store_url):
@@ -163,19 +175,22 @@ def _without_empty(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ("", [], {}, None)}
 
 
-def _print_outlook(definition: Definition, outlook: Outlook) -> None:
+def _print_outlook(definition: Definition, outlook: Outlook, wide: bool) -> None:
     rows = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
-    empty = f"No interval of {definition.job} has ended yet; any can be run with --dataid."
+    empty = f"No interval of {definition.job} has ended yet. To run one anyway: --dataid"
     if definition.timing.is_over:
-        empty = f"{definition.job} starts after its end ({definition.place}); --dataid runs any interval."
-    show_rows(rows, ("dataid", "state", "why"), False, empty)
+        empty = (
+            f"{definition.job} starts after its end ({definition.place}). To run an interval anyway: --dataid"
+        )
+    columns = (Column("dataid"), Column("state"), Column("why", 1, PROSE))
+    show_rows(rows, columns, False, empty, wide)
 
 
 def _say_hidden(context: Context, outlook: Outlook) -> None:
     hidden = sum(outlook.counts.values()) - len(outlook.intervals)
     if hidden > 0:
         counted = ", ".join(f"{count} {state}" for state, count in outlook.counts.items())
-        context.say(f"{hidden} more {'is' if hidden == 1 else 'are'} not shown; in all: {counted}.")
+        context.say(f"{hidden} more not shown. Total: {counted}.")
 
 
 def _print_detail(detail: dict[str, Any]) -> None:
@@ -189,7 +204,7 @@ def _print_detail(detail: dict[str, Any]) -> None:
             print("\n".join(f"{statement};" for statement in statements))
 
 
-def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
+def _print_preview(context: Context, found: Preview, as_json: bool, wide: bool) -> None:
     if as_json:
         record = {
             "dataid": found.dataid,
@@ -203,15 +218,21 @@ def _print_preview(context: Context, found: Preview, as_json: bool) -> None:
         print(to_json(record, indent=2))
         return
     context.say(f"{found.dataid}, from {found.read}; nothing was published.")
-    show_rows(found.rows, [name for name, _ in found.columns], False, "It has no rows that fit.")
+    columns = data_columns([name for name, _ in found.columns])
+    show_rows(found.rows, columns, False, "No rows fit.", wide)
     for one in found.rejects[:SHOWN_REJECTS]:
         where = f" {one['field']}={one['value']!r}" if one["field"] else f" {one['value']!r}"
-        print(f"{paint('reject', 'bold red')}: row {one['row']}{as_text(where)}: {as_text(one['reason'])}")
+        _print_line("reject", f"row {one['row']}{as_text(where)}: {as_text(one['reason'])}")
     if len(found.rejects) > SHOWN_REJECTS:
-        print(f"and {len(found.rejects) - SHOWN_REJECTS} more rejects; --json shows them")
+        print(f"and {len(found.rejects) - SHOWN_REJECTS} more rejects; see --json")
     for line in found.refused[:SHOWN_REJECTS]:
-        print(f"{paint('refused', 'bold red')}: {as_text(line)}")
+        _print_line("refused", as_text(line))
     if len(found.refused) > SHOWN_REJECTS:
-        print(f"and {len(found.refused) - SHOWN_REJECTS} more columns; --json shows them")
+        print(f"and {len(found.refused) - SHOWN_REJECTS} more columns; see --json")
     for line in found.drift:
-        print(f"drift: {as_text(line)}")
+        print(wrap_for(sys.stdout, f"drift: {as_text(line)}"))
+
+
+def _print_line(word: str, text: str) -> None:
+    line = wrap_for(sys.stdout, f"{word}: {text}")
+    print(f"{paint(word, 'bold red')}{line[len(word) :]}")

@@ -1,4 +1,4 @@
-"""How far long work is, on one line of a terminal; nowhere else."""
+"""Progress of long work, on one line of a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INTERVAL_SECONDS = 0.2
 
 
 class Progress:
-    """Told how much is done, it shows that now and then; leaving `with` takes the line away."""
+    """Shows how much is done; leaving `with` clears the line."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -33,7 +33,7 @@ class Progress:
 
 
 class PipelineProgress:
-    """One line with the stage, pages, rows and rate of a pipeline's run; leaving `with` takes it away."""
+    """One line with the stage, pages, rows and rate of a pipeline's run; leaving `with` clears it."""
 
     def __init__(self) -> None:
         self._began_at = self._shown_at = time.monotonic()
@@ -41,7 +41,7 @@ class PipelineProgress:
         self._is_shown = False
 
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
-        """Shows how a run gets on, now and then, and at once when its stage changes."""
+        """Shows the progress of a run: now and then, and whenever its stage changes."""
         now = time.monotonic()
         if not sys.stderr.isatty() or (stage == self._stage and now - self._shown_at < INTERVAL_SECONDS):
             return
@@ -55,7 +55,7 @@ class PipelineProgress:
         print(f"\r\x1b[K{stage}{counts} …", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Takes the line away, for something else to be said in its place."""
+        """Clears the line, to make room for a message."""
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         self._stage, self._is_shown = "", False

@@ -1,4 +1,4 @@
-"""`dataflow purge`: history, logs, context files and replaced versions older than a span are deleted."""
+"""`dataflow purge`: deletes old history, logs, context files and replaced versions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Adds `purge`."""
     text = (
-        "Deletes ended runs, journal lines, logs and left-over context files older than a span; in the lake "
-        "the versions that were replaced longer ago, and what ended runs left. The last run of each work "
-        "stays, and what is published, written or read by a run is not touched."
+        "Deletes ended runs, journal entries, logs and context files older than SPAN; in the lake, versions "
+        "replaced longer ago and files that ended runs left. Keeps the last run of each work, and everything "
+        "that is published or that a run reads or writes."
     )
     parser = subparsers.add_parser("purge", help="delete old history", description=text)
-    parser.add_argument("--older-than", required=True, metavar="SPAN", help="such as 90d")
+    parser.add_argument("--older-than", required=True, metavar="SPAN", help="age, such as 90d")
     add_yes_option(parser)
     parser.set_defaults(call=purge_history)
 
@@ -41,14 +41,14 @@ def purge_history(args: argparse.Namespace, context: Context) -> int:
         return 1
     config = context.config
     retained = retain(context.store, seconds, config.project_dir, config.log_dir)
-    with Progress("runs and journal lines deleted") as progress:
+    with Progress("runs and journal entries deleted") as progress:
         result = purge(context.store, seconds, config.log_dir, config.context_dir, progress)
     context.say(
-        f"{result.rows:,} runs and journal lines, {result.logs + retained.logs:,} logs and "
-        f"{result.contexts:,} context files deleted."
+        f"Deleted {result.rows:,} runs and journal entries, {result.logs + retained.logs:,} logs and "
+        f"{result.contexts:,} context files."
     )
     if retained.versions or retained.folders:
         context.say(
-            f"{retained.versions:,} replaced versions and {retained.folders:,} folders of ended runs deleted."
+            f"Deleted {retained.versions:,} replaced versions and {retained.folders:,} folders of ended runs."
         )
     return 0

@@ -1,4 +1,4 @@
-"""`dataflow query`: one SELECT of Spark SQL over all published datasets, each by its name."""
+"""`dataflow query`: runs one SELECT of Spark SQL on published datasets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 
 from dataflow.cli.chunks import count
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.output import add_json_option
 from dataflow.cli.sql import plain, unique_names
+from dataflow.cli.tables import add_wide_option, data_columns, show_rows
 from dataflow.errors import BadInput, ConfigError
 from dataflow.private_files import STATE_FOLDER, make_private_folder
 
@@ -23,33 +24,37 @@ if TYPE_CHECKING:
     from dataflow.pipelines.show.query import QueryResult
 
 MOST_ROWS = 1000
-QUERIES = ".query"  # which no job can be called
+QUERIES = ".query"  # not a valid job name
+TEXT = "Runs one SELECT of Spark SQL on published datasets, each by its name."
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `query`."""
-    epilog = 'Such as: dataflow query "select count(*) from orders". The store itself: dataflow sql.'
+    epilog = 'Example: dataflow query "select count(*) from orders". For the status store: dataflow sql'
     parser = subparsers.add_parser(
-        "query", help="Spark SQL over published datasets", description=__doc__, epilog=epilog
+        "query", help="run Spark SQL on published datasets", description=TEXT, epilog=epilog
     )
-    parser.add_argument("statement", metavar="STATEMENT", help='such as "select * from orders"; - for stdin')
-    help_text = f"show at most so many rows ({MOST_ROWS} unless told)"
+    parser.add_argument(
+        "statement", metavar="STATEMENT", help='a SELECT, such as "select * from orders"; - reads stdin'
+    )
+    help_text = f"show at most N rows (default: {MOST_ROWS})"
     parser.add_argument("--rows", type=count, default=MOST_ROWS, metavar="N", help=help_text)
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=query)
 
 
 def query(args: argparse.Namespace, context: Context) -> int:
-    """Asks, and shows the rows of the answer."""
+    """Runs the query and shows its rows."""
     statement = sys.stdin.read() if args.statement == "-" else args.statement
     if not statement.strip():
         raise BadInput('query needs a statement, such as: dataflow query "select * from orders"')
     answer = _ask(context, statement, args.rows)
     names = unique_names(answer.columns)
     records = [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
-    show_rows(records, names, args.json, "No rows.")
+    show_rows(records, data_columns(names), args.json, "No rows.", args.wide)
     if not answer.is_whole:
-        context.say(f"These are the first {args.rows:,} rows; there are more. All of them: --rows N")
+        context.say(f"Showing the first {args.rows:,} rows. To see more: --rows N")
     return 0
 
 
@@ -61,12 +66,12 @@ def _ask(context: Context, statement: str, most: int) -> QueryResult:
     except ImportError as error:
         raise ConfigError(
             f"Queries need packages that are not installed ({error}). Install them: "
-            "pip install 'dataflow-runjob[spark]'"
+            "pip install '.[spark]' in the DataFlow checkout"
         ) from error
     config = context.config
     question = read_question(context.store, statement, config.project_dir)
     if question.stale:
-        context.say(f"Left out, because an input has a newer version (STALE): {', '.join(question.stale)}")
+        context.say(f"Left out STALE chunks (an input has a newer version): {', '.join(question.stale)}")
     settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
     log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
     with ExitStack() as stack:
@@ -85,9 +90,9 @@ def _ask(context: Context, statement: str, most: int) -> QueryResult:
 
 @contextmanager
 def _made_folder(project_dir: str) -> Iterator[str]:
-    """A folder for the rows of tables, where all machines of Spark see it; gone when the answer is there.
+    """A temporary folder for the rows of tables, visible to all machines of Spark.
 
-    What a killed process leaves looks like a run's staging, so that `dataflow purge` takes it away.
+    What a killed process leaves looks like a run's staging, so `dataflow purge` deletes it.
     """
     root = os.path.join(project_dir, STATE_FOLDER, "staging", QUERIES)
     make_private_folder(root)

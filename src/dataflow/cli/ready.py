@@ -1,4 +1,4 @@
-"""`dataflow ready` and `dataflow withdraw`: chunks that come from outside, one or a million."""
+"""`dataflow ready` and `dataflow withdraw`: mark chunks as ready, or withdraw them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Any) -> None:
     """Adds `ready` and `withdraw`."""
-    text = "Says that chunks of a dataset are there, for all work that waits for them. Harmless to repeat."
-    parser = subparsers.add_parser("ready", help="chunks are there", description=text)
+    text = "Marks chunks of a dataset as ready, which starts the work that waits for them. Safe to repeat."
+    parser = subparsers.add_parser("ready", help="mark chunks as ready", description=text)
     _add_dataids(parser)
-    parser.add_argument("--again", action="store_true", help="new versions of chunks that are ready already")
+    parser.add_argument(
+        "--again", action="store_true", help="publish a new version of chunks that are already ready"
+    )
     parser.set_defaults(call=ready)
-    text = "Takes published chunks out of use: work that is not claimed yet waits until they are ready again."
-    parser = subparsers.add_parser("withdraw", help="chunks are not to be used", description=text)
+    text = "Withdraws published chunks. Work that has not started waits until they are ready again."
+    parser = subparsers.add_parser("withdraw", help="withdraw published chunks", description=text)
     _add_dataids(parser)
     add_why_option(parser)
     parser.set_defaults(call=take_back)
@@ -39,22 +41,20 @@ def add_parser(subparsers: Any) -> None:
 def _add_dataids(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("dataids", nargs="*", metavar="DATAID")
-    parser.add_argument(
-        "--from", dest="first", metavar="A", help="the first of a range, by the dataset's grain"
-    )
-    parser.add_argument("--to", dest="last", metavar="B", help="the last of the range, included")
-    parser.add_argument("--file", metavar="F", help="a file with a dataid on each line; - is stdin")
+    parser.add_argument("--from", dest="first", metavar="A", help="first dataid of a range")
+    parser.add_argument("--to", dest="last", metavar="B", help="last dataid of the range, inclusive")
+    parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
 
 
 def ready(args: argparse.Namespace, context: Context) -> int:
-    """Makes chunks ready."""
+    """Marks chunks as ready."""
     source = Source(args, context)
     try:
         with Progress("made ready") as progress:
             result = make_ready(context.store, args.dataset, source, args.again, progress)
     except BadInput as error:
         raise source.locate(error) from error
-    already = f", {result.already:,} ready already" if result.already else ""
+    already = f", {result.already:,} already ready" if result.already else ""
     context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
     return 0
 
@@ -73,14 +73,14 @@ def take_back(args: argparse.Namespace, context: Context) -> int:
 
 
 class Source:
-    """The dataids that a command names: as arguments, as a range, or line by line from a file."""
+    """The dataids of a command: arguments, a range, or the lines of a file."""
 
     def __init__(self, args: argparse.Namespace, context: Context) -> None:
         self._args = args
         self._line = 0
         ways = [bool(args.dataids), args.first is not None or args.last is not None, args.file is not None]
         if sum(ways) != 1 or (args.first is None) != (args.last is None):
-            raise UsageError("name the dataids in one way: DATAID…, or --from A --to B, or --file F")
+            raise UsageError("give dataids in one way: DATAID…, --from A --to B, or --file F")
         _, self._dataset = context.get_dataset(args.dataset)
 
     def __iter__(self) -> Iterator[str]:
@@ -93,7 +93,7 @@ class Source:
         return iter(args.dataids)
 
     def locate(self, error: BadInput) -> BadInput:
-        """The error with the place in the file that it is about."""
+        """The error with the file and line that it is about."""
         if not self._line:
             return error
         name = "stdin" if self._args.file == "-" else self._args.file
@@ -112,7 +112,7 @@ class Source:
 def _open(path: str) -> TextIO:
     is_stdin = path == "-"
     try:
-        # surrogateescape: a line that is not UTF-8 is then refused as a dataid, with its number.
+        # surrogateescape: a line that is not UTF-8 is refused as a dataid, with its line number.
         return open(
             sys.stdin.fileno() if is_stdin else path,
             encoding="utf-8-sig",
@@ -121,4 +121,4 @@ def _open(path: str) -> TextIO:
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"--file {quoted(path)} cannot be read: {reason}. Name another.") from error
+        raise BadInput(f"Cannot read --file {quoted(path)}: {reason}.") from error

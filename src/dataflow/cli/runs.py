@@ -1,4 +1,4 @@
-"""`dataflow runs` and `dataflow logs`: what was attempted, and what each attempt wrote."""
+"""`dataflow runs` and `dataflow logs`: lists runs, and shows the log of a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import time
 
 from dataflow.actions.names import find_plan
 from dataflow.cli.chunks import count
-from dataflow.cli.output import add_json_option, show_rows
+from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
+from dataflow.cli.output import add_json_option
+from dataflow.cli.tables import add_wide_option, show_rows
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.status import RunOutcome
+from dataflow.runjob.lock import is_claimant_name, is_dead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +23,22 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from dataflow.cli.context import Context
+    from dataflow.config.settings import Config
     from dataflow.model.records import RunRow
 
-COLUMNS = ("run_id", "job", "dataid", "attempt", "outcome", "exit_code", "host", "started_at", "ended_at")
+COLUMNS = (
+    Column("run_id"),
+    Column("job"),
+    Column("dataid"),
+    Column("attempt", 6),
+    Column("outcome", 0, WORDS),
+    Column("exit_code", 4),
+    Column("host", 5),
+    Column("started_at", 1, TIME),
+    Column("ended_at", full=True),
+    Column("took", 3, SPAN, extra=True),
+    Column("reason", 2, PROSE),
+)
 DEFAULT_LIMIT = 50
 POLL_SECONDS = 0.2
 BLOCK_BYTES = 1 << 16
@@ -30,7 +46,7 @@ BLOCK_BYTES = 1 << 16
 
 def add_parser(subparsers: Any) -> None:
     """Adds `runs` and `logs`."""
-    text = "Lists what was attempted, newest first, and how each attempt ended."
+    text = "Lists runs, newest first, with their outcome."
     parser = subparsers.add_parser("runs", help="list runs, newest first", description=text)
     parser.add_argument("--job", metavar="JOB", help="only runs of this job")
     parser.add_argument("--dataid", metavar="DATAID", help="only runs of this dataid")
@@ -38,15 +54,19 @@ def add_parser(subparsers: Any) -> None:
         "--outcome",
         type=str.upper,
         choices=[outcome.value for outcome in RunOutcome],
-        help="only runs that ended so, or are RUNNING",
+        metavar="OUTCOME",
+        help=f"only runs with this outcome: {', '.join(RunOutcome)}",
     )
-    parser.add_argument("--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N (50)")
+    parser.add_argument(
+        "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N runs (default: 50)"
+    )
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=runs)
-    text = "Shows what a run wrote, byte for byte. Its log is on the machine that it ran on."
-    parser = subparsers.add_parser("logs", help="show what a run wrote", description=text)
-    parser.add_argument("run", metavar="RUN", type=count, help="a run id, as `dataflow runs` lists them")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on until the run ends")
+    text = "Shows the log of a run, byte for byte. The log is on the machine that the run was on."
+    parser = subparsers.add_parser("logs", help="show the log of a run", description=text)
+    parser.add_argument("run", metavar="RUN", type=count, help="run id, as listed by `dataflow runs`")
+    parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
     parser.set_defaults(call=logs)
 
 
@@ -58,16 +78,45 @@ def runs(args: argparse.Namespace, context: Context) -> int:
         dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
     found = context.store.read.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
     if args.job and not plan and not found:
-        context.get_plan(args.job)  # not even the runs of a job that was removed: the name is unknown
-    rows = [{name: getattr(run, name) for name in (*COLUMNS, "reason")} for run in found]
-    show_rows(rows, (*COLUMNS, "reason"), args.json, "No such runs. Start one: RunJob SCRIPT")
+        context.get_plan(args.job)  # a removed job would still have its runs: the name is unknown
+    rows = [describe(run, context.config, args.json) for run in found]
+    columns = (*COLUMNS, "process_gone") if args.json else COLUMNS
+    show_rows(rows, columns, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
-        context.say(f"These are the newest {args.limit}. More: dataflow runs --limit {args.limit * 10}")
+        context.say(
+            f"Showing the newest {args.limit} runs. To see more: dataflow runs --limit {args.limit * 10}"
+        )
     return 0
 
 
+def describe(run: RunRow, config: Config, as_json: bool) -> dict[str, Any]:
+    """A run for display; JSON keeps the stored outcome and adds `process_gone`."""
+    lost = find_loss(run, config)
+    record = {str(name): getattr(run, name) for name in COLUMNS if name != "took"}
+    if lost and not as_json:
+        record["outcome"] = f"{run.outcome} ({lost})"
+    return record | {"process_gone": bool(lost), "took": _seconds_taken(run)}
+
+
+def find_loss(run: RunRow, config: Config) -> str:
+    """Why a run that counts as RUNNING is not at work any more; "" while it may be."""
+    if run.outcome is not RunOutcome.RUNNING:
+        return ""
+    if run.host == config.host and is_claimant_name(run.claimant) and is_dead(config.lock_dir, run.claimant):
+        return "process gone"
+    return "" if (run.lease_left_seconds or 0) > 0 else "lease lapsed"
+
+
+def _seconds_taken(run: RunRow) -> float | None:
+    from datetime import datetime  # start-up: only this command computes with times
+
+    if not run.ended_at:
+        return None
+    return (datetime.fromisoformat(run.ended_at) - datetime.fromisoformat(run.started_at)).total_seconds()
+
+
 def logs(args: argparse.Namespace, context: Context) -> int:
-    """Writes a run's log to stdout byte for byte; with -f, until the run ends."""
+    """Writes the log of a run to stdout; with -f, until the run ends."""
     run = context.get_run(args.run)
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
     pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
@@ -83,14 +132,14 @@ def logs(args: argparse.Namespace, context: Context) -> int:
 
 
 def read(path: str) -> Iterator[bytes]:
-    """The log as it stands, in pieces; nothing if there is none."""
+    """The log so far, in pieces; nothing if it does not exist."""
     if os.path.exists(path):
         with open(path, "rb") as log:
             yield from _pieces(log)
 
 
 def follow(path: str, is_running: Any) -> Iterator[bytes]:
-    """The log as it grows, until `is_running` says no and all that was written has been read."""
+    """The log as it grows, until the run has ended and all of it has been read."""
     while not os.path.exists(path) and is_running():
         time.sleep(POLL_SECONDS)
     if not os.path.exists(path):
@@ -98,7 +147,7 @@ def follow(path: str, is_running: Any) -> Iterator[bytes]:
     with open(path, "rb") as log:
         running = True
         while running:
-            # Asked before reading: what the run wrote last is then read in this turn.
+            # Asked before reading, so that the last lines are read in this turn.
             running = is_running()
             yield from _pieces(log)
             if running:
@@ -106,18 +155,18 @@ def follow(path: str, is_running: Any) -> Iterator[bytes]:
 
 
 def explain_silence(run: RunRow, path: str, host: str) -> str:
-    """Why there is no log to show."""
+    """Explains why a run has no log."""
     if run.host != host:
-        return f"Run {run.run_id} was on {run.host}, and its log is there: {path}"
+        return f"Run {run.run_id} was on {run.host}. Its log is on that machine: {path}"
     state = "has written nothing yet" if run.outcome is RunOutcome.RUNNING else f"ended {run.outcome}"
     detail = f" ({run.reason})" if run.reason else ""
-    wrote = "" if run.outcome is RunOutcome.RUNNING else " and wrote nothing, or its log was deleted"
-    return f"Run {run.run_id} of {run.job}/{run.dataid} {state}{detail}{wrote}: there is no {path}"
+    wrote = "" if run.outcome is RunOutcome.RUNNING else ". It wrote nothing, or its log was deleted"
+    return f"Run {run.run_id} of {run.job}/{run.dataid} {state}{detail}{wrote}: {path} does not exist"
 
 
 def _is_running(context: Context, run_id: int) -> bool:
     run = context.get_run(run_id)
-    # A run whose lease has lapsed writes no more, even if nobody has noticed yet that it is dead.
+    # A run whose lease has lapsed writes no more, even if it still counts as RUNNING.
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
 

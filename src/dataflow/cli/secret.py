@@ -1,4 +1,4 @@
-"""`dataflow secret encrypt|decrypt|rotate`: passwords come from stdin or a prompt, never from arguments."""
+"""`dataflow secret encrypt|decrypt|rotate`. Secrets come from stdin or a prompt, never from arguments."""
 
 from __future__ import annotations
 
@@ -30,42 +30,46 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `secret` and the words under it."""
-    parser = subparsers.add_parser("secret", help="passwords", description=__doc__)
+    """Adds `secret` and its subcommands."""
+    parser = subparsers.add_parser(
+        "secret", help="passwords", description="Encrypts, decrypts or rotates passwords."
+    )
     words = parser.add_subparsers(dest="word", required=True, metavar="encrypt|decrypt|rotate")
     text = (
-        "Reads a password from stdin, or asks for it, and prints the record to put under encryptedpass of "
-        "the dataset or connection, or (without either) under store_encryptedpass of dataflow.toml."
+        "Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml: "
+        "under encryptedpass of the dataset or connection, or, without either, under store_encryptedpass."
     )
-    encrypting = words.add_parser("encrypt", description=text)
+    encrypting = words.add_parser("encrypt", help="print a password encrypted", description=text)
+    encrypting.add_argument("--dataset", metavar="NAME", help="dataset that the password is for")
     encrypting.add_argument(
-        "--dataset", metavar="NAME", help="the only dataset that the record will open for"
-    )
-    encrypting.add_argument(
-        "--connection", metavar="NAME", help="the only connection of pipelines that the record will open for"
+        "--connection", metavar="NAME", help="connection of pipelines that the password is for"
     )
     encrypting.set_defaults(call=encrypt_one)
-    decrypting = words.add_parser("decrypt", description="Prints a dataset's password; that is journalled.")
-    decrypting.add_argument("--dataset", metavar="NAME", required=True, help="whose password")
+    decrypting = words.add_parser(
+        "decrypt",
+        help="print the password of a dataset",
+        description="Prints the password of a dataset. The journal records this.",
+    )
     decrypting.add_argument(
-        "--yes", "-y", action="store_true", help="print it although stdout is no terminal"
+        "--dataset", metavar="NAME", required=True, help="dataset whose password to print"
+    )
+    decrypting.add_argument(
+        "--yes", "-y", action="store_true", help="print it even if stdout is not a terminal"
     )
     decrypting.set_defaults(call=decrypt_one)
-    text = (
-        "Encrypts all datasets' passwords anew under another passphrase, read from stdin, a file or a prompt."
-    )
-    rotating = words.add_parser("rotate", description=text)
-    rotating.add_argument("--new-file", metavar="F", help="file of mode 600 that holds the new passphrase")
+    text = "Re-encrypts the passwords of all datasets under a new passphrase from stdin, a file or a prompt."
+    rotating = words.add_parser("rotate", help="re-encrypt all passwords", description=text)
+    rotating.add_argument("--new-file", metavar="F", help="file (mode 600) with the new passphrase")
     rotating.set_defaults(call=rotate_all)
     for command in (encrypting, decrypting, rotating):
         command.add_argument("refused", nargs="*", help=_suppressed())
 
 
 def encrypt_one(args: argparse.Namespace, context: Context) -> int:
-    """Prints the record of one password."""
+    """Prints one password, encrypted."""
     _refuse_arguments(args)
     if args.dataset is not None and args.connection is not None:
-        raise UsageError("a record opens for one thing: give --dataset or --connection, not both.")
+        raise UsageError("give --dataset or --connection, not both.")
     passphrase = context.passphrase()
     password = read_secret("password")
     if args.connection is not None:
@@ -80,7 +84,7 @@ def encrypt_one(args: argparse.Namespace, context: Context) -> int:
 def _encrypt_for(context: Context, dataset: str, password: str, passphrase: str) -> str:
     try:
         return encrypt_password(context.store, dataset, password, passphrase)
-    except StoreMissing:  # declarations may be written, passwords and all, before there is a store
+    except StoreMissing:  # passwords may be encrypted before the store exists
         return encrypt(password, passphrase, bound_to(dataset))
 
 
@@ -89,7 +93,7 @@ def decrypt_one(args: argparse.Namespace, context: Context) -> int:
     _refuse_arguments(args)
     if not args.yes and not sys.stdout.isatty():
         raise UsageError(
-            "a password is printed only to a terminal, and stdout is none. If that is meant: "
+            "stdout is not a terminal. To print the password anyway: "
             f"dataflow secret decrypt --dataset {args.dataset} --yes"
         )
     print(decrypt_password(context.store, args.dataset, context.passphrase))
@@ -97,41 +101,40 @@ def decrypt_one(args: argparse.Namespace, context: Context) -> int:
 
 
 def rotate_all(args: argparse.Namespace, context: Context) -> int:
-    """Puts all passwords under a new passphrase."""
+    """Re-encrypts all passwords under a new passphrase."""
     _refuse_arguments(args)
     old = context.passphrase()
     new = get_passphrase(None, args.new_file, lambda: read_secret("new passphrase"))
     if new == old:
-        raise SecretError("The new passphrase is the present one; nothing was changed. Choose another.")
+        raise SecretError("The new passphrase is the same as the old one; nothing changed.")
     result = rotate(context.store, old, new)
     _show_store_record(context, old, new)
     _show_connection_records(context, old, new)
     for name, reason in result.left:
-        context.say(f"Left as it was: dataset {name}. {reason}")
+        context.say(f"Not re-encrypted: the password of dataset {name}. {reason}")
+    count = len(result.rotated)
     context.say(
-        f"{len(result.rotated)} passwords are under the new passphrase. Set PASSKEY to it everywhere."
+        f"Re-encrypted {count} password{'s' * (count != 1)}. Set PASSKEY to the new passphrase everywhere."
     )
     return SecretError.exit_code if result.left else 0
 
 
 def _show_store_record(context: Context, old: str, new: str) -> None:
-    """The store's own password stands in a file, which is the user's to edit."""
+    """Prints the store's own password, which the user keeps in a file."""
     record = context.config.store_password_record
     if record is not None:
-        context.say(
-            "The store's own password, under the new passphrase; put this into the file it stands in:"
-        )
+        context.say("The store's own password under the new passphrase; put it in store_encryptedpass:")
         print(encrypt(decrypt(record, old, STORE), new, STORE))
 
 
 def _show_connection_records(context: Context, old: str, new: str) -> None:
-    """So do those of the connections that pipelines have."""
+    """Prints the passwords of connections, which the user keeps in a file, too."""
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
     tables = load_toml(path, Problems()).get("connection", {}) if os.path.exists(path) else {}
     for name, table in tables.items() if isinstance(tables, dict) else ():
         if isinstance(table, dict) and isinstance(record := table.get("encryptedpass"), str):
             bound = bound_to_connection(name)
-            context.say(f"The password of connection {name}, under the new passphrase; put this into {path}:")
+            context.say(f"The password of connection {name} under the new passphrase; put it in {path}:")
             print(encrypt(decrypt(record, old, bound), new, bound))
 
 

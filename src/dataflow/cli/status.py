@@ -1,4 +1,4 @@
-"""`dataflow status`: how all jobs and datasets stand, and an exit code for monitoring."""
+"""`dataflow status`: the state of all jobs and datasets, with an exit code for monitoring."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import argparse
 import glob
 import os
 import re
+import sys
+from collections import Counter
 
 from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
-from dataflow.cli.output import add_json_option, show_object, show_rows
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.output import add_json_option, as_text, show_object
+from dataflow.cli.runs import find_loss
+from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
+from dataflow.cli.terminal import wrap_for
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import SCRIPT
-from dataflow.model.status import WorkState
+from dataflow.model.status import RunOutcome, WorkState
 from dataflow.model.wording import shortened, utc_text
 
 TYPE_CHECKING = False
@@ -25,32 +31,59 @@ if TYPE_CHECKING:
     from dataflow.actions.lateness import Overdue
     from dataflow.actions.status import DatasetStatus, Failure, JobStatus, StoreStatus
     from dataflow.cli.context import Context
+    from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
 PIPELINES = "pipelines"
+TEXT = "Shows the state of all jobs and datasets: counts, gaps, late work and failures."
 FAIL_WORDS = ("failed", "late")
-DATASET_COLUMNS = ("dataset", "chunks", "not_ready", "not_done", "first", "last", "gaps", "missing")
+JOB_COLUMNS = (
+    Column("job"),
+    *(Column(state, rank) for state, rank in zip(COUNTED, (4, 3, 2, 5, 1, 6, 7), strict=True)),
+    Column("oldest", 8, PROSE),
+)
+DATASET_COLUMNS = (
+    Column("dataset"),
+    Column("chunks", 1),
+    Column("not_ready", 2),
+    Column("not_done", 3),
+    Column("first", 7),
+    Column("last", 4),
+    Column("gaps", 5),
+    Column("missing", 6, PROSE),
+)
 LONGEST_REASON = 80
-FAILURE_COLUMNS = ("job", "dataid", "state", "run_id", "reason", "next")
+FAILURE_COLUMNS = (
+    Column("job"),
+    Column("dataid"),
+    Column("state", 1),
+    Column("run_id", 4),
+    Column("reason", 2, PROSE),
+    Column("next", 3, PROSE),
+)
+MOST_RUNNING = 10_000
+SHOWN_LOST = 5
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `status`."""
-    parser = subparsers.add_parser("status", help="how everything stands", description=__doc__)
+    parser = subparsers.add_parser("status", help="state of all jobs and datasets", description=TEXT)
     parser.add_argument(
         *("--fail-if",),
         type=fail_words,
         default=(),
         metavar="WORDS",
-        help="exit 1 if any work is: failed,late",
+        help="exit with 1 if any work is failed, late or both: failed,late",
     )
     parser.add_argument(
         *("--late-after",),
         type=span,
         default=3600.0,
         metavar="SPAN",
-        help="open work is late after this (1h)",
+        help="open work is late after this time (default: 1h)",
     )
+    add_all_option(parser)
+    add_wide_option(parser)
     add_json_option(parser)
     parser.set_defaults(call=status)
 
@@ -60,12 +93,12 @@ def fail_words(text: str) -> tuple[str, ...]:
     words = tuple(word.strip().lower() for word in text.split(","))
     unknown = [word for word in words if word not in FAIL_WORDS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(FAIL_WORDS)}")
+        raise argparse.ArgumentTypeError(f"unknown word {unknown[0]!r}; known: {', '.join(FAIL_WORDS)}")
     return words
 
 
 def span(text: str) -> float:
-    """A span of time as people write it."""
+    """A duration such as 90s or 1h30m, in seconds."""
     try:
         return parse_seconds(text)
     except BadInput as error:
@@ -73,21 +106,21 @@ def span(text: str) -> float:
 
 
 def status(args: argparse.Namespace, context: Context) -> int:
-    """Shows how everything stands; exits 1 if --fail-if names something that is so."""
+    """Shows the state of everything; exits 1 if --fail-if names something that is so."""
     found = get_status(context.store)
     late = {job.job: _why_late(job, args.late_after) for job in found.list_late(args.late_after)}
     not_done = count_not_done(found, context.store.read.list_producers())
     gone = _list_gone(found, context.config.project_dir)
+    lost = list_lost(context)
     if args.json:
-        show_object(as_record(found, set(late), not_done, gone), True)
+        show_object(as_record(found, set(late), not_done, gone, lost), True)
     else:
-        _show_tables(found, set(late), not_done)
+        _show_jobs(found, set(late), lost, args)
+        _show_datasets(found, not_done, args)
+        _show_failures(found, args)
+        _show_lost(context.store, lost)
         _show_due(context.store, found)
-        for job in gone:
-            print(
-                f"{job}: no longer defined in {PIPELINES}/, so its work cannot run. Define it again, or "
-                f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
-            )
+        _show_undefined(gone)
     failed = found.count_failed()
     reasons = [f"{job} ({why})" if why else job for job, why in sorted(late.items())]
     verdicts = {"failed": f"{failed} failed or invalid" if failed else "", "late": ", ".join(reasons)}
@@ -98,35 +131,80 @@ def status(args: argparse.Namespace, context: Context) -> int:
 
 
 def count_not_done(found: StoreStatus, producers: Mapping[str, str]) -> dict[str, int]:
-    """How many chunks of each dataset its job's unfinished work is about: counted already, so it is free."""
+    """The number of unfinished chunks of each dataset, from the counts of its job."""
     unfinished = {job.job: sum(job.counts.values()) - job.counts[WorkState.DONE] for job in found.jobs}
     return {dataset: unfinished.get(job, 0) for dataset, job in producers.items()}
 
 
+def list_lost(context: Context) -> list[tuple[RunRow, str]]:
+    """The runs that count as RUNNING though their process is gone or their lease has lapsed, and which."""
+    runs = context.store.read.list_runs(MOST_RUNNING, "", "", RunOutcome.RUNNING)
+    return [(run, loss) for run in runs if (loss := find_loss(run, context.config))]
+
+
 def as_record(
-    found: StoreStatus, late: set[str], not_done: Mapping[str, int], gone: Sequence[str] = ()
+    found: StoreStatus,
+    late: set[str],
+    not_done: Mapping[str, int],
+    gone: Sequence[str],
+    lost: Sequence[tuple[RunRow, str]],
 ) -> dict[str, Any]:
     """The status as JSON carries it; `gone` are the pipelines whose class was deleted."""
+    lost_jobs = {run.job for run, _ in lost}
     return {
-        "jobs": [_job_record(job, job.job in late) | {"gone": job.job in gone} for job in found.jobs],
+        "jobs": [
+            _job_record(job, job.job in late)
+            | {"gone": job.job in gone, "process_gone": job.job in lost_jobs}
+            for job in found.jobs
+        ],
         "datasets": [_dataset_record(dataset, not_done) for dataset in found.datasets],
         "failures": [_failure_record(failure) for failure in found.failures],
     }
 
 
-def _show_tables(found: StoreStatus, late: set[str], not_done: Mapping[str, int]) -> None:
-    columns = ("job", *COUNTED, "oldest")
-    jobs = [_job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)} for job in found.jobs]
-    show_rows(jobs, columns, False, "No jobs. Add one: dataflow job add NAME --in DATASET --out DATASET")
+def _show_jobs(
+    found: StoreStatus, late: set[str], lost: Sequence[tuple[RunRow, str]], args: argparse.Namespace
+) -> None:
+    gone = Counter([run.job for run, _ in lost])
+    rows = []
+    for job in found.jobs:
+        row = _job_record(job, False) | {"oldest": _oldest_text(job, job.job in late)}
+        if gone[job.job]:
+            row[WorkState.RUNNING] = f"{row[WorkState.RUNNING]} ({gone[job.job]} gone)"
+        rows.append(row)
+    empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET --out DATASET"
+    show_rows(rows, JOB_COLUMNS, False, empty, args.wide)
+
+
+def _show_datasets(found: StoreStatus, not_done: Mapping[str, int], args: argparse.Namespace) -> None:
     print()
-    datasets = [
-        _dataset_record(dataset, not_done) | {"missing": _missing_text(dataset)} for dataset in found.datasets
-    ]
-    show_rows(datasets, DATASET_COLUMNS, False, "No datasets. Add one: dataflow dataset add NAME")
+    rows, footer = without_calendars(
+        [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets], args
+    )
+    empty = "No datasets yet. Add one: dataflow dataset add NAME"
+    show_rows(rows, DATASET_COLUMNS, False, "" if footer else empty, args.wide)
+    if footer:
+        print(footer)
+
+
+def _show_failures(found: StoreStatus, args: argparse.Namespace) -> None:
     if found.failures:
         print()
-        failures = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
-        show_rows(failures, FAILURE_COLUMNS, False)
+        rows = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
+        show_rows(rows, FAILURE_COLUMNS, False, wide=args.wide)
+
+
+def _show_lost(store: Store, lost: Sequence[tuple[RunRow, str]]) -> None:
+    """On stdout with the tables: on stderr cron would mail it."""
+    if lost:
+        print()
+    for run, loss in lost[:SHOWN_LOST]:
+        plan = store.find_plan(run.job)
+        text = f"{run.job}/{run.dataid}: RUNNING ({loss}): run {run.run_id} on {run.host}"
+        command = runner(plan) if plan else "RunJob"
+        print(wrap_for(sys.stdout, f"{as_text(text)}. The next {command} takes it over."))
+    if len(lost) > SHOWN_LOST:
+        print(f"and {len(lost) - SHOWN_LOST} more: dataflow runs --outcome RUNNING")
 
 
 def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
@@ -152,7 +230,18 @@ def _show_due(store: Store, found: StoreStatus) -> None:
             plan = store.find_plan(job.job)
             command = runner(plan) if plan else "RunJob"
             adds = f"the next {command} adds {'it' if job.overdue.intervals == 1 else 'them'} as work"
-            print(f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}")
+            text = f"{job.job}: {_overdue_text(job.overdue)} ({job.overdue.dataset}); {adds}"
+            print(wrap_for(sys.stdout, text))
+
+
+def _show_undefined(jobs: Sequence[str]) -> None:
+    """Prints the pipelines whose class was deleted."""
+    for job in jobs:
+        text = (
+            f"{job}: no longer defined in {PIPELINES}/, so its work cannot run. Define it again, or "
+            f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
+        )
+        print(wrap_for(sys.stdout, text))
 
 
 def _overdue_text(overdue: Overdue) -> str:
@@ -172,7 +261,7 @@ def _why_late(job: JobStatus, late_after_seconds: float) -> str:
 
 
 def _shortened(reason: str) -> str:
-    """A reason that fits in a table; `dataflow why` and --json have all of it."""
+    """A reason short enough for a table; `dataflow why` and --json show all of it."""
     return shortened(reason, LONGEST_REASON)
 
 

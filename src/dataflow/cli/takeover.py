@@ -1,4 +1,4 @@
-"""`dataflow pipeline takeover`: a table that another status store wrote is this one's from now on."""
+"""`dataflow pipeline takeover`: takes over tables that another status store wrote."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
 def add_word(words: Any) -> None:
     """Adds `takeover` under `pipeline`."""
     text = (
-        "Makes a pipeline's tables in a database this status store's: for a store that was made anew, "
-        "restored from a backup or moved. The store that wrote them before can publish them no more. No row "
-        "is changed."
+        "Takes over the tables of a pipeline from another status store, for a store that was recreated, "
+        "restored from a backup or moved. The other store can no longer publish them. Changes no rows."
     )
-    parser = words.add_parser("takeover", help="write a table that another store wrote", description=text)
-    parser.add_argument("name", metavar="NAME", help="the name of the class")
+    parser = words.add_parser("takeover", help="take over tables from another store", description=text)
+    parser.add_argument("name", metavar="NAME", help="name of the class")
     add_yes_option(parser)
     parser.set_defaults(call=take_over)
 
 
 def take_over(args: argparse.Namespace, context: Context) -> int:
-    """Takes the tables of a pipeline over."""
+    """Takes over the tables of a pipeline."""
     from dataflow.cli.pipeline import load
 
     definition = load(context).get(args.name)
@@ -34,12 +33,14 @@ def take_over(args: argparse.Namespace, context: Context) -> int:
     from dataflow.pipelines.run.targets import take_tables_over
 
     settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
-    question = f"Shall only this store's runs write {definition.dataset} in {definition.target} from now on?"
+    question = (
+        f"Take over {definition.dataset} in {definition.target}? The other store can then no longer write it."
+    )
     if not may_go_on(question, args.yes):
         return 1
     count = take_tables_over(context.store, definition, settings)
     if count:
-        context.say(f"{definition.dataset}: {count} dataids of another store are this one's now.")
+        context.say(f"Took over {count} dataid{'s' * (count != 1)} of {definition.dataset}.")
     else:
-        context.say(f"{definition.dataset}: nothing in {definition.target} is another store's.")
+        context.say(f"{definition.dataset}: nothing in {definition.target} belongs to another store.")
     return 0

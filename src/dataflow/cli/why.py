@@ -1,9 +1,13 @@
-"""`dataflow why`: why a job's work is where it is, in five answers, and the next command."""
+"""`dataflow why`: explains the state of work in five answers, with the next command."""
 
 from __future__ import annotations
 
+import re
+import sys
+
 from dataflow.actions.why import why as explain
 from dataflow.cli.output import STYLES, add_json_option, as_text, paint, show_object
+from dataflow.cli.terminal import find_width, short_time, wrap_line
 from dataflow.runjob.lock import is_dead
 
 TYPE_CHECKING = False
@@ -15,40 +19,61 @@ if TYPE_CHECKING:
     from dataflow.model.answers import Why
 
 
+TEXT = "Explains the state of a job's work in five answers and names the next command."
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+
+
 def add_parser(subparsers: Any) -> None:
     """Adds `why`."""
-    parser = subparsers.add_parser("why", help="why work is where it is", description=__doc__)
+    parser = subparsers.add_parser("why", help="explain the state of work", description=TEXT)
     parser.add_argument("job", metavar="JOB")
-    parser.add_argument(
-        "dataid", metavar="DATAID", nargs="?", help="without it: the work that is next or stuck"
-    )
+    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="default: the work that is next or stuck")
     add_json_option(parser)
     parser.set_defaults(call=why)
 
 
 def why(args: argparse.Namespace, context: Context) -> int:
-    """Explains one work of a job, or the one that is next."""
+    """Explains one work of a job, or the next one."""
     plan, lock_dir = context.get_plan(args.job), context.config.lock_dir
     found = explain(context.store, context.config, plan, args.dataid, lambda name: is_dead(lock_dir, name))
     if args.json:
         show_object(as_record(found), True)
     else:
-        print(in_words(found))
+        print(in_words(found, find_width(sys.stdout)))
     return 0
 
 
 def as_record(found: Why) -> dict[str, Any]:
-    """The explanation as JSON carries it."""
+    """The explanation as JSON."""
     answers = [answer.as_dict() for answer in found.answers]
     head = {"job": found.job, "dataid": found.dataid, "verdict": found.verdict}
     return head | {"answers": answers, "next": found.next}
 
 
-def in_words(found: Why) -> str:
-    """The explanation as a person reads it: verdict, answers, next command."""
+def in_words(found: Why, width: int | None = None) -> str:
+    """The explanation as a person reads it: verdict, answers, next command; wrapped to a terminal's width."""
     status, _, rest = as_text(found.verdict).partition(": ")
-    lines = [f"{found.job} {as_text(found.dataid)}".rstrip(), f"{paint(status)}: {rest}", ""]
+    lines = [f"{found.job} {as_text(found.dataid)}".rstrip()]
+    lines += _indented(status, paint(status), f": {rest}", 0, width)
+    lines.append("")
     for answer in found.answers:
-        verdict = paint(f"{answer.answer:<11}", STYLES[answer.answer])
-        lines.append(f"  {answer.question:<8} {verdict}  {as_text(answer.evidence)}")
-    return "\n".join([*lines, "", f"next: {as_text(found.next)}"])
+        head = f"  {answer.question:<8} {answer.answer:<11}"
+        painted = f"  {answer.question:<8} {paint(f'{answer.answer:<11}', STYLES[answer.answer])}"
+        lines += _indented(head, painted, f"  {as_text(answer.evidence)}", len(head) + 2, width)
+    following = as_text(found.next) or "nothing to do"
+    return "\n".join([*lines, "", *_indented("next", "next", f": {following}", 6, width)])
+
+
+def _indented(head: str, painted: str, rest: str, indent: int, width: int | None) -> list[str]:
+    """A line that begins with a painted head; on a terminal the rest has short times and wraps at words."""
+    if width is None:
+        return [f"{painted}{rest}"]
+    rest = TIME.sub(lambda time: short_time(time[0]), rest)
+    room = width - indent
+    if max(map(len, rest.split(" "))) > room:
+        indent, room = 4, width - 4
+    text = f"{head}{rest}"
+    if len(text) <= width:
+        return [f"{painted}{rest}"]
+    first, *others = wrap_line(text, width, indent).split("\n")
+    return [painted + first[len(head) :], *others]

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 
 @record
+class HoldLine:
+    """Who put something on hold, and why."""
+
+    actor: str
+    why: str
+
+
+@record
 class JobHold:
     """A job, its kind and whether it is on hold."""
 
@@ -72,6 +80,11 @@ class JobReads(Reads):
     def is_job_held(self, job_id: int) -> bool:
         """Return whether a job is on hold."""
         return bool(first_of(self._find("explain.job_hold", job_id=job_id)))
+
+    def find_hold(self, job: str, dataid: str) -> HoldLine | None:
+        """Return the last hold of a job ("" as dataid) or of one work; None if the journal has none."""
+        row = self._find("explain.held_by", job=job, dataid=dataid)
+        return HoldLine(*row) if row else None
 
     def find_producer(self, dataset_id: int) -> str | None:
         """Return the job that produces a dataset, or None if its chunks come from outside."""

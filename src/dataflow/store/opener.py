@@ -25,7 +25,8 @@ def open_database(url: str, schema: str = "dataflow", password: str | None = Non
             from dataflow.store.postgres import PostgresDatabase  # start-up: psycopg costs 100 ms
         except ImportError as error:
             raise errors.ConfigError(
-                "A PostgreSQL store needs the postgres extra: pip install 'dataflow-runjob[postgres]'"
+                "A PostgreSQL store needs the postgres extra. "
+                "Install it: pip install '.[postgres]' in the DataFlow checkout"
             ) from error
         return PostgresDatabase(url, schema, password)
     raise errors.ConfigError(

@@ -33,12 +33,13 @@ def translate(error: Exception, shown: str, is_connection: bool) -> errors.Store
     code = getattr(error, "sqlstate", None)
     if code == INVALID_PASSWORD or "password authentication failed" in lower:
         return errors.StoreDenied(
-            f"The store {shown} rejected the user or password. Check PASSKEY, ~/.pgpass or the URL."
+            f"The store {shown} rejected the user or password. "
+            "Check store_encryptedpass in dataflow.toml and PASSKEY, or DATAFLOW_STORE, or ~/.pgpass."
         )
     if "no password supplied" in lower:
         return errors.StoreDenied(
-            f"The store {shown} requires a password. Set it in DATAFLOW_STORE, ~/.pgpass or "
-            "dataflow.properties."
+            f"The store {shown} requires a password. Put what `dataflow secret encrypt` prints under "
+            "store_encryptedpass in dataflow.toml, or set DATAFLOW_STORE or PGPASSWORD, or use ~/.pgpass."
         )
     if code == UNKNOWN_DATABASE or ("database" in lower and "does not exist" in lower):
         return errors.StoreDenied(

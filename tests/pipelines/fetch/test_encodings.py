@@ -155,7 +155,7 @@ def test_without_its_package_an_encoding_is_neither_offered_nor_taken(tmp_path: 
     with serve(b"x", encoding) as server:
         told = refuse(source_for(server), tmp_path, f"in the encoding '{encoding}', which was not asked for")
         assert server.asked[0].headers["Accept-Encoding"] == "gzip"
-    assert "pip install 'dataflow-runjob[compression]'" in told
+    assert "pip install '.[compression]' in the DataFlow checkout" in told
 
 
 def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:

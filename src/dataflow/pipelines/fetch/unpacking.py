@@ -39,7 +39,7 @@ def find_unpacker(encoding: str) -> Unpack | None:
 def explain_encoding(encoding: str) -> str:
     """What to do about an encoding that cannot be undone here."""
     if encoding in _PACKAGES:
-        return "to read it: pip install 'dataflow-runjob[compression]'"
+        return "to read it: pip install '.[compression]' in the DataFlow checkout"
     return f"only {', '.join(list_encodings())} were asked for; check the source's headers"
 
 

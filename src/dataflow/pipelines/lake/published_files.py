@@ -60,16 +60,21 @@ def is_read_whole(source: PlanInput) -> bool:
     return source.mapping == LATEST and source.dataset.mode == "partition"
 
 
-def locate(store: Store, name: str, project_dir: str) -> Located:
-    """The ready chunks of a dataset; of one whose chunks are snapshots the newest."""
+def locate(store: Store, name: str, project_dir: str, *, with_stale: bool = False) -> Located:
+    """The ready chunks of a dataset, or also its STALE ones; of a dataset of snapshots, the newest."""
     dataset_id, dataset = get_dataset(store, name)
     _refuse_elsewhere(store, dataset_id, dataset)
-    if dataset.mode == "snapshot":
-        newest = store.read.find_newest_ready(dataset_id)
-        return Located((_chunk(dataset, newest, project_dir),) if newest else ())
     published = store.read.list_published(dataset_id)
-    ready = tuple(_chunk(dataset, chunk, project_dir) for chunk in published if not chunk.stale)
-    return Located(ready, tuple(chunk.dataid for chunk in published if chunk.stale))
+    kept = [chunk for chunk in published if with_stale or not chunk.stale]
+    if dataset.mode == "snapshot":
+        newest = kept[-1:]
+        left = published[published.index(newest[0]) + 1 :] if newest else published[-1:]
+        return Located(
+            tuple(_chunk(dataset, chunk, project_dir) for chunk in newest),
+            tuple(chunk.dataid for chunk in left),
+        )
+    chunks = tuple(_chunk(dataset, chunk, project_dir) for chunk in kept)
+    return Located(chunks, tuple(chunk.dataid for chunk in published if chunk.stale and not with_stale))
 
 
 def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 AGAIN = "dataflow doctor --spark"
 OPEN = "does not authenticate: whoever reaches its ports reads the rows it works on"
 AUTHENTICATE = "set spark.authenticate and spark.authenticate.secret on the cluster and in [spark.options]"
-INSTALL = "pip install 'dataflow-runjob[spark]'  # on every machine of the cluster, in its tasks' Python"
+INSTALL = (
+    "pip install '.[spark]' in the DataFlow checkout  # on every machine of the cluster, in its tasks' Python"
+)
 
 
 def examine_spark(

@@ -107,7 +107,7 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise ConfigError(
-            f"Spark is not installed ({error}). Install it: pip install 'dataflow-runjob[spark]'"
+            f"Spark is not installed ({error}). Install it: pip install '.[spark]' in the DataFlow checkout"
         ) from error
     refuse_unreachable(settings.place)
     builder: Any = SparkSession.builder.appName("dataflow")
@@ -212,7 +212,7 @@ def _check_connect() -> None:
     if missing:
         raise ConfigError(
             f"Spark Connect needs packages that are not installed: {', '.join(missing)}. Install them: "
-            "pip install 'dataflow-runjob[spark,connect]'"
+            "pip install '.[spark,connect]' in the DataFlow checkout"
         )
 
 

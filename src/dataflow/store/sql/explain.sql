@@ -6,6 +6,14 @@ WHERE w.work_id = :work_id
 -- name: job_hold
 SELECT hold FROM job WHERE job_id = :job_id
 
+-- name: held_by
+-- Who last put a job (no dataid) or one work on hold, and why. A hold on several works is one line without a dataid.
+SELECT actor, why FROM journal
+WHERE job = :job AND (action = 'hold' OR action = 'mark' AND to_state = 'HOLD')
+  AND (:dataid = '' AND dataid = '' AND items = 1
+       OR :dataid <> '' AND (dataid = :dataid OR dataid = '' AND items > 1))
+ORDER BY journal_id DESC LIMIT 1
+
 -- name: first_claimable
 -- The work that the next claim of an unordered job takes; it locks nothing.
 SELECT dataid FROM work
