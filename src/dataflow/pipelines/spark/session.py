@@ -60,7 +60,8 @@ DEFAULTS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.cteRecursionLevelLimit": "10000",
     # The parser's cache grows with every new query, by default until the heap is full.
-    "spark.sql.parser.parserDfaCacheFlushRatio": "20",
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushRatio": "10",
     "spark.driver.memory": "1g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
