@@ -14,7 +14,7 @@ from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, 
 
 Item = TypeVar("Item")
 
-# One element and the delimiter after it. The first group is a quoted element; it is read before a bad delimiter.
+# One element and the delimiter after it. The first group is a quoted element, read before a bad delimiter.
 ITEM = re.compile(
     r'[ \t-\r]*(?:"((?:[^"\\]|\\.)*)"[ \t-\r]*(?=[{,}])|((?:[^"\\{},]|\\.)*)(?=[,}]))([{,}])',
     re.DOTALL,
