@@ -204,7 +204,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     if isinstance(statement, exp.Values):
         statement = _select_values(statement)
     if not isinstance(statement, exp.Query):
-        raise BadInput(f"{place}: {_name(statement)} is not a SELECT. A view can only read.")
+        raise BadInput(f"{place}: {_name(statement)} is not a SELECT. A query can only read.")
     if dialect == "spark":
         check_tree(statement, place)
     _refuse_writing(statement, place)
@@ -269,7 +269,7 @@ def _parse(sql: str, dialect: str, place: str, prefix: str) -> list[exp.Expr | N
     except SqlglotError as error:
         raise BadInput(f"{place}: {_describe(error)}") from error
     except RecursionError as error:
-        raise BadInput(f"{place}: the query is nested too deeply. Split it into views.") from error
+        raise BadInput(f"{place}: the query is nested too deeply. Simplify it.") from error
 
 
 def _where_first_ends(sql: str, dialect: str) -> str:
@@ -283,11 +283,11 @@ def _refuse_writing(tree: exp.Expr, place: str) -> None:
     """BadInput if anything in the tree writes, locks, or calls a function with side effects."""
     for node in tree.walk():
         if isinstance(node, (*_STATEMENTS, *_MORE_STATEMENTS)) and not isinstance(node, exp.Query):
-            raise BadInput(f"{place}: {_name(node)} is not allowed. A view can only read.")
+            raise BadInput(f"{place}: {_name(node)} is not allowed. A query can only read.")
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             raise BadInput(f"{place}: function {node.sql()}is not allowed. Write it without a schema.")
         if isinstance(node, exp.Func) and _is_forbidden(node):
-            raise BadInput(f"{place}: function {_name(node)} is not allowed. A view can only read datasets.")
+            raise BadInput(f"{place}: function {_name(node)} is not allowed. A query can only read datasets.")
         if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
             raise BadInput(f"{place}: {node.sql()} is not a dataset name.")
 

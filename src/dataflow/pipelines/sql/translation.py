@@ -80,7 +80,7 @@ def translate(
     try:
         query = queries.query(work, statement)
     except RecursionError as error:
-        raise BadInput(f"{place}: the query is nested too deeply. Split it into views.") from error
+        raise BadInput(f"{place}: the query is nested too deeply. Simplify it.") from error
     for name, kind in query.columns:
         if not kind.storable:
             raise BadInput(
