@@ -210,7 +210,7 @@ def test_an_empty_chunk_gives_no_rows(shop: LakeShop, spark: SparkSession) -> No
     ("sql", "why"),
     [
         ("drop table orders", "is not a SELECT"),
-        ("select 1; select 2", "exactly one SELECT is expected"),
+        ("select 1; select 2", "Write exactly one SELECT"),
         ("insert into orders select * from orders", "is not a SELECT"),
         ("select * from parquet.`/etc/passwd`", "unknown dataset"),
         ("select * from raw", "Dataset raw is not in the lake: it is at /raw/"),

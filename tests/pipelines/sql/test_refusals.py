@@ -254,12 +254,12 @@ def test_a_refusal_says_what_to_write_instead(expression: str, advice: str) -> N
         ("select (select max(t.id) + o.id from teams t) from orders o", "in a subquery in FROM"),
         (
             "select team, (select max(t.name) from teams t where t.id = o.team) from orders o group by team",
-            "or in the outer query",
+            "or in an outer query",
         ),
         (
             "select team from orders o group by team "
             "order by (select max(t.name) from teams t where t.id = o.team)",
-            "or in the outer query",
+            "or in an outer query",
         ),
         ("select (select o.team union select 5 order by 1 limit 1) from orders o", "instead of LIMIT"),
         (

@@ -7,7 +7,7 @@ from sqlglot import exp
 from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.work import Work, fold
 
-_AROUND = "compute it in a subquery in FROM, or in the outer query"
+_AROUND = "compute it in a subquery in FROM, or in an outer query"
 
 
 def check_places(work: Work, select: exp.Select) -> None:

@@ -160,7 +160,7 @@ def _invert(work: Work, node: exp.BitwiseNot) -> Typed:
 
 
 def _is_long(kind: SqlType) -> bool:
-    """Spark's minus and ABS round decimals to 34 digits, so those kept as text use our functions."""
+    """Whether our functions compute its minus and ABS: Spark's round decimals to 34 digits."""
     return kind.name == "numeric" and (kind.precision > 34 or not kind.precision)
 
 

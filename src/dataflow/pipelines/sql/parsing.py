@@ -199,7 +199,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
         found = (
             f"{len(statements)} statements{_where_first_ends(sql, dialect)}" if statements else "no statement"
         )
-        raise BadInput(f"{place}: {found}; exactly one SELECT is expected. Remove the rest.")
+        raise BadInput(f"{place}: {found}. Write exactly one SELECT.")
     statement = statements[0]
     if isinstance(statement, exp.Values):
         statement = _select_values(statement)
@@ -285,7 +285,7 @@ def _refuse_writing(tree: exp.Expr, place: str) -> None:
         if isinstance(node, (*_STATEMENTS, *_MORE_STATEMENTS)) and not isinstance(node, exp.Query):
             raise BadInput(f"{place}: {_name(node)} is not allowed. A query can only read.")
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
-            raise BadInput(f"{place}: function {node.sql()}is not allowed. Write it without a schema.")
+            raise BadInput(f"{place}: function {node.sql()} is not allowed. Write it without a schema.")
         if isinstance(node, exp.Func) and _is_forbidden(node):
             raise BadInput(f"{place}: function {_name(node)} is not allowed. A query can only read datasets.")
         if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
@@ -316,7 +316,7 @@ def _refuse_neighbours(sql: str, place: str) -> None:
         between = sql[one.end + 1 : other.start]
         if one.token_type == other.token_type == TokenType.STRING and not re.search(r"[\r\n]", between):
             raise BadInput(
-                f"{place}: {quoted(sql[one.start : other.end + 1])}is two strings on one line, which "
+                f"{place}: {quoted(sql[one.start : other.end + 1])} is two strings on one line, which "
                 "PostgreSQL does not concatenate. Write || between them."
             )
 

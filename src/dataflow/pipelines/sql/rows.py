@@ -49,7 +49,7 @@ def rows_of(work: Work, node: exp.Expr) -> Rows | None:
     )
     ordinality = bool(place or node.args.get("ordinality"))
     if isinstance(place, exp.Identifier):
-        given = [*given, fold(place)]  # the parser treats it as more than the last of the names
+        given = [*given, fold(place)]  # the parser takes the last name out of the list
     arrays = array_of(work, name, arguments, node)
     kinds = [each.type.element or TEXT for each in arrays]
     if name in _PAIRS:

@@ -134,7 +134,7 @@ class Sources:
         if not isinstance(inner, exp.Subquery) or alias is None:
             work.refuse(node, "is neither a named subquery nor a named set-returning function")
         around = work.scope
-        work.scope = Scope(around, is_level=True)  # earlier items of FROM are outside its scope
+        work.scope = Scope(around, is_level=True)  # earlier FROM items are its outer scope
         try:
             found = self.queries.query(work, inner.this)
             if work.scope.reached:

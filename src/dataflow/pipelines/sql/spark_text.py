@@ -162,7 +162,7 @@ def _check_function(node: exp.Func, place: str) -> None:
 def _refused_token(token: Token, sql: str) -> str:
     """Describe a token that is refused; empty for all others."""
     if token.token_type == TokenType.STRING and sql[token.start] == '"':
-        # Spark reads both quotes; our parser reads one.
+        # Spark reads two quote characters here; our parser reads one.
         return "'' in double quotes" if "''" in sql[token.start : token.end + 1] else ""
     return _REFUSED_TOKENS.get(token.token_type, "")
 
