@@ -39,7 +39,9 @@ def compare_with_query(work: Work, node: exp.Expr, query: exp.Expr, every: bool)
     found = work.translate_query(work, query)
     sides = node.this.expressions if is_row(node.this) else [node.this]
     if len(found.columns) != len(sides):
-        work.refuse(node.this, f"and its subquery differ in length: {len(sides)} and {len(found.columns)}")
+        work.refuse(
+            node.this, f"and its subquery have different column counts: {len(sides)} and {len(found.columns)}"
+        )
     left = [work.expression(each) for each in sides]
     right = [Typed(f"part.`c{number}`", kind) for number, (_, kind) in enumerate(found.columns)]
     operator = COMPARISONS[type(node)]
