@@ -1,4 +1,4 @@
-"""The tables of supported and refused SQL in docs/sql.md, made from the tests that compare with PostgreSQL.
+"""Generates the tables of supported and refused SQL in docs/sql.md from the tests against PostgreSQL.
 
 `python -m tests.docs.sql_table` writes them into the page.
 """
@@ -22,7 +22,7 @@ PAGE = DOCS / "sql.md"
 SUPPORTED, REFUSED = "supported", "refused"
 MOST_EXAMPLES = 3
 
-# What the parser has a class of its own for, as people know it.
+# The SQL names of functions that have their own class in the parser.
 _SYNTAX: dict[type[exp.Expr], str] = {
     exp.Extract: "extract",
     exp.Trim: "trim",
@@ -37,13 +37,13 @@ _SYNTAX: dict[type[exp.Expr], str] = {
 }
 _NO_FUNCTIONS = ("any", "all", "some", "row")
 
-# Names of constructs, and what they look like in lower case without texts.
+# Names of constructs, and patterns that match them in lower case, without string literals.
 _IN_EXPRESSIONS = {
     "`CASE`": r"\bcase\b",
     "`IN (…)`": r"\bin \((?!select)",
     "`IN (subquery)` in WHERE": r"\bin \(select\b",
     "`EXISTS`": r"\bexists ?\(",
-    "a subquery as a value": r"(?<!exists)(?<!lateral )(?<!in )(?<!any)[(=] ?\(select\b",
+    "scalar subqueries": r"(?<!exists)(?<!lateral )(?<!in )(?<!any)[(=] ?\(select\b",
     "`= ANY (array)`": r"= ?any ?\((?!select)",
     "`= ANY (subquery)`": r"= ?any ?\(select\b",
     "`<> ALL (array)`": r"<> ?all ?\(",
@@ -58,7 +58,7 @@ _IN_EXPRESSIONS = {
     "`SIMILAR TO`": r"\bsimilar to\b",
     "`AT TIME ZONE`": r"\bat time zone\b",
     '`COLLATE "C"`': r"\bcollate\b",
-    "comparison of rows": r"\) ?(<|=|in|>|>=|<=) ?(row)?\((\(|'|\d+, ?')",
+    "row comparisons": r"\) ?(<|=|in|>|>=|<=) ?(row)?\((\(|'|\d+, ?')",
     "`ARRAY[…]`": r"\barray\[",
     "`a[1]`": r"\w\[-?\w+\]",
     "`a[1:2]`": r"\w\[\d*:\d*\]",
@@ -78,7 +78,7 @@ _IN_QUERIES = {
     "`LATERAL`": r"\blateral\b",
     "`WITH ORDINALITY`": r"\bwith ordinality\b",
     "`VALUES`": r"\bvalues\b",
-    "functions of rows in SELECT and FROM": r"\bunnest\(",
+    "set-returning functions in SELECT and FROM": r"\bunnest\(",
     "`GROUP BY`": r"\bgroup by (?!grouping|rollup|cube)",
     "`GROUPING SETS`": r"\bgrouping sets\b",
     "`ROLLUP`": r"\brollup\b",
@@ -102,7 +102,7 @@ _IN_QUERIES = {
     "`LIMIT`": r"\blimit\b",
     "`OFFSET`": r"\boffset\b",
 }
-# What a message says of the example alone, and what stands for it in the table.
+# Parts of a message that are specific to the example, and their replacements in the table.
 _OF_THE_EXAMPLE = {
     r'^"(?:[^"\\]|\\.)*"(?:… \(\d+ characters\))? ': "",
     r"^(?:\d\w*|INTERVAL '[^']*'[A-Z ]*) (?=is )": "",
@@ -116,7 +116,7 @@ _TYPE = re.compile(r"::\s*(double precision|timestamp with time zone|[a-z][a-z0-
 
 
 def build_supported() -> str:
-    """The table of what is the same as in PostgreSQL: functions by area, operators, casts and constructs."""
+    """The table of supported SQL: functions by area, operators, casts and constructs."""
     lines = {area: text.strip().splitlines() for area, text in EXPRESSIONS.items()}
     lines |= {"queries": QUERIES.strip().splitlines()}
     rows = [(f"functions: {area}", _spans(names)) for area, names in _functions(lines).items()]
@@ -132,20 +132,20 @@ def build_supported() -> str:
 
 
 def build_refused() -> str:
-    """The table of what is refused, from the messages themselves; examples with one reason share a row."""
+    """The table of refused SQL, built from the messages; examples with the same reason share a row."""
     reasons: dict[str, list[str]] = {}
     for construct in _list_refused():
         reasons.setdefault(_reason(construct), []).append(construct)
     rows = [
         f"| {', '.join(_shortest(each))} | {reason} |"
         for reason, each in reasons.items()
-        if "PostgreSQL" not in reason  # which does not take it either
+        if "PostgreSQL" not in reason  # PostgreSQL refuses it too
     ]
     return "\n".join(["| for example | reason, and what to write instead |", "|---|---|", *rows])
 
 
 def write_tables(page: str) -> str:
-    """The page with both tables made again."""
+    """Return the page with both tables regenerated."""
     for name, table in ((SUPPORTED, build_supported()), (REFUSED, build_refused())):
         begin, end = f"<!-- {name}: made by python -m tests.docs.sql_table -->", f"<!-- end of {name} -->"
         before, _, rest = page.partition(begin)
@@ -156,7 +156,7 @@ def write_tables(page: str) -> str:
 
 
 def _functions(lines: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Functions of each area; one that several areas use is named in the one that uses it most."""
+    """Functions by area; a function that several areas use is listed in the one that uses it most."""
     counts: dict[str, Counter[str]] = {}
     for area, each in lines.items():
         for line in each:
@@ -211,7 +211,7 @@ def _list_refused() -> Iterator[str]:
 
 
 def _reason(construct: str) -> str:
-    """Why it is refused, in the words of the message."""
+    """Why it is refused, as the message says it."""
     try:
         translate(_as_query(construct), "postgres", refusals.WITH_JSON)
     except BadInput as error:

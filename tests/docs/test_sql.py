@@ -1,4 +1,4 @@
-"""The page about SQL on Spark lists what the tests compare with PostgreSQL, and what they see refused."""
+"""docs/sql.md lists the SQL that the tests compare with PostgreSQL, and the SQL that is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_tables_are_up_to_date() -> None:
     assert write_tables(page) == page, "docs/sql.md is out of date. Run: python -m tests.docs.sql_table"
 
 
-def test_functions_operators_and_constructs_of_the_tests_are_listed() -> None:
+def test_functions_operators_and_constructs_from_the_tests_are_listed() -> None:
     shown = {row[0]: re.findall(r"`([^`]+)`", row[1]) for row in list_rows(build_supported())}
     everything = [name for names in shown.values() for name in names]
     for name in ("regexp_replace", "jsonb_agg", "percentile_cont", "string_agg", "extract", "unnest", "lag"):
@@ -36,17 +36,17 @@ def test_functions_operators_and_constructs_of_the_tests_are_listed() -> None:
     assert {"ROLLUP", "LATERAL", "DISTINCT ON", "FILTER"} <= set(shown["in queries"])
 
 
-def test_what_is_refused_is_listed_with_its_reason_once() -> None:
+def test_each_reason_for_a_refusal_is_listed_once() -> None:
     rows = list_rows(build_refused())
     reasons = [row[1] for row in rows]
     assert len(reasons) == len(set(reasons))
     told = {row[0]: row[1] for row in rows}
     assert told["`price::money`"].endswith("write numeric(12,2)")
-    assert told["`'infinity'::date`"].startswith("has no equal on Spark: infinite dates")
+    assert told["`'infinity'::date`"].startswith("has no equivalent on Spark: infinite dates")
     assert not [reason for reason in reasons if "error in PostgreSQL" in reason or "Rewrite it" in reason]
 
 
-def test_the_stated_limits_are_those_of_the_translation() -> None:
+def test_the_documented_limits_match_the_translation() -> None:
     assert f"{MAX_DIGITS} digits before the point, 56 after it" in SECTIONS["Limits"]
 
 
@@ -77,7 +77,7 @@ rank() over (partition by team order by wide)
 lower('ABC') || '1.5 days'::interval::text
 """.strip().splitlines(),
 )
-def test_what_the_page_places_in_spark_calls_no_python(expression: str) -> None:
+def test_expressions_documented_as_native_call_no_python(expression: str) -> None:
     assert not translated(expression).functions
 
 
@@ -97,7 +97,7 @@ def test_what_the_page_places_in_spark_calls_no_python(expression: str) -> None:
         "to_jsonb(id)",
     ],
 )
-def test_what_the_page_places_in_python_calls_it(expression: str) -> None:
+def test_expressions_documented_as_python_call_python(expression: str) -> None:
     assert translated(expression).functions
 
 
@@ -116,11 +116,11 @@ def test_what_the_page_places_in_python_calls_it(expression: str) -> None:
         ("round(price / 3, 11)", "numeric(*)"),
     ],
 )
-def test_numerics_of_a_view_are_kept_as_the_page_says(expression: str, wanted: str) -> None:
+def test_numerics_of_a_view_are_stored_as_documented(expression: str, wanted: str) -> None:
     ((_, kind),) = translated(expression).kept
     assert kind == wanted
 
 
-def test_another_view_reads_a_kept_text_as_the_numeric_it_is() -> None:
+def test_another_view_reads_a_numeric_stored_as_text_as_numeric() -> None:
     found = translate("select max(a) as x from totals", "postgres", {"totals": {"a": "numeric(*)"}})
     assert found.columns == (("x", "numeric"),)

@@ -160,7 +160,7 @@ def test_a_view_of_all_fields_in_a_list_is_told_what_to_write(folder: Path) -> N
     view = "class AllViewPipeline:\n    view_name = 'every'\n    dataset_pipeline = OrdersDatasetPipeline\n"
     load(folder, {"data.py": PLAIN, "views.py": f"{view}    fields = ['__all__']\n"})
     rows = Project(folder, folder).json("dataflow", "pipeline", "list")
-    assert "AllViewPipeline.fields: write '__all__', or a list of" in rows[1]["note"]
+    assert "AllViewPipeline.fields: must be '__all__' or a list of" in rows[1]["note"]
 
 
 def test_a_folder_of_the_first_data_flow_is_told_how_to_import_it(folder: Path) -> None:

@@ -360,7 +360,7 @@ def test_the_list_notes_every_joined_dataset_that_a_view_does_not_name_and_what_
     )
     assert list_notes(folder)["OrdersViewPipeline"] == (
         'can never run: pipelines/views.py:6: OrdersViewPipeline reads "companies_dataset" and "teams", '
-        "which dataset_pipeline does not name. Name all that it reads, by dataset or class: "
+        "which dataset_pipeline does not list. List everything it reads, by dataset or class: "
         'dataset_pipeline = ["orders_dataset", "companies_dataset", "teams"]'
     )
 

@@ -210,12 +210,12 @@ def test_an_empty_chunk_gives_no_rows(shop: LakeShop, spark: SparkSession) -> No
     ("sql", "why"),
     [
         ("drop table orders", "is not a SELECT"),
-        ("select 1; select 2", "exactly one SELECT is wanted"),
+        ("select 1; select 2", "Write exactly one SELECT"),
         ("insert into orders select * from orders", "is not a SELECT"),
-        ("select * from parquet.`/etc/passwd`", "there is no dataset"),
+        ("select * from parquet.`/etc/passwd`", "unknown dataset"),
         ("select * from raw", "Dataset raw is not in the lake: it is at /raw/"),
         ("select * from sold", r"is the table public.sold in PostgreSQL \(connection db\)"),
-        ("select * from solt", "there is no dataset 'solt'"),
+        ("select * from solt", "unknown dataset 'solt'"),
         ("select '${env:HAWK_KEY}'", "is not allowed"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_table_that_is_none_of_its_datasets_is_not_read(orders: Workshop, clau
     with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"]) as connection:
         connection.execute("create table if not exists companies (id bigint)")
     change(orders, "# more", clause)
-    with pytest.raises(BadInput, match=r"which dataset_pipeline does not name\. Name all that it reads"):
+    with pytest.raises(BadInput, match=r"which dataset_pipeline does not list\. List everything it reads"):
         orders.run(VIEW)
 
 

@@ -1,4 +1,4 @@
-"""Compares signatures with PostgreSQL: random arguments as SQL literals, results and errors as texts."""
+"""Compares signatures with PostgreSQL: random arguments as SQL literals, results and errors as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = {
 
 
 def list_differences(reference: Reference, cases: Sequence[Case]) -> list[str]:
-    """What PostgreSQL and our functions answer differently."""
+    """The calls for which PostgreSQL and our functions differ."""
     wanted = reference.ask([expression for expression, _ in cases])
     found = []
     for (expression, call), want in zip(cases, wanted, strict=True):
@@ -65,7 +65,7 @@ def shown(value: object) -> str | None:
 
 
 def literal(value: Any, kind: str) -> str:
-    """A value as an expression of its type."""
+    """A value as an SQL expression of its type."""
     if value is None:
         return f"null::{SQL_TYPES.get(kind, kind)}"
     if kind in SHOWN:
@@ -98,7 +98,7 @@ def expression_of(signature: Signature, arguments: Sequence[Any]) -> str:
         written = f"{signature.name} {literals[0]}"
     else:
         written = f"{literals[0]} {signature.name} {literals[1]}"
-    # The shortest text of a real is not that of the double which holds it here.
+    # The shortest text of a real differs from that of the double that stores it here.
     return f"({written})::float8" if signature.gives == "real" else written
 
 
@@ -109,7 +109,7 @@ def make_cases(
     count: int,
     seed: int = 7,
 ) -> list[Case]:
-    """Each signature with `count` lists of arguments; None from `choose` leaves one out."""
+    """Each signature with `count` argument lists; one is skipped if `choose` returns None."""
     random = Random(seed)
     cases: list[Case] = []
     for signature in signatures:
@@ -121,7 +121,7 @@ def make_cases(
 
 
 def call_of(signature: Signature, arguments: Sequence[Any]) -> Callable[[], object]:
-    """What the signature answers, dates and rows as text."""
+    """The signature's result, with dates and rows as text."""
     show = SHOWN.get(signature.gives, lambda value: value)
     if not signature.is_set:
         return lambda: show(signature.call(*arguments))
@@ -134,7 +134,7 @@ def call_of(signature: Signature, arguments: Sequence[Any]) -> Callable[[], obje
 
 
 def random_value(kind: str, random: Random) -> Any:
-    """Small, large and special values of a type of numbers, or an interval."""
+    """Small, large and special values of a number type, or an interval."""
     if kind in BITS:
         return random_integer(BITS[kind], random)
     if kind == "boolean":
@@ -178,7 +178,7 @@ def random_numeric(random: Random) -> Decimal:
 
 
 def random_timestamp(random: Random) -> int:
-    """Mostly of our time, some far from it."""
+    """Mostly recent dates, some far away."""
     last = END_TIMESTAMP // intervals.DAY
     near, old = random.randrange(-20_000, 30_000), random.randrange(-721_000, -717_000)
     edges = [MIN_DAY, last - 1, 0, -1, 10_957, 10_956, 11_016, 19_782, -719_528, -719_162]

@@ -12,7 +12,7 @@ from tests.postgres import DatabaseServer, create_database, drop_database
 
 @pytest.fixture(scope="session")
 def reference(postgres_server: DatabaseServer) -> Iterator[Reference]:
-    """PostgreSQL, as the judge of every function."""
+    """PostgreSQL, the reference for every function."""
     dbname = create_database(postgres_server)
     asked = Reference(postgres_server.url(dbname))
     yield asked

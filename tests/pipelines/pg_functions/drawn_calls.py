@@ -1,4 +1,4 @@
-"""Calls of declared functions with arguments drawn at random, here and in PostgreSQL."""
+"""Calls declared functions with random arguments, here and in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ SQL_TYPES = {"double": "double precision", "character": "character(8)"}
 
 
 def draw(kind: str, chosen: random.Random, draws: dict[str, Draw]) -> Any:
-    """A value of a type, sometimes NULL; of an array's type a list."""
+    """A value of a type, sometimes NULL; a list for an array type."""
     if chosen.random() < 0.08:
         return None
     if kind in draws:
@@ -138,7 +138,7 @@ def draw(kind: str, chosen: random.Random, draws: dict[str, Draw]) -> Any:
 
 
 def write(value: Any, kind: str) -> str:
-    """The output of a type; of a row its fields as an array."""
+    """A value as text; a row's fields as an array."""
     if kind.startswith("record"):
         return array_out(list(value))
     if kind.endswith("[]"):
@@ -147,13 +147,13 @@ def write(value: Any, kind: str) -> str:
 
 
 def to_sql_type(kind: str) -> str:
-    """The name of a type in SQL."""
+    """The SQL name of a type."""
     plain = kind.removesuffix("[]")
     return SQL_TYPES.get(plain, plain) + kind[len(plain) :]
 
 
 def to_sql(value: Any, kind: str) -> str:
-    """A value as an expression of SQL."""
+    """A value as an SQL expression."""
     name = to_sql_type(kind)
     if value is None:
         return f"null::{name}"
@@ -162,7 +162,7 @@ def to_sql(value: Any, kind: str) -> str:
 
 
 def to_call(signature: Signature, arguments: Sequence[str]) -> str:
-    """The expression that calls a function with arguments already in SQL."""
+    """The SQL expression for a call with arguments that are already SQL."""
     name = signature.name
     if name == "cast":
         call = f"({arguments[0]})::{to_sql_type(signature.gives)}"
@@ -187,7 +187,7 @@ def to_call(signature: Signature, arguments: Sequence[str]) -> str:
 
 
 def call_here(signature: Signature, values: Sequence[Any], gives: str) -> str | None:
-    """The result of a call as `Reference.ask` gives PostgreSQL's."""
+    """The result of a call, in the format of `Reference.ask`."""
     if signature.strict and any(value is None for value in values):
         return None
     try:
@@ -213,7 +213,7 @@ def find_differences(
     draws: dict[str, Draw] | None = None,
     element: str = "text",
 ) -> list[str]:
-    """Draw so many calls of each function; give those with another result than PostgreSQL's."""
+    """Draw a number of calls for each function; return those that differ from PostgreSQL."""
     chosen = random.Random(7)
     calls: list[tuple[str, Signature, list[Any], str]] = []
     for signature in signatures:

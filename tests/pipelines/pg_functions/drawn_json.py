@@ -1,4 +1,4 @@
-"""JSON documents drawn at random, and texts that are nearly JSON."""
+"""Random JSON documents, and strings that are almost JSON."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BROKEN = (
 
 
 def draw_json(chosen: random.Random, depth: int = 0) -> str:
-    """A document, written with varying white space and equal keys."""
+    """A document with varying white space and duplicate keys."""
     luck = chosen.random()
     space = chosen.choice(("", "", " ", "\n "))
     if luck < 0.45 or depth > 2:
@@ -67,7 +67,7 @@ def draw_json(chosen: random.Random, depth: int = 0) -> str:
 
 
 def draw_nearly_json(chosen: random.Random) -> str:
-    """A document with now and then a fault in it."""
+    """A document that sometimes contains an error."""
     text = draw_json(chosen)
     luck = chosen.random()
     if luck < 0.15:

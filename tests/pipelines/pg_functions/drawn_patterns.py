@@ -1,4 +1,4 @@
-"""Regular expressions drawn at random, most of them well-formed."""
+"""Random regular expressions, most of them valid."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PIECES = (
 
 
 class PatternSource:
-    """Draws one pattern; remembers how many groups it has, so that back references name some of them."""
+    """Draws one pattern; counts its groups, so that back references can refer to them."""
 
     def __init__(self, chosen: random.Random) -> None:
         self._chosen = chosen

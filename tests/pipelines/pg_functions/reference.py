@@ -1,4 +1,4 @@
-"""Asks PostgreSQL for the value of many expressions at once, errors included."""
+"""Asks PostgreSQL for the values of many expressions at once, including errors."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class Reference:
         self.connection.execute(TRY)
 
     def ask(self, expressions: Sequence[str]) -> list[str | None]:
-        """The value of each as text, None for NULL, `error: …` where PostgreSQL refuses."""
+        """The value of each expression as text, None for NULL, `error: …` for an error."""
         sql = "select pg_temp.attempt(e) from unnest(%s::text[]) with ordinality as t(e, n) order by n"
         return [row[0] for row in self.connection.execute(sql, [list(expressions)]).fetchall()]

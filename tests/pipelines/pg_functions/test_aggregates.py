@@ -1,4 +1,4 @@
-"""Aggregates finish as PostgreSQL's do, from sums for numeric and from lists for doubles."""
+"""The final step of aggregates matches PostgreSQL, from sums for numeric and lists for doubles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def random_doubles(random: Random, size: int) -> list[float]:
     return [random.choice(choices) for _ in range(size)]
 
 
-def test_numeric_aggregates_finish_from_sums(reference: Reference) -> None:
+def test_numeric_aggregates_are_computed_from_sums(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     finishers = (
@@ -59,7 +59,7 @@ def test_numeric_aggregates_finish_from_sums(reference: Reference) -> None:
     assert list_differences(reference, cases) == []
 
 
-def test_sums_of_limbs_are_sums_of_numeric(reference: Reference) -> None:
+def test_sums_of_limbs_equal_sums_of_numeric(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(GROUPS):
@@ -72,7 +72,7 @@ def test_sums_of_limbs_are_sums_of_numeric(reference: Reference) -> None:
     assert list_differences(reference, cases) == []
 
 
-def test_double_aggregates_finish_from_lists(reference: Reference) -> None:
+def test_double_aggregates_are_computed_from_lists(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(GROUPS):
@@ -89,7 +89,7 @@ def test_double_aggregates_finish_from_lists(reference: Reference) -> None:
     assert list_differences(reference, cases) == []
 
 
-def test_aggregates_of_pairs_finish_from_lists(reference: Reference) -> None:
+def test_aggregates_of_pairs_are_computed_from_lists(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(GROUPS):
@@ -105,7 +105,7 @@ def test_aggregates_of_pairs_finish_from_lists(reference: Reference) -> None:
     assert list_differences(reference, cases) == []
 
 
-def test_percentiles_and_modes_finish_from_sorted_lists(reference: Reference) -> None:
+def test_percentiles_and_modes_are_computed_from_sorted_lists(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     order = " within group (order by v)"
@@ -121,7 +121,7 @@ def test_percentiles_and_modes_finish_from_sorted_lists(reference: Reference) ->
     assert list_differences(reference, cases) == []
 
 
-def test_aggregates_of_intervals_finish_as_postgresql_does(reference: Reference) -> None:
+def test_interval_aggregates_match_postgresql(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(GROUPS):

@@ -1,4 +1,4 @@
-"""Arrays against PostgreSQL."""
+"""Arrays compared with PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ OURS = "several dimensions are not supported"  # what we refuse and PostgreSQL d
 
 
 @pytest.mark.parametrize("element", ["text", "double", "integer", "boolean", "numeric", "uuid"])
-def test_functions_of_arrays_give_what_postgresql_gives(element: str, reference: Reference) -> None:
+def test_array_functions_match_postgresql(element: str, reference: Reference) -> None:
     assert find_differences(reference, arrays.SIGNATURES, 25, element=element) == []
 
 
 @pytest.mark.parametrize("signature", array_text.SIGNATURES, ids=name_call)
-def test_arrays_are_read_and_written_as_in_postgresql(signature: Signature, reference: Reference) -> None:
+def test_arrays_are_parsed_and_formatted_as_in_postgresql(signature: Signature, reference: Reference) -> None:
     draws = {"text": lambda chosen: "{" + LITERALS(chosen)} if signature.name == "cast" else {}
     found = find_differences(reference, [signature], 200, draws)
     assert [one for one in found if OURS not in one] == []
 
 
-def test_an_aggregate_keeps_nulls_and_is_null_without_rows(reference: Reference) -> None:
+def test_array_agg_keeps_nulls_and_is_null_without_rows(reference: Reference) -> None:
     rows = "(values (1), (null), (2)) t(x)"
     asked = reference.ask(
         [f"select array_agg(x) from {rows}", f"select array_agg(x) from {rows} where false"]

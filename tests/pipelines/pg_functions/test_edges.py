@@ -1,4 +1,4 @@
-"""Single cases that random values seldom meet."""
+"""Edge cases that random values rarely reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.pipelines.pg_functions.comparison import Case, list_differences
 from tests.pipelines.pg_functions.reference import Reference
 
 
-def test_a_product_keeps_the_digits_that_a_numeric_can_hold(reference: Reference) -> None:
+def test_a_product_keeps_as_many_digits_as_numeric_allows(reference: Reference) -> None:
     cases: list[Case] = []
     for exponent in (383, 384, 10_000):
         left, right = (numeric_text.parse(text) for text in ("5e-16000", f"1e-{exponent}"))
@@ -38,13 +38,13 @@ def test_a_numeric_halfway_between_two_reals_is_rounded_once(reference: Referenc
     assert list_differences(reference, cases) == []
 
 
-def test_of_two_negative_numbers_the_longer_sorts_first() -> None:
+def test_the_longer_of_two_negative_numbers_sorts_first() -> None:
     numbers = [Decimal(text) for text in ("-1.231", "-1.23", "-1.2", "-1", "0", "1", "1.2", "1.23", "1.231")]
     keys = [numeric_keys.sort_key(number) for number in numbers]
     assert keys == sorted(keys)
 
 
-def test_a_sum_that_would_stand_for_infinity_is_refused(reference: Reference) -> None:
+def test_a_sum_that_equals_the_value_for_infinity_is_refused(reference: Reference) -> None:
     largest = "2147483647 months 2147483647 days 9223372036854775806 us"
 
     def add() -> str:
@@ -70,7 +70,7 @@ def shown(call: Callable[..., int], *arguments: object) -> Callable[[], str]:
     return lambda: timestamps.show_timestamp(call(*arguments))
 
 
-def test_timestamps_are_rounded_away_from_the_year_2000(reference: Reference) -> None:
+def test_timestamps_round_away_from_the_year_2000(reference: Reference) -> None:
     cases: list[Case] = []
     for text in (
         "1999-12-31 23:59:58.5",
@@ -83,7 +83,7 @@ def test_timestamps_are_rounded_away_from_the_year_2000(reference: Reference) ->
     assert list_differences(reference, cases) == []
 
 
-def test_every_step_of_adding_an_interval_has_to_be_a_timestamp(reference: Reference) -> None:
+def test_every_step_of_adding_an_interval_must_be_a_valid_timestamp(reference: Reference) -> None:
     cases: list[Case] = []
     for start, span in (
         ("294276-12-31", "1 month -31 days"),
@@ -96,14 +96,14 @@ def test_every_step_of_adding_an_interval_has_to_be_a_timestamp(reference: Refer
     assert list_differences(reference, cases) == []
 
 
-def test_an_abbreviation_stands_for_its_whole_zone_when_truncating(reference: Reference) -> None:
+def test_date_trunc_uses_the_whole_zone_of_an_abbreviation(reference: Reference) -> None:
     micros = parse_timestamp("1960-01-12 22:49:43")
     call = partial(timestamp_parts.truncate_timestamptz, "century", micros, "msk")
     sql = "date_trunc('century', '1960-01-12 22:49:43Z'::timestamptz, 'msk')"
     assert list_differences(reference, [(sql, lambda: timestamps.show_timestamptz(call()))]) == []
 
 
-def test_roman_numerals_in_no_usual_form_are_refused(reference: Reference) -> None:
+def test_nonstandard_roman_numerals_are_refused(reference: Reference) -> None:
     texts = [
         "MCMXCIX",
         "IC",

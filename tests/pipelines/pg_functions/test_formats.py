@@ -1,4 +1,4 @@
-"""to_char, to_date, to_timestamp and to_number write and read as PostgreSQL does, errors included."""
+"""to_char, to_date, to_timestamp and to_number match PostgreSQL, including errors."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def random_number(kind: str, random: Random) -> Any:
 
 
 def spoiled(text: str, random: Random) -> str:
-    """The text, or one with a mistake in it."""
+    """The string, or one with an error in it."""
     place = random.randrange(len(text) + 1)
     extra = random.choice([" ", "-", "0", "9", "x", "+", ".", ":", ",", "th"])
     choices = [
@@ -196,18 +196,18 @@ def choose_number(signature: Signature, random: Random) -> Sequence[Any]:
     return [random_number(signature.takes[0], random), random_number_picture(random)]
 
 
-def test_times_are_written_by_pictures_as_postgresql_does(reference: Reference) -> None:
+def test_to_char_of_times_matches_postgresql(reference: Reference) -> None:
     assert list_differences(reference, make_cases(time_formats.SIGNATURES, choose_time, count=400)) == []
 
 
-def test_numbers_are_written_by_pictures_as_postgresql_does(reference: Reference) -> None:
+def test_to_char_of_numbers_matches_postgresql(reference: Reference) -> None:
     assert list_differences(reference, make_cases(number_formats.SIGNATURES, choose_number, count=400)) == []
 
 
 def choose_written(
     write: Callable[[Random, str], object], random_picture: Callable[[Random], str]
 ) -> Callable[[Signature, Random], Sequence[Any]]:
-    """Texts that were written by the same picture, or by another, some with a mistake."""
+    """Strings formatted by the same template or another one, some with an error."""
 
     def choose(_signature: Signature, random: Random) -> Sequence[Any]:
         picture = random_picture(random).replace("é", "e")  # a message may end inside a character
@@ -228,12 +228,12 @@ def write_number(random: Random, picture: str) -> object:
     return number_formats.format_numeric(random_number("numeric", random), picture)
 
 
-def test_dates_and_times_are_read_by_pictures_as_postgresql_does(reference: Reference) -> None:
+def test_to_date_and_to_timestamp_match_postgresql(reference: Reference) -> None:
     choose = choose_written(write_time, random_time_picture)
     assert list_differences(reference, make_cases(formatted_times.SIGNATURES, choose, count=800)) == []
 
 
-def test_numbers_are_read_by_pictures_as_postgresql_does(reference: Reference) -> None:
+def test_to_number_matches_postgresql(reference: Reference) -> None:
     random = Random(7)
     choose = choose_written(write_number, random_number_picture)
     cases: list[Case] = []

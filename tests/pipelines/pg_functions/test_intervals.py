@@ -1,4 +1,4 @@
-"""Intervals are read, written and computed as PostgreSQL does, errors included."""
+"""Intervals behave as in PostgreSQL, including errors."""
 
 from __future__ import annotations
 
@@ -126,11 +126,11 @@ def random_argument(kind: str, random: Random) -> Any:
 
 
 @pytest.mark.parametrize(("module", "count"), [(intervals, 60), (interval_parts, 200), (interval_text, 800)])
-def test_intervals_are_computed_as_postgresql_does(reference: Reference, module: Any, count: int) -> None:
+def test_interval_functions_match_postgresql(reference: Reference, module: Any, count: int) -> None:
     assert list_differences(reference, make_cases(module.SIGNATURES, choose, count=count)) == []
 
 
-def test_intervals_limited_to_fields_are_read_as_postgresql_does(reference: Reference) -> None:
+def test_intervals_restricted_to_fields_are_parsed_as_in_postgresql(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for fields in LIMITS.split("|"):

@@ -1,4 +1,4 @@
-"""json and jsonb against PostgreSQL."""
+"""json and jsonb compared with PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.pipelines.pg_functions.test_text import attempt, name_call
 
 CASES = 80
 MODULES = (jsonb, jsonb_changes, jsonb_rows, json_text, json_values)
-# Their keys are written in another way in SQL, so they have tests of their own.
+# Their keys are written differently in SQL, so they have their own tests.
 BUILDERS = {"json_build_object", "jsonb_build_object"}
 SIGNATURES = [one for module in MODULES for one in module.SIGNATURES if one.name not in BUILDERS]
 
@@ -27,7 +27,7 @@ def draw_jsonb(chosen: random.Random) -> str:
 
 
 @pytest.mark.parametrize("signature", SIGNATURES, ids=name_call)
-def test_a_function_of_json_gives_what_postgresql_gives(signature: Signature, reference: Reference) -> None:
+def test_a_json_function_matches_postgresql(signature: Signature, reference: Reference) -> None:
     is_input = signature.name == "cast" and signature.takes == ("text",)
     draws: dict[str, Draw] = {
         "jsonb": draw_jsonb,
@@ -40,7 +40,7 @@ def test_a_function_of_json_gives_what_postgresql_gives(signature: Signature, re
     assert find_differences(reference, [signature], CASES * (5 if is_input else 1), draws) == []
 
 
-def test_containment_and_order_of_small_documents_are_postgresqls(reference: Reference) -> None:
+def test_containment_and_order_of_small_documents_match_postgresql(reference: Reference) -> None:
     documents = (
         "1",
         "1.0",
@@ -84,7 +84,7 @@ def test_objects_are_built_as_in_postgresql(kind: str, reference: Reference) -> 
     assert found == reference.ask(calls)
 
 
-def test_aggregates_end_as_in_postgresql(reference: Reference) -> None:
+def test_json_aggregates_match_postgresql(reference: Reference) -> None:
     rows = "(values ('a', '1'), ('b', null), ('a', '[2]')) t(k, v)"
     values = ["1", None, "[2]"]
     keys = ['"a"', '"b"', '"a"']
@@ -114,7 +114,7 @@ def test_aggregates_end_as_in_postgresql(reference: Reference) -> None:
     ]
 
 
-def test_numbers_beyond_numeric_are_refused_as_in_postgresql(reference: Reference) -> None:
+def test_numbers_out_of_range_for_numeric_are_refused_as_in_postgresql(reference: Reference) -> None:
     numbers = ["1e131071", "1e131072", "1e-16383", "1e-16384", "1e400", "123456789e-5", "0e5", "-0.00"]
     asked = reference.ask([f"'{number}'::jsonb" for number in numbers])
     assert [attempt(partial(jsonb.jsonb_in, number)) for number in numbers] == asked

@@ -1,4 +1,4 @@
-"""Every character of Unicode: its case and its classes are PostgreSQL's."""
+"""The case and classes of every Unicode character match PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from dataflow.pipelines.pg_functions.code_points import list_ranges
 from dataflow.pipelines.pg_functions.letters import CLASS_NAMES, get_class, initcap, lower, upper
 from tests.pipelines.pg_functions.reference import Reference
 
-# What no text of PostgreSQL contains is left out.
+# Characters that PostgreSQL text cannot contain are left out.
 SURROGATES = range(0xD800, 0xE000)
 EVERY_CODE = [code for code in range(1, 0x110000) if code not in SURROGATES]
 CODES = "(select c from generate_series(1, 1114111) c where c not between 55296 and 57343) codes"
 
 
 @pytest.mark.parametrize("function", [lower, upper, initcap], ids=lambda one: one.__name__)
-def test_case_of_every_character_is_postgresqls(function: Callable[[str], str], reference: Reference) -> None:
+def test_the_case_of_every_character_matches_postgresql(
+    function: Callable[[str], str], reference: Reference
+) -> None:
     name = function.__name__
     sql = f"select c, {name}(chr(c)) from {CODES} where {name}(chr(c)) <> chr(c)"
     mapped = ((code, function(chr(code))) for code in EVERY_CODE)
@@ -28,14 +30,14 @@ def test_case_of_every_character_is_postgresqls(function: Callable[[str], str], 
 
 
 @pytest.mark.parametrize("name", sorted(CLASS_NAMES))
-def test_class_of_every_character_is_postgresqls(name: str, reference: Reference) -> None:
+def test_the_class_of_every_character_matches_postgresql(name: str, reference: Reference) -> None:
     sql = f"select c from {CODES} where chr(c) ~ '[[:{name}:]]'"
     ranges = list_ranges(get_class(name))
     found = set(chain.from_iterable(range(first, last + 1) for first, last in ranges)) - {0, *SURROGATES}
     assert found == {code for (code,) in reference.connection.execute(sql).fetchall()}
 
 
-def test_words_begin_in_upper_case_as_in_postgresql(reference: Reference) -> None:
+def test_initcap_matches_postgresql(reference: Reference) -> None:
     chosen = random.Random(1)
     texts = ["".join(chosen.choices("aZéİß1_- ǆⅷͅ☃ა", k=chosen.randint(0, 9))) for _ in range(300)]
     asked = reference.ask([f"initcap('{text}')" for text in texts])

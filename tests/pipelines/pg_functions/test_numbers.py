@@ -1,4 +1,4 @@
-"""Numbers of every type answer to the digit as PostgreSQL does, errors included."""
+"""Numbers of every type match PostgreSQL to the last digit, including errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def choose(signature: Signature, random: Random) -> Sequence[Any] | None:
 
 
 def within_reach(name: str, found: list[Any], random: Random) -> list[Any]:
-    """Powers of a size that a numeric can hold, mostly."""
+    """Powers that mostly fit in a numeric."""
     if name in ("exp", "power", "pow", "^"):
         limits = (4,) if name == "exp" else (5, 3)
         return [
@@ -75,12 +75,12 @@ def within_reach(name: str, found: list[Any], random: Random) -> list[Any]:
 
 
 @pytest.mark.parametrize("module", [numeric, numeric_powers, integers, floats, trigonometry, number_casts])
-def test_numbers_are_computed_as_postgresql_does(reference: Reference, module: Any) -> None:
+def test_number_functions_match_postgresql(reference: Reference, module: Any) -> None:
     cases = make_cases(module.SIGNATURES, choose, count=40)
     assert list_differences(reference, cases) == []
 
 
-def test_numeric_is_read_and_written_as_postgresql_does(reference: Reference) -> None:
+def test_numeric_is_parsed_and_formatted_as_in_postgresql(reference: Reference) -> None:
     cases = make_cases(numeric_text.SIGNATURES, choose, count=100)
     assert list_differences(reference, cases) == []
 
@@ -96,16 +96,16 @@ LONG_SCALES = [0, 1, 5, -3, 20_000, 131_073, -131_071, -131_072, -131_073, 2**31
 def choose_limit(signature: Signature, random: Random) -> Sequence[Any] | None:
     values = [numeric_text.parse(text) for text in " ".join(LIMITS).split()]
     found = [random.choice(values if kind == "numeric" else LONG_SCALES) for kind in signature.takes]
-    # Divisors of numbers this long take minutes.
+    # Finding divisors of numbers this long takes minutes.
     return None if signature.name in ("gcd", "lcm", "factorial") else found
 
 
-def test_numbers_at_their_limits_are_computed_as_postgresql_does(reference: Reference) -> None:
+def test_numbers_at_their_limits_match_postgresql(reference: Reference) -> None:
     cases = make_cases((*numeric.SIGNATURES, *numeric_powers.SIGNATURES), choose_limit, count=12)
     assert list_differences(reference, cases) == []
 
 
-def test_powers_near_a_tie_are_rounded_as_postgresql_does(reference: Reference) -> None:
+def test_powers_near_a_tie_are_rounded_as_in_postgresql(reference: Reference) -> None:
     cases: list[Case] = []
     for places in range(20):
         for digit in (1, 2, 5, -1, -2, -5):
@@ -119,7 +119,7 @@ def test_powers_near_a_tie_are_rounded_as_postgresql_does(reference: Reference) 
     assert list_differences(reference, cases) == []
 
 
-def test_a_numeric_is_cut_to_its_precision_as_postgresql_does(reference: Reference) -> None:
+def test_a_numeric_is_rounded_to_its_precision_as_in_postgresql(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(300):
@@ -135,7 +135,7 @@ def test_a_numeric_is_cut_to_its_precision_as_postgresql_does(reference: Referen
     assert list_differences(reference, cases) == []
 
 
-def test_keys_sort_and_group_as_the_numbers_they_stand_for(reference: Reference) -> None:
+def test_keys_sort_and_group_like_their_numbers(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(400):
@@ -148,7 +148,7 @@ def test_keys_sort_and_group_as_the_numbers_they_stand_for(reference: Reference)
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-inf"])
-def test_numeric_without_a_value_is_refused(text: str) -> None:
+def test_nan_and_infinite_numerics_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="NaN and infinity are not supported"):
         numeric_text.parse(text)
     with pytest.raises(ValueError, match="NaN and infinity are not supported"):
@@ -156,7 +156,7 @@ def test_numeric_without_a_value_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1_000", "0x1F", "0b1", "0o7"])
-def test_what_postgresql_15_does_not_read_is_refused(text: str) -> None:
+def test_numbers_that_postgresql_15_rejects_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="invalid input syntax for type numeric"):
         numeric_text.parse(text)
 
@@ -168,7 +168,7 @@ def test_a_number_too_long_for_limbs_is_refused() -> None:
             numeric_keys.limbs(Decimal(text))
 
 
-def test_values_fall_into_buckets_as_postgresql_counts_them(reference: Reference) -> None:
+def test_width_bucket_matches_postgresql(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for signature in buckets.SIGNATURES:

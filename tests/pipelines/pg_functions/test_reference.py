@@ -1,4 +1,4 @@
-"""The reference itself is set up as the docs say."""
+"""The reference database is set up as documented."""
 
 from __future__ import annotations
 

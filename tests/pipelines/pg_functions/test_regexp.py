@@ -1,4 +1,4 @@
-"""Regular expressions against PostgreSQL: patterns drawn at random, well-formed and not."""
+"""Regular expressions compared with PostgreSQL: random patterns, valid and invalid."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def draw_arguments(signature: Signature, chosen: random.Random) -> list[Any]:
 
 
 @pytest.mark.parametrize("signature", SIGNATURES, ids=lambda one: f"{one.name}/{len(one.takes)}")
-def test_matches_are_postgresqls(signature: Signature, reference: Reference) -> None:
+def test_matches_of_random_patterns_match_postgresql(signature: Signature, reference: Reference) -> None:
     chosen = random.Random(len(signature.takes))
     drawn = [draw_arguments(signature, chosen) for _ in range(CASES)]
     calls = [
@@ -66,16 +66,14 @@ EXAMPLES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 @pytest.mark.parametrize(("name", "arguments"), EXAMPLES)
-def test_examples_give_what_postgresql_gives(
-    name: str, arguments: tuple[str, ...], reference: Reference
-) -> None:
+def test_examples_match_postgresql(name: str, arguments: tuple[str, ...], reference: Reference) -> None:
     signature = next(one for one in SIGNATURES if one.name == name and len(one.takes) == len(arguments))
     call = to_call(signature, [to_sql(argument, "text") for argument in arguments])
     assert reference.ask([call]) == [call_here(signature, arguments, signature.gives)]
 
 
 def draw_plain_pattern(chosen: random.Random) -> str:
-    """Characters with quantifiers and groups in a row, most of which leave no choice."""
+    """A sequence of characters with quantifiers and groups, most with only one way to match."""
     written, depth = chosen.choice(("", "", "", "^")), 0
     for _ in range(chosen.randint(1, 5)):
         if chosen.random() < 0.2:
@@ -91,7 +89,7 @@ def draw_plain_pattern(chosen: random.Random) -> str:
 PLAIN_ATOMS = (*"ab1-é😀.", "[ab]", "[^a]", r"\d", r"\w", r"\s", "[a-c]", r"\W", "(?:a|b)", "[[:alpha:]]")
 
 
-def test_patterns_that_leave_no_choice_match_as_in_postgresql(reference: Reference) -> None:
+def test_patterns_with_only_one_way_to_match_match_as_in_postgresql(reference: Reference) -> None:
     chosen = random.Random(12)
     signature = next(one for one in SIGNATURES if one.name == "regexp_matches" and len(one.takes) == 3)
     drawn = [
@@ -105,7 +103,7 @@ def test_patterns_that_leave_no_choice_match_as_in_postgresql(reference: Referen
     assert sum(shortcut is not None for shortcut in shortcuts) > 100
 
 
-def test_a_pattern_with_very_many_sets_of_states_matches_as_in_postgresql(reference: Reference) -> None:
+def test_a_pattern_with_very_many_state_sets_matches_as_in_postgresql(reference: Reference) -> None:
     chosen = random.Random(13)
     text = "".join(chosen.choices("ab", k=40_000))
     found = regexp_count(text, "(?:a|b)a(?:a|b){14}c|aaaaaaaaaabbbbb")
@@ -114,7 +112,7 @@ def test_a_pattern_with_very_many_sets_of_states_matches_as_in_postgresql(refere
     ]
 
 
-def test_a_pattern_that_backtracks_elsewhere_stays_linear() -> None:
+def test_a_pattern_that_backtracks_in_other_engines_takes_linear_time() -> None:
     matches = next(one.call for one in SIGNATURES if one.name == "~")
     assert matches("a" * 5000, "^(a|aa)+$") is True
     assert matches("a" * 5000, "^(a+)+b$") is False

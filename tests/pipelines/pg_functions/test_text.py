@@ -1,4 +1,4 @@
-"""Functions over text, and values read from text and written as text, against PostgreSQL."""
+"""Text functions, and parsing and formatting of values, compared with PostgreSQL."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def name_call(signature: object) -> str:
 
 
 def pieces(*parts: str, most: int = 4) -> Draw:
-    """Texts put together from these parts."""
+    """Strings built from these parts."""
     return lambda chosen: "".join(chosen.choices(parts, k=chosen.randint(0, most)))
 
 
 @pytest.mark.parametrize("signature", SIGNATURES, ids=name_call)
-def test_a_function_gives_what_postgresql_gives(signature: Signature, reference: Reference) -> None:
+def test_a_text_function_matches_postgresql(signature: Signature, reference: Reference) -> None:
     assert find_differences(reference, [signature], CASES) == []
 
 
@@ -193,7 +193,7 @@ TELLING: tuple[tuple[str, list[Signature], dict[str, Draw]], ...] = (
 @pytest.mark.parametrize(
     ("signatures", "draws"), [one[1:] for one in TELLING], ids=[one[0] for one in TELLING]
 )
-def test_arguments_that_tell_most_give_what_postgresql_gives(
+def test_edge_case_arguments_match_postgresql(
     signatures: list[Signature], draws: dict[str, Draw], reference: Reference
 ) -> None:
     assert signatures
@@ -223,7 +223,7 @@ def test_bytes_are_encoded_and_decoded_as_in_postgresql(form: str, reference: Re
     assert [attempt(partial(encodings.encode, one, form)) for one in data] == encoded
 
 
-def test_doubles_are_written_with_postgresqls_digits(reference: Reference) -> None:
+def test_doubles_are_formatted_with_the_same_digits_as_in_postgresql(reference: Reference) -> None:
     chosen = random.Random(3)
     numbers = [struct.unpack("d", struct.pack("Q", chosen.getrandbits(64)))[0] for _ in range(300)]
     numbers += [float(chosen.getrandbits(chosen.randint(50, 80))) for _ in range(300)]
@@ -234,12 +234,12 @@ def test_doubles_are_written_with_postgresqls_digits(reference: Reference) -> No
     )
 
 
-def test_reals_are_read_and_written_with_postgresqls_digits(reference: Reference) -> None:
+def test_reals_are_parsed_and_formatted_with_the_same_digits_as_in_postgresql(reference: Reference) -> None:
     chosen = random.Random(4)
     numbers = [struct.unpack("f", struct.pack("I", chosen.getrandbits(31)))[0] for _ in range(400)]
     numbers += [float_text.to_real(float(chosen.getrandbits(chosen.randint(20, 60)))) for _ in range(300)]
     texts = [repr(number) for number in numbers if number < 3e38]
-    # The middle between two values, where rounding twice shows.
+    # The midpoint of two values, where rounding twice would show.
     middles = [
         (Fraction(number) + Fraction(float_text.step(number, 1))) / 2
         for number in numbers
@@ -252,7 +252,7 @@ def test_reals_are_read_and_written_with_postgresqls_digits(reference: Reference
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
-def test_character_and_varchar_fill_and_cut_as_in_postgresql(size: int, reference: Reference) -> None:
+def test_character_and_varchar_pad_and_truncate_as_in_postgresql(size: int, reference: Reference) -> None:
     chosen = random.Random(size)
     texts = [draw_text(chosen) + " " * chosen.randint(0, 3) for _ in range(100)]
     quoted = [to_sql(text, "text") for text in texts]
@@ -263,7 +263,9 @@ def test_character_and_varchar_fill_and_cut_as_in_postgresql(size: int, referenc
 
 
 @pytest.mark.parametrize("text", ["abc", "ab   ", "abcd ", "abcde"])
-def test_a_text_too_long_for_its_column_is_refused_as_in_postgresql(text: str, reference: Reference) -> None:
+def test_a_string_too_long_for_its_column_is_refused_as_in_postgresql(
+    text: str, reference: Reference
+) -> None:
     reference.connection.execute("create temp table if not exists narrow (c character(3), v varchar(3))")
     for column, convert in (("c", characters.to_character), ("v", characters.to_varchar)):
         try:
@@ -274,7 +276,7 @@ def test_a_text_too_long_for_its_column_is_refused_as_in_postgresql(text: str, r
         assert attempt(partial(convert, text, 3, False)) == expected
 
 
-def test_similar_to_is_postgresqls(reference: Reference) -> None:
+def test_similar_to_matches_postgresql(reference: Reference) -> None:
     chosen = random.Random(6)
     drawn = [(SIMILAR_PATTERNS(chosen), SIMILAR_PATTERNS(chosen), chosen.choice("#é\\")) for _ in range(300)]
     calls = [" {} similar to {} escape {}".format(*(to_sql(one, "text") for one in three)) for three in drawn]
@@ -282,7 +284,7 @@ def test_similar_to_is_postgresqls(reference: Reference) -> None:
     assert found == reference.ask(calls)
 
 
-def test_every_word_of_sql_is_quoted_as_a_name_where_postgresql_quotes_it(reference: Reference) -> None:
+def test_every_sql_keyword_is_quoted_as_in_postgresql(reference: Reference) -> None:
     words = [
         word for (word,) in reference.connection.execute("select word from pg_get_keywords()").fetchall()
     ]
@@ -291,7 +293,7 @@ def test_every_word_of_sql_is_quoted_as_a_name_where_postgresql_quotes_it(refere
     )
 
 
-def test_normal_forms_are_postgresqls(reference: Reference) -> None:
+def test_unicode_normal_forms_match_postgresql(reference: Reference) -> None:
     texts = ["é", "e\u0301", "ﬁ", "Å", "한", "a\u0323\u0307", ""]
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         normal = reference.ask([f"normalize('{text}', {form})" for text in texts])

@@ -1,4 +1,4 @@
-"""Dates, timestamps and time zones are read, written and computed as PostgreSQL does, errors included."""
+"""Dates, timestamps and time zones behave as in PostgreSQL, including errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIELDS = [
     "CENT",
     "foo",
 ]
-# Zones whose past and rules are the same in every recent release of the tz database.
+# Zones whose history and rules are the same in every recent release of the tz database.
 ZONES = [
     "Europe/Berlin",
     "America/New_York",
@@ -176,16 +176,16 @@ def random_small(kind: str, random: Random) -> Any:
 
 
 @pytest.mark.parametrize(("module", "count"), [(timestamps, 80), (timestamp_parts, 150)])
-def test_timestamps_are_computed_as_postgresql_does(reference: Reference, module: Any, count: int) -> None:
+def test_timestamp_functions_match_postgresql(reference: Reference, module: Any, count: int) -> None:
     assert list_differences(reference, make_cases(module.SIGNATURES, choose, count=count)) == []
 
 
-def test_dates_and_timestamps_are_read_as_postgresql_does(reference: Reference) -> None:
+def test_dates_and_timestamps_are_parsed_as_in_postgresql(reference: Reference) -> None:
     readers = [signature for signature in timestamps.SIGNATURES if signature.takes == ("text",)]
     assert list_differences(reference, make_cases(readers, choose, count=700)) == []
 
 
-def test_timestamps_are_rounded_to_their_precision_as_postgresql_does(reference: Reference) -> None:
+def test_timestamps_are_rounded_to_their_precision_as_in_postgresql(reference: Reference) -> None:
     random = Random(7)
     cases: list[Case] = []
     for _ in range(200):
@@ -200,7 +200,7 @@ def test_timestamps_are_rounded_to_their_precision_as_postgresql_does(reference:
 
 
 def choose_zoned(signature: Signature, random: Random) -> Sequence[Any]:
-    """A zone, and a moment that is often near a change of its clocks."""
+    """A zone, and a moment that is often near a clock change."""
     name = random_zone(random)
     zone = load_zone(name)
     micros = random_timestamp(random)
@@ -212,11 +212,11 @@ def choose_zoned(signature: Signature, random: Random) -> Sequence[Any]:
     return [name, micros]
 
 
-def test_times_of_zones_are_found_as_postgresql_does(reference: Reference) -> None:
+def test_local_times_of_zones_match_postgresql(reference: Reference) -> None:
     assert list_differences(reference, make_cases(zones.SIGNATURES, choose_zoned, count=500)) == []
 
 
-def test_abbreviations_of_zones_are_those_of_postgresql(reference: Reference) -> None:
+def test_time_zone_abbreviations_match_postgresql(reference: Reference) -> None:
     sql = "select lower(abbrev), extract(epoch from utc_offset)::int, is_dst from pg_timezone_abbrevs"
     rows = reference.connection.execute(sql).fetchall()
     assert {name for name, _, _ in rows} == {*zones.FIXED, *zones.CHANGING}
@@ -234,12 +234,12 @@ def choose_series(signature: Signature, random: Random) -> Sequence[Any]:
     return found[: len(signature.takes)]
 
 
-def test_series_have_the_rows_that_postgresql_generates(reference: Reference) -> None:
+def test_generate_series_returns_the_same_rows_as_postgresql(reference: Reference) -> None:
     assert list_differences(reference, make_cases(series.SIGNATURES, choose_series, count=60)) == []
 
 
 @pytest.mark.parametrize("text", ["now", "today", "tomorrow", "yesterday", "infinity", "-infinity"])
-def test_moments_that_are_no_fixed_time_are_refused(text: str) -> None:
+def test_infinite_and_relative_times_are_refused(text: str) -> None:
     for parse in (parse_date, parse_timestamp, parse_timestamptz):
         with pytest.raises(ValueError, match="not supported"):
             parse(text)

@@ -1,4 +1,4 @@
-"""One small table of awkward values, in PostgreSQL and in Spark, and a way to ask both the same."""
+"""Small tables of edge cases in PostgreSQL and Spark, and a way to run the same query on both."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ _ARROW = {
 
 @record
 class Answer:
-    """What one side answered: columns with their types, rows as PostgreSQL writes their values."""
+    """One side's result: columns with their types, and rows with values as PostgreSQL formats them."""
 
     columns: tuple[tuple[str, str], ...]
     rows: list[tuple[str | None, ...]]
@@ -225,7 +225,7 @@ class Both:
             self._fill_spark(name, columns, rows, folder / f"{name}.parquet")
 
     def close(self) -> None:
-        """Ends the connection to PostgreSQL."""
+        """Close the connection to PostgreSQL."""
         self.connection.close()
 
     def _fill_postgres(self, name: str, columns: dict[str, str], rows: Rows) -> None:
@@ -242,10 +242,10 @@ class Both:
         self.spark.read.parquet(str(path)).createOrReplaceTempView(name)
 
     def ask_postgres(self, sql: str) -> Answer:
-        """What PostgreSQL answers."""
+        """Run a query on PostgreSQL."""
         columns = self._describe(sql)
         places = [f"c{number}" for number, _ in enumerate(columns)]
-        # A character(n) loses its blanks in a cast.
+        # A cast removes the padding of a character(n).
         texts = ", ".join(
             f"case when {place} is not null then concat({place}) end"
             if kind.startswith(("character(", "bpchar")) and not kind.endswith("]")
@@ -256,7 +256,7 @@ class Both:
         return Answer(columns, found.fetchall())
 
     def _describe(self, sql: str) -> tuple[tuple[str, str], ...]:
-        """Names and types as PostgreSQL reads the query, before it plans it."""
+        """Names and types as PostgreSQL parses the query, before planning."""
         link = self.connection.pgconn
         link.prepare(b"", sql.encode())
         found = link.describe_prepared(b"")
@@ -273,7 +273,7 @@ class Both:
         return str(row[0])
 
     def ask_spark(self, sql: str) -> Answer:
-        """What Spark answers to the translation."""
+        """Run the translated query on Spark."""
         translated = translate(sql, "postgres", self.schema)
         for function in translated.functions:
             if function.name not in self._registered:
@@ -287,7 +287,7 @@ class Both:
 
 
 def _shown(column: pa.ChunkedArray, kind: SqlType) -> list[str | None]:
-    """Values as PostgreSQL writes them."""
+    """Format values like PostgreSQL."""
     element = (kind.element or kind).name
     plain = {"date": pa.int32(), "timestamp": pa.int64(), "timestamptz": pa.int64()}.get(element)
     if plain is not None:

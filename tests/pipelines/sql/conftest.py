@@ -1,4 +1,4 @@
-"""The tables of `both`, filled once for all tests of this folder."""
+"""The tables of `both`, filled once for all tests in this directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.postgres import DatabaseServer, create_database, drop_database
 
 
 class SharedTables:
-    """The tables in both databases, filled again when Spark was started again."""
+    """The tables in both databases, filled again if Spark was restarted."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self._url = url
@@ -30,7 +30,7 @@ class SharedTables:
         return self._both[1]
 
     def close(self) -> None:
-        """Ends its connection."""
+        """Close the connection."""
         if self._both is not None:
             self._both[1].close()
 
@@ -39,7 +39,7 @@ class SharedTables:
 def shared_tables(
     postgres_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SharedTables]:
-    """A database for the tests of this folder."""
+    """A database for the tests in this directory."""
     dbname = create_database(postgres_server)
     tables = SharedTables(postgres_server.url(dbname), tmp_path_factory.mktemp("both"))
     yield tables

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Expressions and queries that must give the same in PostgreSQL and, translated, in Spark."""
+"""Expressions and queries that must return the same result in PostgreSQL and Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL in Spark's own dialect: what Spark is sent means the same as what was written, or it is refused."""
+"""SQL in Spark's own dialect: the generated SQL means the same as the original, or it is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataflow.pipelines.sql.spark_functions import ALLOWED, REFUSED
 from dataflow.pipelines.sql.translation import translate
 
 QUERIES = (Path(__file__).parent / "spark_queries.sql").read_text().splitlines()
-"""One a line, each of which Spark answers."""
+"""One query per line. Spark can run each of them."""
 ORDERS = """
     select * from values
         (1, 'order 1', cast(10.75 as decimal(38, 18)), timestamp '2024-01-02 03:04:05', array('x', 'y')),
@@ -23,7 +23,7 @@ ORDERS = """
         (3, null, null, null, null) as t(id, name, amount, at, tags)
 """
 SYNTAX = {"and", "between", "case", "in", "not", "or"}
-"""Listed by Spark among its functions, and not called like one."""
+"""Spark lists these as functions, but they are not called like functions."""
 ISSUE = """select /* /*+ */ reflect('java.lang.System', 'getenv', 'PASSKEY') as x, -- */
  1 as y from orders"""
 
@@ -37,7 +37,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def answer(session: SparkSession, sql: str) -> tuple[str, list[str]]:
-    """Names, types and rows; without the numbers that Spark gives expressions."""
+    """Names, types and rows, without Spark's expression ids."""
     rows = session.sql(sql)
     plain = re.compile(r"#\d+")
     return plain.sub("", rows.schema.simpleString()), sorted(
@@ -45,7 +45,7 @@ def answer(session: SparkSession, sql: str) -> tuple[str, list[str]]:
     )
 
 
-def test_what_spark_is_sent_gives_the_columns_and_rows_of_what_was_written(session: SparkSession) -> None:
+def test_generated_sql_returns_the_same_columns_and_rows_as_the_original(session: SparkSession) -> None:
     different = []
     for sql in QUERIES:
         written = translate(sql, "spark", {"orders": {}}).sql
@@ -54,7 +54,7 @@ def test_what_spark_is_sent_gives_the_columns_and_rows_of_what_was_written(sessi
     assert different == []
 
 
-def test_every_function_of_spark_is_allowed_or_refused(spark: SparkSession) -> None:
+def test_every_spark_function_is_either_allowed_or_refused(spark: SparkSession) -> None:
     known = {row[0] for row in spark.sql("show functions").collect() if row[0][0].isalpha()}
     grammar = {"timestampadd", "timestampdiff"}
     assert known - SYNTAX | grammar == ALLOWED | REFUSED
@@ -104,7 +104,7 @@ def test_every_function_of_spark_is_allowed_or_refused(spark: SparkSession) -> N
         "values (1)",
     ],
 )
-def test_what_is_read_in_two_ways_or_does_more_than_read_is_refused(sql: str) -> None:
+def test_sql_that_is_ambiguous_or_does_more_than_read_is_refused(sql: str) -> None:
     with pytest.raises(BadInput, match="query: "):
         translate(sql, "spark", {"orders": {}})
 
@@ -113,7 +113,7 @@ def test_what_is_read_in_two_ways_or_does_more_than_read_is_refused(sql: str) ->
 @pytest.mark.parametrize(
     "declaration", ['p SYSTEM "{0}"', 'p [<!ENTITY x SYSTEM "{0}">]', 'p [<!ENTITY % y SYSTEM "{0}"> %y;]']
 )
-def test_a_document_reaches_no_host(session: SparkSession, call: str, declaration: str) -> None:
+def test_an_xml_document_cannot_reach_a_host(session: SparkSession, call: str, declaration: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.2)
         address = f"http://127.0.0.1:{server.getsockname()[1]}/x"
@@ -131,11 +131,11 @@ def test_a_document_reaches_no_host(session: SparkSession, call: str, declaratio
         ("select from_xml(name, 'a int', map()) from orders", "options of from_xml are not allowed"),
         ("select uper(name) from orders", 'unknown function "uper". Did you mean "upper"?'),
         ("select r'x'", "a raw string at line 1, column"),
-        ("select 'a' 'b'", "two texts side by side. Write || between them"),
-        ("select cast(name as time) from orders", "is not understood for certain. Write it in another way"),
+        ("select 'a' 'b'", "two adjacent strings. Write || between them"),
+        ("select cast(name as time) from orders", "cannot be read reliably. Write it differently"),
     ],
 )
-def test_a_refusal_says_what_and_what_to_write(sql: str, told: str) -> None:
+def test_a_refusal_says_what_is_wrong_and_what_to_write(sql: str, told: str) -> None:
     with pytest.raises(BadInput) as caught:
         translate(sql, "spark", {"orders": {}})
     assert told in str(caught.value)

@@ -1,4 +1,4 @@
-"""What view pipelines may write in their templates, and what becomes of it."""
+"""Templates of view pipelines and what they render to."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def refusal(text: str, **given: object) -> str:
         ("{{ ds | replace('-', '_') }}", "2017_11_01"),
     ],
 )
-def test_airflows_names_are_there(text: str, expected: str) -> None:
+def test_airflow_names_are_available(text: str, expected: str) -> None:
     assert rendered(text) == expected
 
 
@@ -62,32 +62,32 @@ def test_the_last_day_of_the_month_renders_as_a_timestamp() -> None:
     assert "to_date('2017-11-30 00:00:00', 'YYYY-MM-DD')" in rendered(LAST_DAY)
 
 
-def test_the_financial_year_can_be_worked_out_from_a_parameter() -> None:
+def test_the_financial_year_can_be_computed_from_a_parameter() -> None:
     assert rendered(FINANCIAL_YEAR, params={"first": "04-25"}).strip() == "2017-04-25"
     march = Interval(datetime(2018, 3, 1, tzinfo=UTC), datetime(2018, 4, 1, tzinfo=UTC))
     assert rendered(FINANCIAL_YEAR, march, params={"first": "04-25"}).strip() == "2017-04-25"
 
 
 @pytest.mark.parametrize(("day", "first"), [("2018-04-24", "2017-04-25"), ("2018-04-25", "2018-04-25")])
-def test_the_financial_years_first_date_goes_with_the_interval(day: str, first: str) -> None:
+def test_the_first_date_of_the_financial_year_depends_on_the_interval(day: str, first: str) -> None:
     start = datetime.fromisoformat(day).replace(tzinfo=UTC)
     constants = {"FINANCIAL_YEAR_FIRST_MONTH_DAY": "04-25"}
     text = "{{ FINANCIAL_YEAR_FIRST_MONTH_DAY }} {{ financial_year_first_date }}"
     assert rendered(text, Interval(start, start), constants=constants) == f"04-25 {first}"
 
 
-def test_a_financial_year_that_begins_on_no_day_is_refused() -> None:
+def test_an_invalid_start_of_the_financial_year_is_refused() -> None:
     assert "MM-DD" in refusal("x", constants={"FINANCIAL_YEAR_FIRST_MONTH_DAY": "25 April"})
 
 
-def test_dates_are_those_of_the_intervals_zone() -> None:
+def test_dates_use_the_time_zone_of_the_interval() -> None:
     start, end = datetime(2020, 3, 29, tzinfo=LONDON), datetime(2020, 3, 30, tzinfo=LONDON)
     previous = datetime(2020, 3, 28, tzinfo=LONDON).astimezone(UTC)
     interval = Interval(start.astimezone(UTC), end.astimezone(UTC), "Europe/London", previous)
     assert rendered("{{ ds }} {{ prev_ds }} {{ next_ds }}", interval) == "2020-03-29 2020-03-28 2020-03-30"
 
 
-def test_an_undefined_name_is_refused_with_place_and_nearest_name() -> None:
+def test_an_undefined_name_is_refused_with_its_place_and_the_nearest_name() -> None:
     message = refusal("a\n{{ yesterday_d }}")
     assert message.startswith('OrdersViewPipeline.where_clause, line 2: "yesterday_d" is undefined')
     assert 'Did you mean "yesterday_ds"?' in message
@@ -95,7 +95,7 @@ def test_an_undefined_name_is_refused_with_place_and_nearest_name() -> None:
     assert '"ds_add"' in refusal("{{ macros.ds_ad(ds, 1) }}")
 
 
-def test_the_only_interval_has_no_dates_unless_it_is_given_one() -> None:
+def test_the_once_schedule_has_no_dates_without_a_start_date() -> None:
     once = Interval(NOVEMBER.start, NOVEMBER.start)
     assert rendered("{{ ds }} {{ prev_ds }} {{ next_ds }}", once) == "2017-11-01 2017-11-01 2017-11-01"
     undated = Interval(NOVEMBER.start, NOVEMBER.start, has_dates=False)
@@ -104,11 +104,11 @@ def test_the_only_interval_has_no_dates_unless_it_is_given_one() -> None:
         message = refusal(f"{{{{ {name} }}}}", interval=undated)
         assert message == (
             f'OrdersViewPipeline.where_clause, line 1: "{name}" is undefined: the schedule @once has no '
-            "interval without a start_date. Give it one."
+            "interval without a start_date. Set start_date."
         )
 
 
-def test_a_parameter_may_not_hide_a_name_of_ours() -> None:
+def test_a_parameter_cannot_hide_a_built_in_name() -> None:
     assert '"ds"' in refusal("{{ ds }}", params={"ds": "x"})
 
 
@@ -136,5 +136,5 @@ def test_a_parameter_may_not_hide_a_name_of_ours() -> None:
         "{{ macros.datetime.strptime('x', '%Y') }}",
     ],
 )
-def test_ways_out_of_a_template_are_refused(text: str) -> None:
+def test_a_template_cannot_escape_the_sandbox(text: str) -> None:
     assert refusal(text, params={"x": 1}).startswith("OrdersViewPipeline.where_clause")

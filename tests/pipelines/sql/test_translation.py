@@ -1,4 +1,4 @@
-"""The same SQL gives the same columns, types and rows in PostgreSQL and, translated, in Spark."""
+"""PostgreSQL and Spark return the same columns, types and rows for the same SQL."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dataflow.pipelines.sql.translation import translate
 from tests.pipelines.sql.both import SCHEMA, Both
 from tests.pipelines.sql.same import EXPRESSIONS, QUERIES
 
-# As many as Spark compiles together in good time.
+# More expressions in one query take Spark too long to compile.
 TOGETHER = 40
 
 
 def _together() -> list[tuple[str, list[str]]]:
-    """Expressions of each group in few queries: every query costs Spark about a second."""
+    """Batch the expressions of each group: every query takes Spark about a second."""
     groups = []
     for name, text in EXPRESSIONS.items():
         lines = text.strip().splitlines()
@@ -28,7 +28,7 @@ def _together() -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize(
     ("name", "expressions"), _together(), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_expressions_have_the_types_and_values_that_postgres_gives(
+def test_expressions_have_the_same_types_and_values_as_in_postgres(
     both: Both, name: str, expressions: list[str]
 ) -> None:
     listed = ", ".join(f"({expression}) as e{number}" for number, expression in enumerate(expressions))
@@ -46,7 +46,9 @@ def test_expressions_have_the_types_and_values_that_postgres_gives(
 
 
 @pytest.mark.parametrize(("name", "expressions"), _together())
-def test_sql_generated_for_postgres_means_the_same(both: Both, name: str, expressions: list[str]) -> None:
+def test_sql_generated_for_postgres_has_the_same_meaning(
+    both: Both, name: str, expressions: list[str]
+) -> None:
     for expression in expressions:
         sql = f"select id, {expression} from orders order by id"
         again = read_statement(sql, "postgres", "query").sql(dialect=PostgresAsWritten)
@@ -54,7 +56,7 @@ def test_sql_generated_for_postgres_means_the_same(both: Both, name: str, expres
 
 
 @pytest.mark.parametrize("sql", QUERIES.strip().splitlines())
-def test_queries_have_the_columns_and_rows_that_postgres_gives(both: Both, sql: str) -> None:
+def test_queries_return_the_same_columns_and_rows_as_postgres(both: Both, sql: str) -> None:
     theirs, ours = both.ask_postgres(sql), both.ask_spark(sql)
     assert theirs.columns == ours.columns
     if re.search(r"order by [^()]*$", sql):
@@ -67,13 +69,13 @@ def test_queries_have_the_columns_and_rows_that_postgres_gives(both: Both, sql: 
     "interval",
     ["1 day ago", "1 year 2 months ago", "1 day 2", "@ 1 day", "1-2", "1 day 02:03", "1.5 days", "P1Y2M"],
 )
-def test_an_interval_generated_for_postgres_keeps_all_of_its_text(both: Both, interval: str) -> None:
+def test_an_interval_generated_for_postgres_keeps_its_whole_text(both: Both, interval: str) -> None:
     sql = f"select due + interval '{interval}' as shifted from orders order by id"
     again = read_statement(sql, "postgres", "query").sql(dialect=PostgresAsWritten)
     assert both.ask_postgres(again) == both.ask_postgres(sql), again
 
 
 @pytest.mark.parametrize("ambiguous", ["name ~ 'a' || 'b'", "'a' || name ~ 'b' || 'c'", "1 < 2 = true"])
-def test_operators_that_the_parser_groups_otherwise_than_postgres_are_refused(ambiguous: str) -> None:
-    with pytest.raises(BadInput, match="Put parentheses around its parts"):
+def test_operators_that_the_parser_groups_differently_from_postgres_are_refused(ambiguous: str) -> None:
+    with pytest.raises(BadInput, match=r"can be read in two ways\. Add parentheses"):
         translate(f"select {ambiguous} from orders", "postgres", SCHEMA)

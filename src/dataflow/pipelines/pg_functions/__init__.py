@@ -1,1 +1,1 @@
-"""PostgreSQL's functions, operators and casts in plain Python; knows neither SQL text nor Spark."""
+"""PostgreSQL's functions, operators and casts in plain Python, independent of SQL text and Spark."""

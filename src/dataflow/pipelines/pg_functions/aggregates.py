@@ -1,6 +1,6 @@
-"""The last step of PostgreSQL's aggregates over numbers: from sums for numeric, from lists for doubles.
+"""The final step of PostgreSQL's numeric aggregates: from sums for numeric, from lists for doubles.
 
-Lists hold no NULL and are in the order in which PostgreSQL would read the rows. None is NULL.
+Lists contain no NULLs and are in the order in which PostgreSQL would read the rows. None is NULL.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def average(total: Decimal, count: int) -> Decimal | None:
 
 
 def variance(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
-    """var_samp or var_pop of numeric or integers, from their number, sum and sum of squares."""
+    """var_samp or var_pop of numeric or integers, from their count, sum and sum of squares."""
     spread = _spread(count, total, squares, is_sample)
     return divide(*spread) if spread and spread[0] else spread and ZERO
 
@@ -53,7 +53,7 @@ def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tu
 
 
 class Moments(NamedTuple):
-    """What PostgreSQL keeps of doubles it has seen, by the algorithm of Youngs and Cramer."""
+    """PostgreSQL's running state for doubles, by the algorithm of Youngs and Cramer."""
 
     number: float
     total: float
@@ -107,7 +107,7 @@ def deviation_doubles(values: Iterable[float], is_sample: bool = True) -> float 
 
 
 class Regression(NamedTuple):
-    """What PostgreSQL keeps of pairs of doubles; `sxy` and so on are sums of products of the distances."""
+    """PostgreSQL's running state for pairs of doubles; `sxy` etc. are sums of products of deviations."""
 
     number: float
     sx: float
@@ -118,7 +118,7 @@ class Regression(NamedTuple):
 
 
 def collect_regression(ys: Iterable[float], xs: Iterable[float]) -> Regression:
-    """Sums over the pairs; PostgreSQL's functions name y first."""
+    """Sums over the pairs; PostgreSQL's functions take y first."""
     found = Regression(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for y, x in zip(ys, xs, strict=True):
         found = _with_pair(found, y, x)
@@ -161,7 +161,7 @@ def aggregate_pairs(name: str, ys: Sequence[float], xs: Sequence[float]) -> floa
 
 
 def _quotient(left: float, right: float) -> float:
-    """A division that gives infinity or NaN as the processor does."""
+    """Divide like the processor: the result may be infinity or NaN."""
     if right:
         return left / right
     return NAN if not left or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
@@ -189,7 +189,7 @@ def percentile_cont(
     values: Sequence[Item],
     between: Callable[[Item, Item, float], Item],
 ) -> Item | None:
-    """The value at a fraction of the sorted values, between two of them by `between(low, high, part)`."""
+    """The value at a fraction of the sorted values, interpolated by `between(low, high, part)`."""
     place = _checked(fraction) * (len(values) - 1)
     if not values:
         return None
@@ -210,7 +210,7 @@ def percentile_disc(fraction: float, values: Sequence[Item]) -> Item | None:
 
 
 def mode(values: Sequence[Item], key: Callable[[Item], object] = lambda item: item) -> Item | None:
-    """The most frequent of the sorted values, the first among equally frequent ones."""
+    """The most frequent of the sorted values; the first one in a tie."""
     counts: dict[object, int] = {}
     firsts: dict[object, Item] = {}
     for value in values:

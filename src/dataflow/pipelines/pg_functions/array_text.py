@@ -1,4 +1,4 @@
-"""Arrays read from text and written as text: one dimension, counted from 1."""
+"""Parses and formats arrays: one dimension, numbered from 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, 
 
 Item = TypeVar("Item")
 
-# One item and the mark after it; a quoted item is in the first group, and is read before a wrong mark.
+# One element and the delimiter after it. The first group is a quoted element, read before a bad delimiter.
 ITEM = re.compile(
     r'[ \t-\r]*(?:"((?:[^"\\]|\\.)*)"[ \t-\r]*(?=[{,}])|((?:[^"\\{},]|\\.)*)(?=[,}]))([{,}])',
     re.DOTALL,
@@ -28,12 +28,12 @@ NEEDS_BACKSLASH = re.compile(r'(["\\])')
 
 
 def array_in(text: str, read: Callable[[str], Item]) -> list[Item | None]:
-    """Read an array whose items are read by the given function."""
+    """Parse an array, using the given function for its elements."""
     body = text.strip(SPACE)
     if not body.startswith("{"):
         if DIMENSIONS.match(body):
             raise ValueError(
-                f'array literals with dimensions are not supported: "{text}"; write the items alone'
+                f'array literals with dimensions are not supported: "{text}"; write only the elements'
             )
         _refuse(text)
     end = NO_ITEMS.match(body)
@@ -66,7 +66,7 @@ def _read_item(text: str, found: re.Match[str], read: Callable[[str], Item]) -> 
     if found[1] is not None:
         return read(ESCAPED.sub(r"\1", found[1]))
     plain = found[2]
-    # White space at the end belongs to the item only where a backslash is before it.
+    # Trailing white space belongs to the element only after a backslash.
     kept = plain.rstrip(SPACE)
     if (len(kept) - len(kept.rstrip("\\"))) % 2:
         kept = plain[: len(kept) + 1]
@@ -80,7 +80,7 @@ def _refuse(text: str) -> NoReturn:
 
 
 def array_out(items: list[str | None]) -> str:
-    """Write an array of items that are the output of their type."""
+    """Format an array of elements that are already text."""
     return "{" + ",".join(map(_write_item, items)) + "}"
 
 
@@ -92,12 +92,12 @@ def _write_item(item: str | None) -> str:
 
 
 def write_array(write: Callable[[Any], str], items: list[Any]) -> str:
-    """Write an array whose items are written by the given function."""
+    """Format an array, using the given function for its elements."""
     return array_out([None if item is None else write(item) for item in items])
 
 
 def read_array(read: Callable[[str], Any], text: str) -> list[Any]:
-    """Read an array whose items are read by the given function."""
+    """Parse an array, using the given function for its elements."""
     return array_in(text, read)
 
 

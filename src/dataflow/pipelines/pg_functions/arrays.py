@@ -1,4 +1,4 @@
-"""The functions and operators of arrays. An array is a list; positions count from 1."""
+"""Array functions and operators. An array is a list; positions start at 1."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def get_slice(items: Items, first: int, last: int) -> Items:
 
 
 def contains(items: Items, wanted: Items) -> bool:
-    """`items @> wanted`; a NULL is found nowhere."""
+    """`items @> wanted`; a NULL is never found."""
     return all(_is_among(item, items) for item in wanted)
 
 
@@ -45,34 +45,34 @@ def _is_among(wanted: Any, items: Items) -> bool:
 
 
 def array_cat(items: Items | None, others: Items | None) -> Items | None:
-    """One array after the other; NULL is like an empty one."""
+    """Concatenate two arrays; NULL counts as an empty one."""
     if items is None or others is None:
         return others if items is None else items
     return items + others
 
 
 def array_append(items: Items | None, item: Any) -> Items:
-    """The array with one more item at the end."""
+    """Append an element."""
     return [*(items or ()), item]
 
 
 def array_prepend(item: Any, items: Items | None) -> Items:
-    """The array with one more item at the start."""
+    """Prepend an element."""
     return [item, *(items or ())]
 
 
 def array_remove(items: Items | None, unwanted: Any) -> Items | None:
-    """The array without the items equal to one."""
+    """Remove all elements equal to the given one."""
     return None if items is None else [item for item in items if not is_same(item, unwanted)]
 
 
 def array_replace(items: Items | None, old: Any, new: Any) -> Items | None:
-    """The array with each item equal to one replaced by another."""
+    """Replace each element equal to one value by another."""
     return None if items is None else [new if is_same(item, old) else item for item in items]
 
 
 def array_position(items: Items | None, wanted: Any, start: int | None = 1) -> int | None:
-    """Where an item is found first, from a position on."""
+    """The first position of an element, searching from a position on."""
     if not items or (wanted is None and None not in items):
         return None
     if start is None:
@@ -82,49 +82,49 @@ def array_position(items: Items | None, wanted: Any, start: int | None = 1) -> i
 
 
 def array_positions(items: Items | None, wanted: Any) -> list[int] | None:
-    """Where an item is found."""
+    """All positions of an element."""
     return None if items is None else [place for place, item in enumerate(items, 1) if is_same(item, wanted)]
 
 
 def array_length(items: Items, dimension: int) -> int | None:
-    """The number of items, NULL of an empty array."""
+    """The number of elements; NULL for an empty array."""
     return len(items) if items and dimension == 1 else None
 
 
 def array_lower(items: Items, dimension: int) -> int | None:
-    """The first position, NULL of an empty array."""
+    """The first position; NULL for an empty array."""
     return 1 if items and dimension == 1 else None
 
 
 def cardinality(items: Items) -> int:
-    """The number of items."""
+    """The number of elements."""
     return len(items)
 
 
 def array_ndims(items: Items) -> int | None:
-    """The number of dimensions, NULL of an empty array."""
+    """The number of dimensions; NULL for an empty array."""
     return 1 if items else None
 
 
 def array_dims(items: Items) -> str | None:
-    """The bounds as text, NULL of an empty array."""
+    """The bounds as text; NULL for an empty array."""
     return f"[1:{len(items)}]" if items else None
 
 
 def unnest(items: Items) -> Items:
-    """Each item as a row."""
+    """Each element as a row."""
     return items
 
 
 def trim_array(items: Items, count: int) -> Items:
-    """The array without its last items."""
+    """The array without its last elements."""
     if not 0 <= count <= len(items):
         raise ValueError(f"number of elements to trim must be between 0 and {len(items)}")
     return items[: len(items) - count]
 
 
 def array_agg(rows: Iterable[Any]) -> Items | None:
-    """The values of all rows, NULLs kept; NULL without rows."""
+    """The values of all rows, including NULLs; NULL if there are no rows."""
     return list(rows) or None
 
 
@@ -143,7 +143,7 @@ def _compare_all(test: Callable[[int, int], bool], value: Any, items: Items | No
 def _find_result(
     test: Callable[[int, int], bool], value: Any, items: Items | None, decisive: bool
 ) -> bool | None:
-    """The decisive result if any item gives it, else NULL if any is unknown."""
+    """The decisive result if any element gives it, else NULL if any is unknown."""
     if items is None:
         return None
     is_unknown = False

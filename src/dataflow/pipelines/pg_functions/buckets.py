@@ -13,7 +13,7 @@ from dataflow.pipelines.pg_functions.signatures import Signature
 def count_passed(
     operand: Any, thresholds: Sequence[Any], key: Callable[[Any], Any] = lambda value: value
 ) -> int:
-    """How many of the sorted thresholds the operand has reached."""
+    """The number of sorted thresholds that are not greater than the operand."""
     if any(threshold is None for threshold in thresholds):
         raise ValueError("thresholds array must not contain NULLs")
     return bisect_right(thresholds, key(operand), key=key)

@@ -1,4 +1,4 @@
-"""`character(n)` and `character varying(n)`. A `character` value is its text, filled with blanks up to n."""
+"""`character(n)` and `character varying(n)`. A `character` value is its text, padded with blanks to n."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BLANK = " "
 
 
 def to_character(text: str, size: int, is_explicit: bool) -> str:
-    """Fill with blanks; an explicit cast cuts off what is too long, other conversions only blanks."""
+    """Pad with blanks. An explicit cast truncates a longer value; other conversions truncate only blanks."""
     if len(text) <= size:
         return text.ljust(size)
     if not is_explicit and text[size:].strip(BLANK):
@@ -17,7 +17,7 @@ def to_character(text: str, size: int, is_explicit: bool) -> str:
 
 
 def to_varchar(text: str, size: int, is_explicit: bool) -> str:
-    """Cut off what is too long; without an explicit cast only blanks."""
+    """Truncate a longer value; without an explicit cast only blanks."""
     if len(text) > size and not is_explicit and text[size:].strip(BLANK):
         raise ValueError(f"value too long for type character varying({size})")
     return text[:size]
@@ -29,7 +29,7 @@ def strip_blanks(value: str) -> str:
 
 
 def character_length(value: str) -> int:
-    """The length without the blanks at the end."""
+    """The length without trailing blanks."""
     return len(strip_blanks(value))
 
 

@@ -1,4 +1,4 @@
-"""The calendar on whole numbers: days since 1970-01-01 and years, months, days; year 0 is 1 BC."""
+"""Calendar arithmetic on integers: days since 1970-01-01 and years, months, days; year 0 is 1 BC."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MIN_DAY = -EPOCH_JULIAN
 END_DATE = 2_147_483_494 - EPOCH_JULIAN  # the first day after the last date
 MIN_TIMESTAMP = MIN_DAY * DAY
 END_TIMESTAMP = (109_203_528 - EPOCH_JULIAN) * DAY
-POSTGRES_EPOCH = 10_957 * DAY  # 2000-01-01, from which PostgreSQL counts
+POSTGRES_EPOCH = 10_957 * DAY  # 2000-01-01, PostgreSQL's epoch
 
 
 class Moment(NamedTuple):
-    """A timestamp taken apart."""
+    """The fields of a timestamp."""
 
     year: int
     month: int
@@ -35,7 +35,7 @@ def days_in_month(year: int, month: int) -> int:
 
 
 def to_days(year: int, month: int, day: int) -> int:
-    """The day of a date; counts years from March, so that a leap day ends one."""
+    """The day number of a date. Years start in March, so that a leap day is the last day of one."""
     year -= month <= 2
     era, year_of_era = divmod(year, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -53,12 +53,12 @@ def from_days(days: int) -> tuple[int, int, int]:
 
 
 def weekday(days: int) -> int:
-    """0 for Sunday."""
+    """The day of the week; Sunday is 0."""
     return (days + 4) % 7
 
 
 def iso_weekday(days: int) -> int:
-    """7 for Sunday."""
+    """The ISO day of the week; Sunday is 7."""
     return weekday(days) or 7
 
 
@@ -67,7 +67,7 @@ def day_of_year(days: int) -> int:
 
 
 def iso_year_start(year: int) -> int:
-    """The Monday of the first ISO week, which holds January 4."""
+    """The Monday of the first ISO week, which contains January 4."""
     fourth = to_days(year, 1, 4)
     return fourth - iso_weekday(fourth) + 1
 
@@ -79,7 +79,7 @@ def iso_year_week(days: int) -> tuple[int, int]:
 
 
 def is_julian(year: int, month: int) -> bool:
-    """Whether PostgreSQL can count the days of a date at all."""
+    """Whether the date is in PostgreSQL's range."""
     return (-4713, 11) <= (year, month) < (5_874_898, 6)
 
 
@@ -96,7 +96,7 @@ def clock(hour: int, minute: int, second: int, micros: int) -> int:
 
 
 def put_together(moment: Moment) -> int:
-    """The timestamp of a moment, if there is one."""
+    """The timestamp of a moment; ValueError if it is out of range."""
     if not is_julian(moment.year, moment.month):
         raise ValueError("timestamp out of range")
     return check_timestamp(to_days(*moment[:3]) * DAY + clock(*moment[3:]))
@@ -109,6 +109,6 @@ def check_timestamp(micros: int) -> int:
 
 
 def add_months(year: int, month: int, day: int, months: int) -> tuple[int, int, int]:
-    """The date some months later, or the last day of a shorter month."""
+    """The date some months later; the last day if that month is shorter."""
     years, month = divmod(month - 1 + months, 12)
     return year + years, month + 1, min(day, days_in_month(year + years, month + 1))

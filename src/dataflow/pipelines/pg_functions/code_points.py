@@ -1,13 +1,13 @@
-"""Sets of characters, written as the code points at which membership changes."""
+"""Sets of characters, stored as the code points at which membership changes."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-CodePoints = tuple[int, ...]  # in ascending order: the first one in, the first one out again, and so on
+CodePoints = tuple[int, ...]  # in ascending order: the first member, the first nonmember after it, and so on
 
-FIRST, BEYOND = 0, 0x80000000  # escapes can name code points far beyond those of Unicode
+FIRST, BEYOND = 0, 0x80000000  # escapes can name code points beyond Unicode
 
 
 def contains(points: CodePoints, code: int) -> bool:
@@ -16,7 +16,7 @@ def contains(points: CodePoints, code: int) -> bool:
 
 
 def from_ranges(ranges: Iterable[tuple[int, int]]) -> CodePoints:
-    """The set of all characters in the given ranges, whose ends are included."""
+    """The set of all characters in the given inclusive ranges."""
     bounds: list[int] = []
     for first, last in sorted(ranges):
         if bounds and first <= bounds[-1]:
@@ -27,24 +27,24 @@ def from_ranges(ranges: Iterable[tuple[int, int]]) -> CodePoints:
 
 
 def list_ranges(points: CodePoints) -> Iterator[tuple[int, int]]:
-    """Ranges with their ends included."""
+    """The set as inclusive ranges."""
     for start in range(0, len(points), 2):
         yield points[start], points[start + 1] - 1
 
 
 def unite(*sets: CodePoints) -> CodePoints:
-    """All characters that are in any of the sets."""
+    """The union of the sets."""
     return from_ranges(item for points in sets for item in list_ranges(points))
 
 
 def complement(points: CodePoints) -> CodePoints:
-    """All characters that are not in the set."""
+    """The complement of the set."""
     inside = points[1:] if points[:1] == (FIRST,) else (FIRST, *points)
     return inside[:-1] if inside[-1:] == (BEYOND,) else (*inside, BEYOND)
 
 
 def overlap(one: CodePoints, other: CodePoints) -> bool:
-    """Whether some character is in both sets."""
+    """Whether the sets have a character in common."""
     if len(one) > len(other):
         one, other = other, one
     return any(

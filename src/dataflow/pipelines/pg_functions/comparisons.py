@@ -21,7 +21,7 @@ OPERATORS: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
 def list_comparisons(
     left: str, right: str, key: Callable[[Any], Any] = lambda value: value
 ) -> list[Signature]:
-    """All comparisons of two types by what `key` makes of a value."""
+    """All comparison operators of two types, comparing the results of `key`."""
 
     def compared(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
         return lambda one, other: test(key(one), key(other))

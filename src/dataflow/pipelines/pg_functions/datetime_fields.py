@@ -1,4 +1,4 @@
-"""How PostgreSQL cuts a date, time or interval into fields, and the words it knows in them."""
+"""Splits a date, time or interval into fields like PostgreSQL, and the words it knows in them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NUMBER, TEXT, DATE, TIME, ZONE, SPECIAL = "number", "text", "date", "time", "zon
 
 
 class Malformed(ValueError):
-    """The fields do not make a value of the type."""
+    """The fields do not form a value of the type."""
 
 
 class OutOfRange(ValueError):
-    """A field holds a number outside its range."""
+    """The number in a field is out of range."""
 
 
 class DatetimeField(NamedTuple):
@@ -45,7 +45,7 @@ _MONTHS = [
 ]
 _DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
 
-# What a word means: a kind of word and its value.
+# The meaning of a word: its kind and its value.
 WORDS: dict[str, tuple[str, str | int]] = {
     **{name: ("month", number) for number, name in enumerate(_MONTHS, 1)},
     **{name[:3]: ("month", number) for number, name in enumerate(_MONTHS, 1)},
@@ -94,7 +94,7 @@ _UNITS = {word: unit for unit, words in _UNIT_WORDS.items() for word in words.sp
 
 
 def find_word(text: str) -> tuple[str, str | int] | None:
-    """What a word of a date means; only its first ten letters count."""
+    """The meaning of a word in a date; only its first ten letters count."""
     return WORDS.get(text[:10])
 
 
@@ -113,7 +113,7 @@ _SIGNED = re.compile(r"[+-][ \t\n\v\f\r]*(?:([0-9][0-9:.-]*)|([A-Za-z]+))")
 
 
 def split_fields(text: str) -> list[DatetimeField]:
-    """The fields of a date, time or interval."""
+    """Split a date, time or interval into its fields."""
     if not text.isascii():
         raise Malformed(text)
     fields: list[DatetimeField] = []

@@ -1,4 +1,4 @@
-"""Dates and timestamps from text, in the spellings that PostgreSQL reads with DateStyle ISO, MDY."""
+"""Parses dates and timestamps in the formats that PostgreSQL reads with DateStyle ISO, MDY."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DATE_PARTS, _TIME_PARTS = frozenset(("year", "month", "day")), frozenset(("time
 
 
 def parse_date(text: str) -> int:
-    """The day of a text; a time or zone in it is read and dropped."""
+    """Parse a date; a time or zone in the text is read and ignored."""
     found = _read(text, "date")
     if not is_julian(found.year, found.month) or not MIN_DAY <= found.days() < END_DATE:
         raise ValueError(f'date out of range: "{text}"')
@@ -52,12 +52,12 @@ def parse_date(text: str) -> int:
 
 
 def parse_timestamp(text: str) -> int:
-    """The timestamp of a text; a zone in it is read and dropped."""
+    """Parse a timestamp; a zone in the text is read and ignored."""
     return _in_range(_read(text, "timestamp"), text, 0)
 
 
 def parse_timestamptz(text: str) -> int:
-    """The timestamptz of a text, in UTC where it names no zone."""
+    """Parse a timestamptz; the zone defaults to UTC."""
     found = _read(text, "timestamp with time zone")
     return _in_range(found, text, found.offset() * SECOND)
 
@@ -81,13 +81,13 @@ def _read(text: str, kind: str) -> _Reading:
 
 
 class _Reading:
-    """What is known of a moment after each field; `seen` holds the parts that may not come again."""
+    """What is known about a moment after each field; `seen` has the parts that must not repeat."""
 
     def __init__(self) -> None:
         self.year = self.month = self.day = self.micros = 0
         self.day_of_year = 0
         self.seen: set[str] = set()
-        self.label = ""  # a unit that says what the next field is
+        self.label = ""  # a unit that names the next field
         self.half = self.era = ""
         self.has_month_name = self.is_short_year = self.is_julian = self.is_epoch = False
         self.zone: AnyZone | None = None
@@ -182,7 +182,7 @@ class _Reading:
         return {"zone"}
 
     def _read_date(self, text: str) -> set[str]:
-        """A date whose parts are joined: 1999-01-08, 1/8/1999, 08-Jan-1999."""
+        """A date with joined parts: 1999-01-08, 1/8/1999, 08-Jan-1999."""
         parts = _split_date(text)
         read: set[str] = set()
         has_name = False
@@ -252,7 +252,7 @@ class _Reading:
         self.is_julian = True
 
     def _read_number(self, text: str, has_month_name: bool, seen: set[str]) -> set[str]:
-        """A number by itself: what it means depends on what is known already."""
+        """A number alone: its meaning depends on what is already known."""
         whole, point, fraction = text.partition(".")
         if not whole:
             raise Malformed(text)
@@ -283,7 +283,7 @@ class _Reading:
         return {part}
 
     def _read_packed(self, text: str, seen: set[str] | frozenset[str]) -> set[str]:
-        """Digits that run together: 19990108 or 040506.789."""
+        """Digits without separators: 19990108 or 040506.789."""
         whole, point, fraction = text.partition(".")
         if not re.fullmatch(r"[0-9]*", whole) or not re.fullmatch(r"[0-9]*", fraction):
             raise Malformed(text)
@@ -354,7 +354,7 @@ class _Reading:
 
 
 def _split_date(text: str) -> list[str]:
-    """Numbers and words, each with the one character that follows it, whatever that is."""
+    """Numbers and words, each with the one character after it."""
     parts = []
     place = 0
     while place < len(text):

@@ -1,4 +1,4 @@
-"""Bytes as text in hex, base64 and the escape format, digests, and escaped Unicode."""
+"""Hex, base64 and escape encodings of bytes, digests, and Unicode escapes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ BAD_PAIR = "invalid Unicode surrogate pair"
 
 
 def encode(data: bytes, form: str) -> str:
-    """Bytes as text in `hex`, `base64` or `escape`."""
+    """Encode bytes as text in `hex`, `base64` or `escape`."""
     match form.lower():
         case "hex":
             return data.hex()
         case "base64":
-            # A full line ends in a newline even at the end, unless it is padded.
+            # A full line ends with a newline even at the end, unless it is padded.
             return re.sub("(.{75}[^=])", r"\1\n", base64.b64encode(data).decode())
         case "escape":
             return "".join(map(_escape_byte, data))
@@ -30,7 +30,7 @@ def encode(data: bytes, form: str) -> str:
 
 
 def decode(text: str, form: str) -> bytes:
-    """Bytes from text in `hex`, `base64` or `escape`."""
+    """Decode text in `hex`, `base64` or `escape` to bytes."""
     match form.lower():
         case "hex":
             return read_hex(text)
@@ -50,7 +50,7 @@ def _escape_byte(byte: int) -> str:
 def _read_base64(text: str) -> bytes:
     digits: list[str] = []
     data = bytearray()
-    kept = 3  # bytes of a group of four digits; fewer from the first padding on
+    kept = 3  # bytes per group of four digits; fewer after the first padding character
     for character in text:
         if character in " \t\n\r":
             continue
@@ -98,9 +98,9 @@ def sha512(data: bytes) -> bytes:
 
 
 def unistr(text: str) -> str:
-    """Text with its Unicode escapes replaced by the characters."""
+    """Replace the Unicode escapes in a string by their characters."""
     written: list[str] = []
-    first = 0  # of a pair of surrogates
+    first = 0  # first half of a surrogate pair
     for found in UNICODE_ESCAPE.finditer(text):
         digits = found["four"] or found["six"] or found["eight"]
         if found[0] == "\\":

@@ -1,4 +1,4 @@
-"""The last step of aggregates that another engine has collected, and other functions that SQL cannot name."""
+"""The final step of aggregates that another engine collected, and other functions that SQL cannot call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMB = 28
 
 
 def _sum_of_limbs(whole: Decimal, first: Decimal, rest: Decimal, scale: int) -> Decimal:
-    """A sum from the sums of whole parts and of the first and next 28 digits after the point."""
+    """Compute a sum from the sums of whole parts and of the first and next 28 decimal digits."""
     fraction = EXACT.add(EXACT.scaleb(first, -_LIMB), EXACT.scaleb(rest, -2 * _LIMB))
     return checked(rescaled(EXACT.add(whole, fraction), scale))
 
@@ -52,7 +52,7 @@ _SPREADS = (
 
 
 def _object_of(documents: list[str], ordered: bool) -> str | None:
-    """An object of pairs, each a JSON array of key and value."""
+    """Build an object from pairs, each a JSON array of key and value."""
     pairs = [json_model.parse(each) for each in documents]
     if not ordered and len({key for key, _ in pairs}) < len(
         {tuple(map(json_model.write, pair)) for pair in pairs}

@@ -1,6 +1,6 @@
-"""Floating-point numbers read from text and written as text, with the fewest digits that keep the value.
+"""Parses floating-point numbers, and formats them with the fewest digits that preserve the value.
 
-A `real` is a Python float whose value fits into 32 bits.
+A `real` is a Python float whose value fits in 32 bits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataflow.pipelines.pg_functions.signatures import Signature
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 HEXADECIMAL = re.compile(r"[-+]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?[0-9]+)?")
 SPECIAL = re.compile(r"([-+]?)(?:(inf(?:inity)?)|nan(?:\(\w*\))?)", re.IGNORECASE | re.ASCII)
-ALL_INTEGERS = 2.0**53  # from here on not every integer is a double
+ALL_INTEGERS = 2.0**53  # from here on, not every integer is a double
 
 
 def double_in(text: str) -> float:
-    """Read a double."""
+    """Parse a double."""
     number, written = _read(text, "double precision")
     if not written:
         return number
@@ -30,7 +30,7 @@ def double_in(text: str) -> float:
 
 
 def real_in(text: str) -> float:
-    """Read a real."""
+    """Parse a real."""
     number, written = _read(text, "real")
     if not written:
         return number
@@ -41,7 +41,7 @@ def real_in(text: str) -> float:
 
 
 def _read(text: str, kind: str) -> tuple[float, str]:
-    """The number, and how it is written unless it is a special value."""
+    """The number, and its digits as written unless it is a special value."""
     stripped = text.strip(SPACE)
     found = HEXADECIMAL.fullmatch(stripped) or DECIMAL.fullmatch(stripped)
     if found:
@@ -50,7 +50,7 @@ def _read(text: str, kind: str) -> tuple[float, str]:
     if special:
         value = math.inf if special[2] else math.nan
         return (-value if special[1] == "-" and special[2] else value), ""
-    # What a number begins with may be out of range before the rest is looked at.
+    # The start of a number may be out of range before the rest is examined.
     start = HEXADECIMAL.match(stripped) or DECIMAL.match(stripped)
     if start:
         value = _evaluate(start[0])
@@ -75,7 +75,7 @@ def _has_digits(written: str) -> bool:
 
 
 def to_real(number: float) -> float:
-    """The nearest value of 32 bits."""
+    """The nearest 32-bit value."""
     try:
         value: float = struct.unpack("f", struct.pack("f", number))[0]
     except OverflowError:
@@ -84,7 +84,7 @@ def to_real(number: float) -> float:
 
 
 def _round_exactly(number: float, written: str) -> float:
-    """Round what is written at once, since rounding twice can end on the other side of a middle."""
+    """Round the written number once: rounding twice can end on the other side of a midpoint."""
     nearest = to_real(number)
     if nearest == number or math.isinf(number) or "x" in written.lower():
         return nearest
@@ -100,7 +100,7 @@ def _round_exactly(number: float, written: str) -> float:
 
 
 def step(value: float, direction: int) -> float:
-    """The next value of 32 bits upwards or downwards."""
+    """The next 32-bit value up or down."""
     bits: int = struct.unpack("i", struct.pack("f", value))[0]
     if value == 0:
         bits = 1 if direction > 0 else 1 - 2**31
@@ -111,7 +111,7 @@ def step(value: float, direction: int) -> float:
 
 
 def double_out(number: float) -> str:
-    """Write a double."""
+    """Format a double."""
     special = _write_special(number)
     if special is not None:
         return special
@@ -123,7 +123,7 @@ def double_out(number: float) -> str:
 
 
 def real_out(number: float) -> str:
-    """Write a real."""
+    """Format a real."""
     special = _write_special(number)
     if special is not None:
         return special
@@ -141,17 +141,17 @@ def _write_special(number: float) -> str | None:
 
 
 def _is_boundary(number: float, written: str) -> bool:
-    """Whether the digits name the middle between two doubles, which PostgreSQL never writes."""
+    """Whether the digits are the midpoint of two doubles, which PostgreSQL never writes."""
     exact = Fraction(written)
     others = (math.nextafter(number, side) for side in (-math.inf, math.inf))
     return any(exact * 2 == Fraction(number) + Fraction(other) for other in others if math.isfinite(other))
 
 
 def _find_shortest(number: float, neighbors: tuple[float, float], most: int) -> tuple[str, str, int]:
-    """The sign, the fewest digits strictly between the middles to the neighbors, and their exponent."""
+    """The sign, the fewest digits strictly between the midpoints to the neighbors, and the exponent."""
     exact = abs(Fraction(number))
     finite = [abs(Fraction(other)) for other in neighbors if math.isfinite(other)]
-    if len(finite) == 1:  # the largest number: as far up as down
+    if len(finite) == 1:  # the largest number: the same distance up as down
         finite.append(2 * exact - finite[0])
     lowest, highest = sorted(finite)
     if number == 0 or lowest == highest:
@@ -168,14 +168,14 @@ def _find_shortest(number: float, neighbors: tuple[float, float], most: int) -> 
 
 
 def _find_nearest(exact: Fraction, bounds: tuple[Fraction, Fraction]) -> int | None:
-    """The nearest whole number, the even one of two, that lies strictly between the bounds."""
+    """The nearest integer strictly between the bounds, the even one in a tie."""
     low, high = bounds
     inside = [number for number in (math.floor(exact), math.floor(exact) + 1) if low < number < high]
     return min(inside, key=lambda number: (abs(number - exact), number % 2), default=None)
 
 
 def _get_digits(written: str) -> tuple[str, str, int]:
-    """The sign, the digits, and the exponent of the first digit of a number that Python wrote."""
+    """The sign, the digits, and the exponent of the first digit of a number that Python formatted."""
     sign, plain = ("-", written[1:]) if written.startswith("-") else ("", written)
     mantissa, _, exponent = plain.partition("e")
     whole, _, fraction = mantissa.partition(".")

@@ -16,7 +16,7 @@ UNDERFLOW = "value out of range: underflow"
 
 
 def nearest_real(value: float) -> float:
-    """The nearest value of type real, infinite past its end."""
+    """The nearest real; infinite if it is out of range."""
     try:
         found: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -51,7 +51,7 @@ def divide(left: float, right: float) -> float:
 
 
 def as_real(call: Callable[[float, float], float]) -> Callable[[float, float], float]:
-    """The same operation of type real: a double holds each such result well enough to round it once more."""
+    """The same operation for real: a double is precise enough to round its result again."""
 
     def rounded(left: float, right: float) -> float:
         exact = call(left, right)
@@ -104,7 +104,7 @@ def logarithm10(value: float) -> float:
 
 
 def round_even(value: float) -> float:
-    """To the nearest whole number; a half goes to the even one."""
+    """Round to the nearest integer, half to even."""
     if not math.isfinite(value):
         return value
     return math.copysign(float(round(value)), value)
@@ -150,7 +150,7 @@ def width_bucket(operand: float, low: float, high: float, count: int) -> int:
 
 
 def sort_key(value: float) -> tuple[bool, float]:
-    """NaN is equal to itself and greater than every number."""
+    """NaN equals itself and is greater than every number."""
     return (True, 0.0) if math.isnan(value) else (False, value)
 
 

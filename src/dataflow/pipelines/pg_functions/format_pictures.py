@@ -1,4 +1,4 @@
-"""Format pictures of dates and times, cut into keywords and literal characters."""
+"""Splits date and time format templates into keywords and literal characters."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _NO_DIGITS = frozenset(
 
 
 class Node(NamedTuple):
-    """A keyword with what surrounds it, or one character."""
+    """A keyword with its modifiers, or one character."""
 
     kind: str  # keyword, separator, space or character
     text: str
@@ -103,7 +103,7 @@ class Node(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The keyword in capitals."""
+        """The keyword in upper case."""
         return self.text.upper()
 
     @property
@@ -113,7 +113,7 @@ class Node(NamedTuple):
 
 @lru_cache(maxsize=256)
 def parse_picture(picture: str) -> tuple[Node, ...]:
-    """The nodes of a picture."""
+    """The nodes of a format template."""
     nodes: list[Node] = []
     place = 0
     while place < len(picture):
@@ -141,7 +141,7 @@ def _find_keyword(picture: str, place: int) -> str | None:
 
 
 def read_quoted(picture: str, place: int, nodes: list[Node]) -> int:
-    """Adds the characters up to the closing quote, and gives the place behind it."""
+    """Add the characters up to the closing quote, and return the position after it."""
     while place < len(picture):
         if picture[place] == '"':
             return place + 1
@@ -159,12 +159,12 @@ def _read_character(character: str) -> Node:
 
 
 def is_separator(character: str) -> bool:
-    """Printable ASCII, but no letter or digit."""
+    """Whether it is printable ASCII but not a letter or digit."""
     return "!" <= character <= "~" and not character.isalnum()
 
 
 def ordinal_of(number: str, style: str) -> str:
-    """st, nd, rd or th for a number, in capitals for TH."""
+    """st, nd, rd or th for a number; upper case for TH."""
     last = number[-1]
     if not last.isdigit():
         raise ValueError(f'"{number}" is not a number')

@@ -1,4 +1,4 @@
-"""The fields that a format picture reads from a text, and the moment they make."""
+"""The fields that a format template reads from a string, and the moment they form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dataflow.pipelines.pg_functions.zones import AnyZone, fixed_zone
 
 
 class Fields:
-    """The numbers that were read; 0 is one that was not."""
+    """The numbers that were read; 0 means not read."""
 
     def __init__(self) -> None:
         self.hour = self.minute = self.second = self.millis = self.micros = self.seconds_of_day = 0
@@ -40,7 +40,7 @@ class Fields:
 
 
 class FieldSum:
-    """Makes a moment of the fields."""
+    """Builds a moment from the fields."""
 
     def __init__(self, fields: Fields, text: str) -> None:
         self.fields, self.text = fields, text

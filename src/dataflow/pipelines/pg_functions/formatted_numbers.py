@@ -1,4 +1,4 @@
-"""to_number: numbers read by a format picture, as in the C locale."""
+"""to_number: parses numbers by a format template, as in the C locale."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def read_number(text: str, picture: str) -> Decimal | None:
 
 
 class _Reader:
-    """Goes through the text along the nodes of the picture."""
+    """Walks through the string along the nodes of the format template."""
 
     def __init__(self, text: str, picture: NumberPicture) -> None:
         self.text, self.picture, self.flags = text, picture, picture.flags
         self.place = 0
         self.sign, self.digits = " ", ""
-        self.before = self.after = self.roman_width = 0  # digits read
+        self.before = self.after = self.roman_width = 0  # digits read so far
         self.has_point = False
 
     def read(self) -> str:
-        """The number as a text: a sign or space, then digits."""
+        """The number as a string: a sign or space, then digits."""
         if "EEEE" in self.flags:
             raise ValueError('"EEEE" not supported for input')
         for node in self.picture.nodes:
@@ -62,7 +62,7 @@ class _Reader:
 
     def _read_keyword(self, name: str) -> None:
         if name in (",", "G"):
-            # Digits never count as seen while reading, so FM leaves separators in place.
+            # Digits never count as seen while reading, so FM keeps separators.
             if "FM" not in self.flags and self._at() == ",":
                 self.place += 1
         elif name == "L":
@@ -82,13 +82,13 @@ class _Reader:
                 self._skip_others(1)
 
     def _skip_others(self, count: int) -> None:
-        """Skips characters that are no part of a number."""
+        """Skip characters that are not part of a number."""
         for _ in range(count):
             if self.place < len(self.text) and self._at() not in "0123456789.,+-":
                 self.place += 1
 
     def _read_digit(self, name: str) -> None:
-        """Leaves the place on the last character that was used."""
+        """Leave the position at the last character used."""
         if self._at() == " ":
             self.place += 1
         if self.place >= len(self.text):
@@ -141,9 +141,9 @@ class _Reader:
 
 
 def _roman_value(letters: str) -> int:
-    """The value of a Roman numeral in its usual form."""
+    """The value of a Roman numeral in standard form."""
     total = place = 0
-    repeats, limit = 1, 0  # how often a letter came, and what a subtraction leaves room for
+    repeats, limit = 1, 0  # how often a letter occurred, and the limit that a subtraction sets
     seen: set[str] = set()
     while place < len(letters):
         letter, following = letters[place], letters[place + 1 : place + 2]

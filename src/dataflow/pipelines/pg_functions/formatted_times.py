@@ -1,4 +1,4 @@
-"""to_date and to_timestamp: dates and times read by a format picture."""
+"""to_date and to_timestamp: parse dates and times by a format template."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ERAS, _LONG_ERAS = ("ad", "bc"), ("a.d.", "b.c.")
 _SHORT_MONTHS, _SHORT_DAYS = [name[:3] for name in MONTHS], [name[:3] for name in DAYS]
 # As sscanf reads "%d,%03d".
 _THOUSANDS = re.compile(r"\s*([+-]?[0-9]+),\s*([+-][0-9]{1,2}|[0-9]{1,3})", re.ASCII)
-# The field that a number goes to, and how many digits it has where another number follows at once.
+# The field for a number, and its number of digits if another number follows directly.
 _NUMBERS = {
     "HH": ("hour", 2),
     "HH12": ("hour", 2),
@@ -74,7 +74,7 @@ def read_date(text: str, picture: str) -> int:
 
 
 def read_timestamp(text: str, picture: str) -> int:
-    """to_timestamp of a text, in UTC where it names no zone."""
+    """to_timestamp of a string; the zone defaults to UTC."""
     moment, fields = _read(text, picture)
     local = put_together(moment) if not fields.zone else _unchecked(moment)
     offset = fields.zone.offset_of_local(local // SECOND) if fields.zone else 0
@@ -96,11 +96,11 @@ def _read(text: str, picture: str) -> tuple[Moment, Fields]:
 
 
 class _Reader:
-    """Goes through the text along the nodes of the picture."""
+    """Walks through the string along the nodes of the format template."""
 
     def __init__(self, text: str, nodes: tuple[Node, ...], fields: Fields) -> None:
         self.text, self.nodes, self.fields = text, nodes, fields
-        self.place = self.skipped = 0  # `skipped` counts characters beyond those of the picture
+        self.place = self.skipped = 0  # `skipped` counts characters beyond those of the template
         self.is_exact = False  # FX
 
     def read(self) -> None:
@@ -182,7 +182,7 @@ class _Reader:
                 fields.year = _nearest_to_2020(fields.year)
 
     def _set_number(self, field: str, width: int, node: Node, index: int) -> int:
-        """Reads a number into a field, and says how many characters it took."""
+        """Read a number into a field, and return how many characters it used."""
         start = self.place
         self._skip_spaces()
         piece = self.text[self.place : self.place + width]
@@ -206,7 +206,7 @@ class _Reader:
         return self.place - start
 
     def _is_followed_by_other(self, node: Node, index: int) -> bool:
-        """Whether what follows in the picture is no digit, so that all digits belong to this number."""
+        """Whether the next node is not a digit, so that all digits belong to this number."""
         if node.ordinal or index + 1 == len(self.nodes):
             return True
         following = self.nodes[index + 1]
@@ -265,7 +265,7 @@ class _Reader:
             self._set_number("zone_minute", 2, node, index)
 
 
-# The field of a keyword, the words it knows, and the number for one of them.
+# The field of a keyword, the words it knows, and the number for each.
 _WORDS: dict[str, tuple[str, list[str] | tuple[str, ...], Callable[[int], int]]] = {
     **dict.fromkeys(("A.M.", "P.M."), ("is_afternoon", _LONG_HALVES, int)),
     **dict.fromkeys(("AM", "PM"), ("is_afternoon", _HALVES, int)),

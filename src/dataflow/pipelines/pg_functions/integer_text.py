@@ -1,4 +1,4 @@
-"""Integers read from text and written as text, in decimal, hexadecimal, octal and binary."""
+"""Parses and formats integers in decimal, hexadecimal, octal and binary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataflow.pipelines.pg_functions.signatures import Signature
 
 BITS = {"smallint": 16, "integer": 32, "bigint": 64}
 SPACE = " \t\n\v\f\r"
-# As much as can be read as a number; what follows decides whether it is one.
+# The longest prefix that is a number; what follows decides whether the whole is one.
 NUMBER = re.compile(
     r"[ \t-\r]*([-+]?)"
     r"(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|([0-9]+(?:_[0-9]+)*))"
@@ -17,7 +17,7 @@ BASES = (16, 8, 2, 10)  # of the groups after the sign
 
 
 def read_integer(text: str, kind: str) -> int:
-    """Read a `smallint`, `integer` or `bigint`."""
+    """Parse a `smallint`, `integer` or `bigint`."""
     found = NUMBER.match(text)
     if found is None:
         raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
@@ -26,7 +26,7 @@ def read_integer(text: str, kind: str) -> int:
     beyond = 1 << (BITS[kind] - 1)
     number = 0
     for digit in digits.replace("_", ""):
-        if number > beyond // base:  # noticed before anything wrong further on
+        if number > beyond // base:  # detected before any later error
             raise ValueError(f'value "{text}" is out of range for type {kind}')
         number = number * base + int(digit, 16)
     if text[found.end() :].strip(SPACE):
@@ -37,27 +37,27 @@ def read_integer(text: str, kind: str) -> int:
 
 
 def smallint_in(text: str) -> int:
-    """Read a smallint."""
+    """Parse a smallint."""
     return read_integer(text, "smallint")
 
 
 def integer_in(text: str) -> int:
-    """Read an integer."""
+    """Parse an integer."""
     return read_integer(text, "integer")
 
 
 def bigint_in(text: str) -> int:
-    """Read a bigint."""
+    """Parse a bigint."""
     return read_integer(text, "bigint")
 
 
 def to_hex(number: int) -> str:
-    """An integer in hexadecimal, a negative one as its 32 bits."""
+    """An integer in hexadecimal; a negative one as its 32 bits."""
     return f"{number & 0xFFFFFFFF:x}"
 
 
 def bigint_to_hex(number: int) -> str:
-    """A bigint in hexadecimal, a negative one as its 64 bits."""
+    """A bigint in hexadecimal; a negative one as its 64 bits."""
     return f"{number & 0xFFFFFFFFFFFFFFFF:x}"
 
 

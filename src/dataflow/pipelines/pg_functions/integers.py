@@ -1,4 +1,4 @@
-"""Arithmetic of PostgreSQL's smallint, integer and bigint, which refuse what does not fit."""
+"""Arithmetic of PostgreSQL's smallint, integer and bigint, with its overflow errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BITS = {"smallint": 16, "integer": 32, "bigint": 64}
 
 
 def fit(value: int, kind: str) -> int:
-    """The value, if an integer of this kind can hold it."""
+    """Return the value; ValueError if it does not fit in the type."""
     limit = 1 << (BITS[kind] - 1)
     if -limit <= value < limit:
         return value
@@ -20,7 +20,7 @@ def fit(value: int, kind: str) -> int:
 
 
 def divide(left: int, right: int) -> int:
-    """The quotient cut towards zero."""
+    """The quotient truncated toward zero."""
     if right == 0:
         raise ValueError("division by zero")
     quotient = abs(left) // abs(right)
@@ -28,7 +28,7 @@ def divide(left: int, right: int) -> int:
 
 
 def modulo(left: int, right: int) -> int:
-    """The rest, with the sign of the dividend."""
+    """The remainder, with the sign of the dividend."""
     if right == 0:
         raise ValueError("division by zero")
     rest = abs(left) % abs(right)
@@ -50,7 +50,7 @@ def shift_right(kind: str) -> Callable[[int, int], int]:
 
 
 def fitting(kind: str, call: Callable[..., int]) -> Callable[..., int]:
-    """The function, refusing a result outside the kind."""
+    """Wrap a function to refuse a result that does not fit in the type."""
 
     def fitted(*values: int) -> int:
         return fit(call(*values), kind)
@@ -59,7 +59,7 @@ def fitting(kind: str, call: Callable[..., int]) -> Callable[..., int]:
 
 
 def _mask(kind: str) -> int:
-    """A processor looks at the low bits of a shift only; a smallint is shifted as an integer."""
+    """Processors use only the low bits of a shift count; a smallint is shifted as an integer."""
     return 63 if kind == "bigint" else 31
 
 

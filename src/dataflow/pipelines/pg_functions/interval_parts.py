@@ -48,7 +48,7 @@ def date_part(field: str, value: Interval) -> float:
 
 
 def scaled(number: int, scale: int) -> Decimal:
-    """A whole number of fractions as numeric with that scale."""
+    """An integer number of fractions as numeric with that scale."""
     return Decimal(number).scaleb(-scale)
 
 
@@ -83,12 +83,12 @@ def _whole_part(unit: str, value: Interval, field: str) -> int:
 
 
 def _seconds(value: Interval) -> int:
-    """What is left of a minute, in microseconds."""
+    """The remainder of a minute, in microseconds."""
     return value.micros - cut(value.micros, MINUTE) * MINUTE
 
 
 def _epoch_micros(value: Interval) -> int:
-    """A year counts 365.25 days here, a month 30."""
+    """The epoch, with 365.25 days per year and 30 per month."""
     years = cut(value.months, 12)
     quarters_of_day = 1461 * years + 120 * (value.months - years * 12) + 4 * value.days
     return quarters_of_day * (DAY // 4) + value.micros
@@ -108,7 +108,7 @@ def truncate(field: str, value: Interval) -> Interval:
 
 
 def make_interval(*values: float) -> Interval:
-    """From years, months, weeks, days, hours, minutes and seconds; what is missing is zero."""
+    """make_interval of years, months, weeks, days, hours, minutes and seconds; each defaults to 0."""
     *wholes, seconds = [*values, *[0.0] * (7 - len(values))]
     if not math.isfinite(seconds):
         raise ValueError(OUT_OF_RANGE)

@@ -1,4 +1,4 @@
-"""Intervals from text, in every style that PostgreSQL reads, and limited to some fields."""
+"""Parses intervals in every style that PostgreSQL reads, optionally restricted to some fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CLOCK = re.compile(r"([0-9]+):([0-9]*)(?::([0-9]*))?(?:\.([0-9]*))?")
 
 
 def parse(text: str, fields: str = "") -> Interval:
-    """The interval that a text spells; `fields` is what follows the type, such as `day to second`."""
+    """Parse an interval; `fields` is the restriction after the type, such as `day to second`."""
     try:
         try:
             found = _Reading(fields).read(split_fields(text))
@@ -43,7 +43,7 @@ def parse(text: str, fields: str = "") -> Interval:
 
 
 def limit(value: Interval, fields: str) -> Interval:
-    """The interval without what is smaller than the last of the fields; `second(2)` rounds."""
+    """Drop everything smaller than the last of the fields; `second(2)` rounds."""
     match = re.fullmatch(r"(?:.*\bto )?(\w*)(?:\s*\((\d)\))?", fields.strip().lower())
     unit, precision = (match[1], match[2]) if match else ("", None)
     months, days, micros = value
@@ -61,7 +61,7 @@ def limit(value: Interval, fields: str) -> Interval:
 
 
 class _Sums:
-    """The fields of an interval while it is read; fractions go down to smaller fields as doubles."""
+    """The fields of an interval being parsed; fractions carry down to smaller fields as doubles."""
 
     def __init__(self) -> None:
         self.years = self.months = self.days = self.micros = 0
@@ -101,7 +101,7 @@ class _Sums:
 
 
 class _Reading(_Sums):
-    """Reads fields from the last to the first, so that a unit is known before its number."""
+    """Reads fields from last to first, so that a unit is known before its number."""
 
     def __init__(self, fields: str) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ def read_clock(text: str, is_minute_to_second: bool = False) -> int:
 
 
 class _IsoReading(_Sums):
-    """Reads what ISO 8601 writes: P1Y2M3DT4H5M6.7S, P0001-02-03T04:05:06, P00010203T040506."""
+    """Reads ISO 8601 intervals: P1Y2M3DT4H5M6.7S, P0001-02-03T04:05:06, P00010203T040506."""
 
     _number = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
     _date_units = {"Y": "year", "M": "month", "W": "week", "D": "day"}  # noqa: RUF012
@@ -242,7 +242,7 @@ class _IsoReading(_Sums):
         return int(value), value - int(value)
 
     def _read_alternative(self, start: int, letter: str, whole: int, part: float) -> bool:
-        """A date or time without letters; True when the text ends with it."""
+        """Read a date or time without letters; True if the text ends with it."""
         if self.has_field or letter not in (("", "T", "-") if self.is_date else ("", ":")):
             raise Malformed(self.text)
         digits = re.match(r"[0-9]*", self.text[start:].lstrip("-"))

@@ -13,7 +13,7 @@ from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 OUT_OF_RANGE = "interval out of range"
-# These stand for infinity in PostgreSQL.
+# PostgreSQL uses these values for infinity.
 _INFINITE = (
     Interval(2**31 - 1, 2**31 - 1, 2**63 - 1),
     Interval(-(2**31), -(2**31), -(2**63)),
@@ -21,7 +21,7 @@ _INFINITE = (
 
 
 def checked(months: int, days: int, micros: int) -> Interval:
-    """An interval of these fields, if they fit."""
+    """Build an interval; ValueError if a field is out of range."""
     found = Interval(months, days, micros)
     if not (
         -(2**31) <= months < 2**31
@@ -34,7 +34,7 @@ def checked(months: int, days: int, micros: int) -> Interval:
 
 
 def show(value: Interval) -> str:
-    """The text, in the style `postgres`."""
+    """Format an interval in the style `postgres`."""
     years, months = _cut_rest(value.months, 12)
     parts: list[str] = []
     is_before = False
@@ -50,7 +50,7 @@ def show(value: Interval) -> str:
 
 
 def show_clock(micros: int) -> str:
-    """Hours, minutes and seconds, with the fraction of a second that there is."""
+    """Hours, minutes and seconds, with the fraction of a second if there is one."""
     seconds, fraction = divmod(micros, SECOND)
     shown = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     return f"{shown}.{fraction:06d}".rstrip("0") if fraction else shown
@@ -87,7 +87,7 @@ def divide(value: Interval, divisor: float) -> Interval:
 
 
 def _scaled(value: Interval, scale: Callable[[float], float]) -> Interval:
-    """Each field scaled, and what is left of a month or day passed down; in doubles, as PostgreSQL does."""
+    """Scale each field, and carry fractions of months and days down; in doubles, like PostgreSQL."""
     exact_months, exact_days = scale(value.months), scale(value.days)
     months, days = _fitting(exact_months, 31), _fitting(exact_days, 31)
     rest_days = _rounded((exact_months - months) * 30)
@@ -106,12 +106,12 @@ def _fitting(value: float, bits: int) -> int:
 
 
 def _rounded(seconds: float) -> float:
-    """To whole millionths, which hides most of the error of the doubles."""
+    """Round to whole millionths, which hides most of the error of the doubles."""
     return round_even(seconds * 1_000_000.0) / 1_000_000.0
 
 
 def sort_key(value: Interval) -> int:
-    """The length, with months of 30 days: what PostgreSQL compares."""
+    """The length with months of 30 days, by which PostgreSQL compares."""
     return (value.months * 30 + value.days) * DAY + value.micros
 
 
@@ -137,7 +137,7 @@ def justify_interval(value: Interval) -> Interval:
 
 
 def _cut_rest(value: int, size: int) -> tuple[int, int]:
-    """The quotient cut towards zero, and the rest."""
+    """The quotient truncated toward zero, and the remainder."""
     whole = cut(value, size)
     return whole, value - whole * size
 
@@ -151,17 +151,17 @@ def _same_sign(large: int, small: int, size: int) -> tuple[int, int]:
 
 
 def average(total: Interval, count: int) -> Interval | None:
-    """avg, from the sum."""
+    """avg, computed from the sum."""
     return divide(total, float(count)) if count else None
 
 
 def between(low: Interval, high: Interval, part: float) -> Interval:
-    """For percentile_cont."""
+    """Interpolate for percentile_cont."""
     return add(multiply(subtract(high, low), part), low)
 
 
 def is_finite(_value: Interval) -> bool:
-    """Infinite intervals are refused where they are read."""
+    """Always true: infinite intervals are refused when they are parsed."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""JSON as Python values: None is JSON's null, numbers are Decimal, objects dict; read, written, compared."""
+"""JSON as Python values: null is None, numbers are Decimal, objects dict. Parses, formats and compares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPE_ORDER = ("null", "string", "number", "boolean", "array", "object")
 
 
 def read_number(written: str) -> Decimal:
-    """A number as PostgreSQL's numeric keeps it: with its decimals, without an exponent."""
+    """A number as PostgreSQL's numeric stores it: with its decimal digits, without an exponent."""
     number = Decimal(written)
     exponent = number.as_tuple().exponent
     assert isinstance(exponent, int)
@@ -33,7 +33,7 @@ _DECODER = json.JSONDecoder(parse_float=read_number, parse_int=read_number, pars
 
 
 def parse(text: str) -> Any:
-    """Read JSON as jsonb does: the last of equal keys counts, and text has no zero character."""
+    """Parse JSON like jsonb: the last duplicate key wins, and strings contain no NUL character."""
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError:
@@ -64,12 +64,12 @@ def quote(text: str) -> str:
 
 
 def list_pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The pairs of an object in jsonb's order: by the length of the key in bytes, then by its bytes."""
+    """The pairs of an object in jsonb's order: by key length in bytes, then by the bytes."""
     return sorted(value.items(), key=lambda pair: ((key := pair[0].encode()), len(key))[::-1])
 
 
 def write(value: Any) -> str:
-    """Write JSON as jsonb does."""
+    """Format JSON like jsonb."""
     match value:
         case str():
             return quote(value)
@@ -88,7 +88,7 @@ def write_scalar(value: Any) -> str:
 
 
 def write_text(value: Any) -> str | None:
-    """What `->>` gives: a string's content, NULL for null."""
+    """The result of `->>`: a string's content, NULL for null."""
     if value is None:
         return None
     return value if isinstance(value, str) else write(value)
@@ -116,7 +116,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def is_equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal; a boolean is no number."""
+    """Whether two values are equal; a boolean never equals a number."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -127,9 +127,9 @@ def is_equal(one: Any, other: Any) -> bool:
 
 
 def compare(one: Any, other: Any) -> int:
-    """The order of two documents: by type, except that an empty array comes before everything."""
+    """Compare two documents: by type, except that an empty array sorts before everything."""
     if is_scalar(one) != is_scalar(other) and not isinstance(one, dict) and not isinstance(other, dict):
-        # PostgreSQL keeps a lone scalar as an array of one item, which is less than a real one.
+        # PostgreSQL stores a lone scalar as an array of one element, which sorts before a real array.
         is_first = is_scalar(one)
         size = len(other if is_first else one)
         lesser = is_first if size else not is_first

@@ -1,4 +1,4 @@
-"""The type json, whose documents keep their text: parts of one are cut out of it as they were written."""
+"""The type json, which keeps the text of its documents: parts are returned exactly as written."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _skip(document: str, place: int) -> int:
 
 
 def list_items(document: str) -> list[str]:
-    """The items of an array as they were written."""
+    """The elements of an array, as written."""
     items: list[str] = []
     place = _skip(document, _skip(document, 0) + 1)
     while document[place] != "]":
@@ -56,7 +56,7 @@ def list_items(document: str) -> list[str]:
 
 
 def list_members(document: str) -> list[tuple[str, str]]:
-    """The pairs of an object, the values as they were written."""
+    """The pairs of an object, with values as written."""
     members: list[tuple[str, str]] = []
     place = _skip(document, _skip(document, 0) + 1)
     while document[place] != "}":
@@ -72,7 +72,7 @@ def list_members(document: str) -> list[tuple[str, str]]:
 
 
 def get_text(document: str | None) -> str | None:
-    """A part as text: a string's content, NULL for null, and everything else as it was written."""
+    """A part as text: a string's content, NULL for null, anything else as written."""
     if document is None:
         return None
     match typeof(document):
@@ -85,7 +85,7 @@ def get_text(document: str | None) -> str | None:
 
 
 def field(document: str, key: str) -> str | None:
-    """`document -> key`, the last of equal keys"""
+    """`document -> key`; the last duplicate key wins"""
     if typeof(document) != "object":
         return None
     return dict(list_members(document)).get(key)
@@ -145,19 +145,19 @@ def _check_array(document: str, function: str) -> None:
 
 
 def array_elements(document: str) -> list[str]:
-    """Each item of an array."""
+    """Each element of an array."""
     _check_array(document, "json_array_elements")
     return list_items(document)
 
 
 def array_elements_text(document: str) -> list[str | None]:
-    """Each item of an array as text."""
+    """Each element of an array as text."""
     _check_array(document, "json_array_elements_text")
     return [get_text(one) for one in list_items(document)]
 
 
 def array_length(document: str) -> int:
-    """The number of items of an array."""
+    """The number of elements of an array."""
     kind = typeof(document)
     if kind != "array":
         raise ValueError(f"cannot get array length of a {'non-array' if kind == 'object' else 'scalar'}")
@@ -187,7 +187,7 @@ def object_keys(document: str) -> list[str]:
 
 
 def strip_nulls(document: str, in_arrays: bool = False) -> str:
-    """The document without the pairs whose value is null, and without white space."""
+    """The document without null fields and white space."""
     match typeof(document):
         case "object":
             kept = [(key, value) for key, value in list_members(document) if value != "null"]

@@ -1,6 +1,6 @@
-"""Values of SQL as JSON and back: to_jsonb and to_json, builders, aggregates, casts of jsonb to other types.
+"""Converts SQL values to JSON and back: to_jsonb and to_json, builders, aggregates, casts from jsonb.
 
-Arguments of the builders and aggregates are documents: give each value to to_jsonb or to_json first.
+Arguments of the builders and aggregates are documents: convert each value with to_jsonb or to_json first.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_ou
 
 EPOCH = datetime(1970, 1, 1)
 MICROS_OF_DAY = 24 * 60 * 60 * 10**6
-NO_DATE, NO_TIMESTAMP = 2**31 - 1, 2**63 - 1  # infinity; minus infinity is the least number of the type
+NO_DATE, NO_TIMESTAMP = 2**31 - 1, 2**63 - 1  # infinity; minus infinity is the smallest value of the type
 TOO_FEW = "argument list must have even number of elements"
 SQL_NAMES = {"double": "double precision"}
 JSONB_NAMES = {"number": "numeric"}  # in messages about casts
 
 
 def text_to_json(text: str) -> str:
-    """A string."""
+    """A JSON string."""
     return quote(text)
 
 
 def numeric_to_json(number: Decimal) -> str:
-    """A number, or a string for NaN and the infinities."""
+    """A JSON number, or a string for NaN and infinity."""
     if number.is_nan() or number.is_infinite():
         return quote("NaN" if number.is_nan() else "Infinity" if number > 0 else "-Infinity")
     return write_scalar(number)
@@ -48,19 +48,19 @@ def _float_to_jsonb(output: Callable[[float], str], number: float) -> str:
 
 
 def bytea_to_json(data: bytes) -> str:
-    """A string with the hex format."""
+    """A JSON string in hex format."""
     return quote(bytea_out(data))
 
 
 def date_to_json(days: int) -> str:
-    """A string with the date."""
+    """A JSON string with the date."""
     if days in (NO_DATE, -NO_DATE - 1):
         return quote("infinity" if days > 0 else "-infinity")
     return quote(_write_moment(days * MICROS_OF_DAY).partition("T")[0])
 
 
 def timestamp_to_json(micros: int, zone: str = "") -> str:
-    """A string with date and time in ISO 8601."""
+    """A JSON string with date and time in ISO 8601."""
     if micros in (NO_TIMESTAMP, -NO_TIMESTAMP - 1):
         return quote("infinity" if micros > 0 else "-infinity")
     return quote(_write_moment(micros) + zone)
@@ -108,7 +108,7 @@ def build_array(*documents: str | None) -> str:
 
 
 def jsonb_build_object(*documents: str | None) -> str:
-    """jsonb_build_object() of keys and values in turn."""
+    """jsonb_build_object() of alternating keys and values."""
     if len(documents) % 2:
         raise ValueError(TOO_FEW)
     pairs: dict[str, Any] = {}
@@ -122,7 +122,7 @@ def jsonb_build_object(*documents: str | None) -> str:
 
 
 def json_build_object(*documents: str | None) -> str:
-    """json_build_object() of keys and values in turn."""
+    """json_build_object() of alternating keys and values."""
     if len(documents) % 2:
         raise ValueError(TOO_FEW)
     return "{" + ", ".join(map(_write_pair, documents[::2], documents[1::2])) + "}"
@@ -135,7 +135,7 @@ def _write_pair(key: str | None, value: str | None) -> str:
 
 
 def read_key(document: str) -> str:
-    """The key of an object that a scalar stands for."""
+    """The object key for a scalar."""
     value = parse(document)
     if not is_scalar(value):
         raise ValueError("key value must be scalar, not array, composite, or json")
@@ -143,20 +143,20 @@ def read_key(document: str) -> str:
 
 
 def jsonb_agg(documents: Iterable[str | None]) -> str | None:
-    """All documents as an array, NULL without any; json_agg() gives the same text except of SQL arrays."""
+    """All documents as an array; NULL if there are none. json_agg() differs only for SQL arrays."""
     rows = list(documents)
     return build_array(*rows) if rows else None
 
 
 def json_agg_of_arrays(documents: Iterable[str | None]) -> str | None:
-    """json_agg() of values that are arrays in SQL: each but the first begins on a line of its own."""
+    """json_agg() of SQL arrays: each but the first starts on a new line."""
     rows = list(documents)
     written = ["null" if one is None else f"\n {one}" if place else one for place, one in enumerate(rows)]
     return "[" + ", ".join(written) + "]" if rows else None
 
 
 def jsonb_object_agg(pairs: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """All pairs of key and value as an object, the last of equal keys; NULL without any."""
+    """All pairs as an object, the last duplicate key wins; NULL if there are none."""
     found: dict[str, Any] = {}
     rows = list(pairs)
     for key, value in rows:
@@ -167,7 +167,7 @@ def jsonb_object_agg(pairs: Iterable[tuple[str | None, str | None]]) -> str | No
 
 
 def json_object_agg(pairs: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """All pairs of key and value as text; NULL without any."""
+    """All pairs as text; NULL if there are none."""
     rows = [_write_pair(key, value) for key, value in pairs]
     return "{ " + ", ".join(rows) + " }" if rows else None
 
@@ -192,7 +192,7 @@ def _cast_number(kind: str, document: str) -> Any:
 
 
 def jsonb_to_boolean(document: str) -> bool | None:
-    """A jsonb boolean cast to boolean."""
+    """Cast a jsonb boolean to boolean."""
     value = parse(document)
     if value is None or isinstance(value, bool):
         return value

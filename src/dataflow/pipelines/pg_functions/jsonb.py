@@ -1,4 +1,4 @@
-"""The operators of jsonb that read: access, containment, existence, comparison; and its text."""
+"""jsonb operators that read: access, containment, existence, comparison; and its text format."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Path = list[str | None]
 
 
 class _Missing:
-    """What is found where nothing is."""
+    """The marker for a missing value."""
 
 
 MISSING = _Missing()
 
 
 def read_index(text: str) -> int | None:
-    """An index in a path, None when it is no integer."""
+    """An index in a path; None if it is not an integer."""
     if INDEX.fullmatch(text) is None:
         return None
     index = int(text)
@@ -41,19 +41,19 @@ def read_index(text: str) -> int | None:
 
 
 def get_key(value: Any, key: str) -> Any:
-    """The value of an object's key."""
+    """The value of a key of an object."""
     return value.get(key, MISSING) if isinstance(value, dict) else MISSING
 
 
 def get_index(value: Any, index: int) -> Any:
-    """An item of an array, from the end for a negative index."""
+    """An element of an array; a negative index counts from the end."""
     if not isinstance(value, list) or not -len(value) <= index < len(value):
         return MISSING
     return value[index]
 
 
 def get_path(value: Any, path: Path) -> Any:
-    """What is found at the end of a path."""
+    """The value at the end of a path."""
     for step in path:
         if isinstance(value, list) and step is not None:
             index = read_index(step)
@@ -74,7 +74,7 @@ def _as_text(found: Any) -> str | None:
 
 
 def jsonb_in(text: str) -> str:
-    """Text cast to jsonb."""
+    """Cast text to jsonb."""
     return write(parse(text))
 
 
@@ -100,7 +100,7 @@ def item_text(document: str, index: int) -> str | None:
 
 def _get_item(document: str, index: int) -> Any:
     value = parse(document)
-    # A lone scalar counts as an array of one item here.
+    # A lone scalar counts as an array of one element here.
     return get_index([value] if is_scalar(value) else value, index)
 
 
@@ -149,7 +149,7 @@ def contains(document: str, wanted: str) -> bool:
     """`document @> wanted`"""
     value, part = parse(document), parse(wanted)
     if is_scalar(part) and not isinstance(value, dict):
-        # An array contains a lone scalar as if it were one of its items.
+        # An array contains a lone scalar that equals one of its elements.
         return any(is_equal(one, part) for one in (value if isinstance(value, list) else [value]))
     return _contains(value, part)
 

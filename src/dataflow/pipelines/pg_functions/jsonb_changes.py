@@ -1,4 +1,4 @@
-"""The operators and functions of jsonb that give a changed document."""
+"""jsonb operators and functions that return a changed document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataflow.pipelines.pg_functions.json_model import is_scalar, parse, write
 from dataflow.pipelines.pg_functions.jsonb import Path, read_index
 from dataflow.pipelines.pg_functions.signatures import Signature
 
-FAR_BEFORE = -1  # an index further before the first item than the array is long
+FAR_BEFORE = -1  # an index before the first element of the array
 
 
 def concat(one: str, other: str) -> str:
@@ -61,7 +61,7 @@ def delete_path(document: str, path: Path) -> str:
 
 
 def jsonb_set(document: str, path: Path, new: str, create: bool = True) -> str:
-    """The document with the value at a path replaced, or added where only the last step is missing."""
+    """Replace the value at a path, or add it if only the last step is missing."""
     value = parse(document)
     if is_scalar(value):
         raise ValueError("cannot set path in scalar")
@@ -71,7 +71,7 @@ def jsonb_set(document: str, path: Path, new: str, create: bool = True) -> str:
 
 
 def jsonb_insert(document: str, path: Path, new: str, after: bool = False) -> str:
-    """The document with a value inserted at a path, before or after an item that is there."""
+    """Insert a value at a path, before or after an existing element."""
     value = parse(document)
     if is_scalar(value):
         raise ValueError("cannot set path in scalar")
@@ -136,7 +136,7 @@ class _PathChange:
 
 
 def strip_nulls(document: str, in_arrays: bool = False) -> str:
-    """The document without the pairs whose value is null, and without null items where wanted."""
+    """The document without null fields, and optionally without null elements."""
     return write(_strip(parse(document), in_arrays))
 
 

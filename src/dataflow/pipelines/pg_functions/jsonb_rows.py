@@ -1,4 +1,4 @@
-"""The functions that turn a jsonb document into rows. A pair is a list of key and value."""
+"""Functions that expand a jsonb document to rows. A pair is a list of key and value."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def _read_array(document: str) -> list[Any]:
 
 
 def array_elements(document: str) -> list[str]:
-    """Each item of an array."""
+    """Each element of an array."""
     return [write(item) for item in _read_array(document)]
 
 
 def array_elements_text(document: str) -> list[str | None]:
-    """Each item of an array as text."""
+    """Each element of an array as text."""
     return [write_text(item) for item in _read_array(document)]
 
 
 def array_length(document: str) -> int:
-    """The number of items of an array."""
+    """The number of elements of an array."""
     value = parse(document)
     if is_scalar(value):
         raise ValueError("cannot get array length of a scalar")
@@ -51,7 +51,7 @@ def each_value(document: str) -> list[str]:
 
 
 def each_text(document: str) -> list[str | None]:
-    """The same as text."""
+    """Each value of an object as text, in the order of object_keys."""
     return [write_text(item) for _, item in _read_pairs(document, "jsonb_each_text")]
 
 

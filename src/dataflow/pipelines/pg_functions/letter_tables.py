@@ -1,8 +1,8 @@
-"""The letters of Unicode 16 as PostgreSQL 18 knows them, whatever Unicode the running Python knows.
+"""The letters of Unicode 16 as in PostgreSQL 18, independent of the Unicode version of Python.
 
-A set is written as the distances between the code points where membership changes, in base 36; `d*n` is n
-times d. A case mapping is written as runs `start.count.shift`: start is the distance from the start of the
-run before, a slash after the count means every second code point.
+A set is a list of distances between the code points where membership changes, in base 36; `d*n` is n times
+d. A case mapping is a list of runs `start.count.shift`: start is the distance from the start of the previous
+run, and a slash after the count means every second code point.
 """
 
 ALPHA = (

@@ -1,4 +1,4 @@
-"""Case mapping and character classes of PostgreSQL's builtin locale C.UTF-8: simple mappings, one to one."""
+"""Case mapping and character classes of PostgreSQL's builtin locale C.UTF-8: simple one-to-one mappings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLASS_NAMES = frozenset(FIXED_CLASSES) | {
 
 @cache
 def get_class(name: str) -> CodePoints:
-    """The characters of one of CLASS_NAMES."""
+    """The characters of one of the classes in CLASS_NAMES."""
     if name in FIXED_CLASSES:
         return from_ranges(FIXED_CLASSES[name])
     if name == "alnum":
@@ -40,7 +40,7 @@ def get_class(name: str) -> CodePoints:
 
 @cache
 def get_mapping(name: str) -> dict[int, int]:
-    """The codes that `lower` or `upper` changes, with what they become."""
+    """The code points that `lower` or `upper` changes, and their new values."""
     mapping: dict[int, int] = {}
     start = 0
     for run in getattr(letter_tables, f"TO_{name.upper()}").split():
@@ -63,7 +63,7 @@ def upper(text: str) -> str:
 
 
 def initcap(text: str) -> str:
-    """The first character of each word in upper case and the rest in lower case."""
+    """The first character of each word in upper case, the rest in lower case."""
     alnum, raised, lowered = get_class("alnum"), upper(text), lower(text)
     mapped: list[str] = []
     before: bool | None = None
@@ -75,12 +75,12 @@ def initcap(text: str) -> str:
 
 
 def lower_code(code: int) -> int:
-    """The code of a character in lower case."""
+    """The code point of a character in lower case."""
     return get_mapping("lower").get(code, code)
 
 
 def upper_code(code: int) -> int:
-    """The code of a character in upper case."""
+    """The code point of a character in upper case."""
     return get_mapping("upper").get(code, code)
 
 

@@ -1,4 +1,4 @@
-"""LIKE, ILIKE and SIMILAR TO, and the functions that turn their patterns into others."""
+"""LIKE, ILIKE and SIMILAR TO, and functions that convert their patterns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOO_MANY_SEPARATORS = "SQL regular expression may not contain more than two esca
 
 
 def like(text: str, pattern: str) -> bool:
-    """`text LIKE pattern`; a backslash takes the next character literally."""
+    """`text LIKE pattern`; a backslash makes the next character literal."""
     compiled, is_broken = _compile_like(pattern)
     found = compiled.match(text) is not None
     if is_broken and found:
@@ -39,7 +39,7 @@ def not_ilike(text: str, pattern: str) -> bool:
 
 
 def like_escape(pattern: str, escape: str) -> str:
-    """A pattern with the given escape character, as one with a backslash."""
+    """Convert a pattern with the given escape character to one with a backslash."""
     if len(escape) > 1:
         raise ValueError(BAD_ESCAPE)
     if escape == "\\":
@@ -57,7 +57,7 @@ def like_escape(pattern: str, escape: str) -> str:
 
 
 def similar_to_escape(pattern: str, escape: str = "\\") -> str:
-    """The regular expression for a pattern of SIMILAR TO."""
+    """Convert a SIMILAR TO pattern to a regular expression."""
     if len(escape) > 1:
         raise ValueError(BAD_ESCAPE)
     return _SimilarPattern(escape).translate(pattern)
@@ -75,7 +75,7 @@ def substring_similar(text: str, pattern: str, escape: str) -> str | None:
 
 @lru_cache(512)
 def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
-    """The pattern as a regular expression; one that ends in an escape as what PostgreSQL refuses."""
+    """The pattern as a regular expression; an error if it ends with an escape, as in PostgreSQL."""
     parts: list[str] = [""]  # split at runs of wildcards that contain a %
     is_broken = after_percent = False
     place = 0
@@ -96,7 +96,7 @@ def _compile_like(pattern: str) -> tuple[re.Pattern[str], bool]:
                 place += 1
             parts[-1] += re.escape(character)
             after_percent = False
-    # Taking each part as early as possible is enough, so none is tried twice.
+    # Matching each part as early as possible is enough, so no part is tried twice.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
     if is_broken:
         written = _write_broken(parts, after_percent)
@@ -112,17 +112,17 @@ def _write_broken(parts: list[str], after_percent: bool) -> str:
 
 
 class _SimilarPattern:
-    """The state of the translation of one pattern, character by character."""
+    """Converts one pattern, character by character."""
 
     def __init__(self, escape: str) -> None:
         self._escape = escape
         self._is_escaped = False
         self._separators = 0
         self._depth = 0  # of square brackets
-        self._in_bracket = 0  # 1 after its start, 2 after a ^ there, 3 and more further on
+        self._in_bracket = 0  # 1 after its start, 2 after a ^ there, 3 or more after that
 
     def translate(self, pattern: str) -> str:
-        """The whole pattern."""
+        """Convert the whole pattern."""
         return "^(?:" + "".join(map(self._translate, pattern)) + ")$"
 
     def _translate(self, character: str) -> str:
@@ -148,7 +148,7 @@ class _SimilarPattern:
         return {"%": ".*", "_": ".", "(": "(?:"}.get(character, character)
 
     def _is_multibyte(self, character: str) -> bool:
-        # PostgreSQL goes by bytes unless the escape character has several, so this affects only the brackets.
+        # PostgreSQL works on bytes unless the escape character has several, so this affects only brackets.
         return len(self._escape.encode()) > 1 and len(character.encode()) > 1
 
     def _translate_in_bracket(self, character: str) -> str:

@@ -1,4 +1,4 @@
-"""Casts among PostgreSQL's integers, floats, numeric and boolean."""
+"""Casts between PostgreSQL's integers, floats, numeric and boolean."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from dataflow.pipelines.pg_functions.signatures import Signature
 
 
 def numeric_to_integer(value: Decimal, kind: str) -> int:
-    """Rounded half away from zero."""
-    # Rounding to a whole number of many thousands of digits would be slow and in vain.
+    """Cast with rounding half away from zero."""
+    # Rounding a number with thousands of digits would be slow, and it would be out of range anyway.
     if value and value.adjusted() > 20:
         raise ValueError(f"{kind} out of range")
     return fit(int(rescaled(value, 0)), kind)
 
 
 def float_to_integer(value: float, kind: str) -> int:
-    """Rounded half to even."""
+    """Cast with rounding half to even."""
     if not math.isfinite(value):
         raise ValueError(f"{kind} out of range")
     return fit(int(round_even(value)), kind)
@@ -56,7 +56,7 @@ def double_to_real(value: float) -> float:
 
 
 def _round_once(double: float, exact: Decimal) -> float:
-    """The real nearest to the exact value, whose nearest double may lie halfway between two reals."""
+    """The real nearest to the exact value; its nearest double may be halfway between two reals."""
     found = nearest_real(double)
     if math.isfinite(double) and Decimal(double) != exact:
         towards = nearest_real(math.nextafter(double, INFINITY if exact > Decimal(double) else -INFINITY))

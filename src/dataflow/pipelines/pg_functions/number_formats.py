@@ -52,7 +52,7 @@ def format_integer(value: int, text: str) -> str:
     if "EEEE" in picture.flags:
         return f"{float(value): .{picture.after}e}"
     if "V" in picture.flags:
-        # As a 32-bit integer that overflows silently.
+        # A 32-bit integer that overflows silently.
         factor = 10**picture.shifted if 10**picture.shifted < 2**31 else -(2**31)
         value = (value * factor + 2**31) % 2**32 - 2**31
         picture = picture._replace(before=picture.before + picture.shifted)
@@ -124,7 +124,7 @@ def _roman(number: int) -> str:
 
 
 def _write_number(picture: NumberPicture, text: str) -> str:
-    """Fits a number with its sign into the picture; one that is too long becomes `#`."""
+    """Fit a number with its sign into the template; one that is too long becomes `#`."""
     sign, digits = ("-", text[1:]) if text.startswith("-") else ("+", text)
     width = len(digits.split(".")[0])
     if width > picture.before:
@@ -139,7 +139,7 @@ def _write(picture: NumberPicture, digits: str, sign: str, padding: int = 0) -> 
 
 
 class _Writer:
-    """Writes one number along the nodes of a picture."""
+    """Formats one number along the nodes of a template."""
 
     def __init__(self, picture: NumberPicture, digits: str, sign: str, padding: int) -> None:
         self.picture, self.digits, self.sign, self.padding = picture, digits, sign, padding
@@ -147,8 +147,8 @@ class _Writer:
         self.sign_place = picture.sign_place
         self.zero_start = max(picture.zero_start - 1, 0)
         self.output: list[str] = []
-        self.is_in_number = False  # whether a digit was written
-        self.current = self.place = 0  # of the digit in the picture, and of the digit in the number
+        self.is_in_number = False  # whether a digit has been written
+        self.current = self.place = 0  # of the digit in the template, and of the digit in the number
         self.is_sign_written = self._prepare_sign()
         self.last_relevant = self._find_last_relevant()
         self.count = picture.after + picture.before - 1
@@ -165,7 +165,7 @@ class _Writer:
         return self.sign == "+" and "FM" in self.flags and "S" not in self.flags
 
     def _find_last_relevant(self) -> int | None:
-        """Where the digits end that FM shows; the point counts as the last one of a whole number."""
+        """The end of the digits that FM shows; for an integer the point counts as the last one."""
         if not {"FM", "."} <= self.flags or "." not in self.digits:
             return None
         found = len(self.digits.rstrip("0")) - 1
@@ -252,7 +252,7 @@ class _Writer:
         self.place = min(self.place + 1, len(self.digits))
 
     def _write_end(self) -> None:
-        """The closing bracket, or a sign that follows the last digit."""
+        """The closing bracket, or a sign after the last digit."""
         end = self.count + (self.padding > 0) + ("." in self.flags)
         if self.last_relevant is not None and self.last_relevant == self.place:
             end = self.current
@@ -264,7 +264,7 @@ class _Writer:
             self.output.append(self.sign)
 
     def _is_bare_zero(self) -> bool:
-        """The zero of 0.1, which `9.9` leaves out."""
+        """The zero of 0.1, which `9.9` omits."""
         return (
             "0" not in self.flags and self.place == 0 and self.digits[:1] == "0" and self.picture.after != 0
         )

@@ -1,4 +1,4 @@
-"""Format pictures of numbers, cut into keywords and literal characters, and what they ask for as a whole."""
+"""Splits number format templates into keywords and literal characters, and summarizes them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _KEYWORDS = (",", ".", "0", "9", *_UPPER, *(name.lower() for name in _UPPER))
 
 
 class NumberPicture(NamedTuple):
-    """A picture and its summary."""
+    """A format template and its summary."""
 
     nodes: tuple[Node, ...]
     flags: frozenset[str]
     before: int  # digits before the point
     after: int  # digits after it
     shifted: int  # digits after V
-    zero_start: int  # digits before the first 0, plus one; 0 without any
+    zero_start: int  # digits before the first 0, plus one; 0 if there is none
     zero_end: int
-    sign_place: str  # of S: first, last, or empty
+    sign_place: str  # position of S: first, last, or empty
     before_sign: int  # digits before S
 
 
 @lru_cache(maxsize=256)
 def parse_number_picture(picture: str) -> NumberPicture:
-    """The nodes and summary of a picture; ValueError where keywords contradict each other."""
+    """Parse a format template; ValueError if keywords contradict each other."""
     nodes: list[Node] = []
     summary = _Summary()
     place = 0
@@ -48,7 +48,7 @@ def parse_number_picture(picture: str) -> NumberPicture:
 
 
 class _Summary:
-    """Counts digits and collects flags, and refuses what does not go together."""
+    """Count digits and collect flags, and refuse incompatible keywords."""
 
     def __init__(self) -> None:
         self.flags: set[str] = set()

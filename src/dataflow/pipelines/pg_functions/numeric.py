@@ -1,4 +1,4 @@
-"""Arithmetic and rounding of PostgreSQL's numeric, with the digits after the point that PostgreSQL shows.
+"""Arithmetic and rounding of PostgreSQL's numeric, with PostgreSQL's number of decimal digits.
 
 A value is a finite Decimal whose exponent is minus its display scale; zero has no sign.
 """
@@ -14,9 +14,9 @@ from dataflow.pipelines.pg_functions.comparisons import list_comparisons
 from dataflow.pipelines.pg_functions.signatures import Signature
 
 WHOLE_DIGITS = 131_072  # before the point
-MAX_SCALE = 16_383  # digits after the point that a value can hold
-MAX_RESULT_SCALE = 1000  # digits after the point that division, roots and logarithms give at most
-MIN_SIGNIFICANT = 16  # digits that they give at least
+MAX_SCALE = 16_383  # decimal digits that a value can have
+MAX_RESULT_SCALE = 1000  # maximum decimal digits of the result of division, roots and logarithms
+MIN_SIGNIFICANT = 16  # minimum significant digits of those results
 OVERFLOW = "value overflows numeric format"
 
 # Holds every sum and product of two values without rounding.
@@ -26,12 +26,12 @@ ZERO, ONE = Decimal(0), Decimal(1)
 
 @lru_cache(maxsize=4096)
 def context_of(precision: int) -> decimal.Context:
-    """A context for a first step whose result is rounded once more; such a pair rounds correctly."""
+    """A context for an intermediate result that is rounded again; the pair rounds correctly."""
     return decimal.Context(prec=precision, rounding=ROUND_05UP, Emax=999_999, Emin=-999_999)
 
 
 def rescaled(value: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decimal:
-    """The value with exactly `scale` digits after the point; a negative scale rounds before the point."""
+    """Round to exactly `scale` decimal digits; a negative scale rounds before the point."""
     found = value.quantize(Decimal((0, (1,), -scale)), rounding, EXACT)
     if scale < 0:
         found = found.quantize(ONE, ROUND_DOWN, EXACT)
@@ -39,7 +39,7 @@ def rescaled(value: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decim
 
 
 def checked(value: Decimal) -> Decimal:
-    """The value, if numeric can hold it; zero loses its sign."""
+    """Return the value, with zero unsigned; ValueError if numeric cannot represent it."""
     if not value:
         return value.copy_abs()
     if value.adjusted() >= WHOLE_DIGITS:
@@ -48,7 +48,7 @@ def checked(value: Decimal) -> Decimal:
 
 
 def scale_of(value: Decimal) -> int:
-    """How many digits PostgreSQL shows after the point."""
+    """How many decimal digits PostgreSQL shows."""
     return -int(value.as_tuple().exponent)
 
 
@@ -76,7 +76,7 @@ def multiply(left: Decimal, right: Decimal) -> Decimal:
 
 
 def select_division_scale(left: Decimal, right: Decimal) -> int:
-    """The scale of a quotient: enough for 16 significant digits, never less than either operand's."""
+    """The scale of a quotient: at least 16 significant digits, never less than either operand's."""
     weight = weight_of(left) - weight_of(right)
     if first_digit_of(left) <= first_digit_of(right):
         weight -= 1
@@ -99,7 +99,7 @@ def divide(left: Decimal, right: Decimal) -> Decimal:
 
 
 def divide_whole(left: Decimal, right: Decimal) -> Decimal:
-    """`div`: the quotient cut to a whole number."""
+    """`div`: the quotient truncated to an integer."""
     if not right:
         raise ValueError("division by zero")
     return checked(EXACT.divide_int(left, right))
@@ -158,7 +158,7 @@ def least_common_multiple(left: Decimal, right: Decimal) -> Decimal:
 def factorial(number: int) -> Decimal:
     if number < 0:
         raise ValueError("factorial of a negative number is undefined")
-    if number > 32_177:  # the last whose digits fit
+    if number > 32_177:  # the last one whose digits fit
         raise ValueError(OVERFLOW)
     return Decimal(math.factorial(number))
 

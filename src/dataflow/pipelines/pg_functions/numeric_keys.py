@@ -1,4 +1,4 @@
-"""Forms of numeric for engines without it: a key that sorts and groups alike, and limbs whose sums add up."""
+"""numeric for engines without it: a key with the same order and equality, and limbs that can be summed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from decimal import ROUND_DOWN, Decimal
 
 from dataflow.pipelines.pg_functions.numeric import EXACT, checked, rescaled, scale_of
 
-LIMB_DIGITS = 28  # of a decimal(38): leaves room to add ten billion of them
+LIMB_DIGITS = 28  # of a decimal(38): leaves room to sum 10 billion of them
 _ZERO_KEY = b"\x80"
 _INVERTED = bytes(255 - byte for byte in range(256))
 
@@ -20,7 +20,7 @@ def sort_key(value: Decimal) -> bytes:
     key = (value.adjusted() + 2**23).to_bytes(3, "big") + bytes.fromhex(text + "0" * (len(text) % 2))
     if value > 0:
         return b"\x81" + key
-    # The end sorts after every digit, so that of two negative numbers the longer comes first.
+    # The terminator sorts after every digit, so the longer of two negative numbers comes first.
     return b"\x7f" + key.translate(_INVERTED) + b"\xff"
 
 
@@ -36,7 +36,7 @@ def limbs(value: Decimal) -> tuple[int, int, int, int]:
 
 
 def from_limbs(first: int, second: int, third: int, fourth: int, scale: int) -> Decimal:
-    """The number that sums of limbs make, with `scale` digits after the point."""
+    """Compute the number from sums of limbs, with `scale` decimal digits."""
     found = Decimal(0)
     for limb, place in zip((first, second, third, fourth), (28, 0, -28, -56), strict=True):
         found = EXACT.add(found, EXACT.scaleb(Decimal(limb), place))

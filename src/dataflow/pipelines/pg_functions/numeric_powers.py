@@ -1,4 +1,4 @@
-"""Roots, powers, exponentials and logarithms of PostgreSQL's numeric, to the digit PostgreSQL gives."""
+"""Roots, powers, exponentials and logarithms of PostgreSQL's numeric, exact to the last digit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from dataflow.pipelines.pg_functions.numeric import (
 )
 from dataflow.pipelines.pg_functions.signatures import Signature
 
-LOG10_E = 0.434294481903252  # as short as PostgreSQL writes it: its estimates depend on it
-EXP_LIMIT = 6000  # from this exponent on exp overflows or is zero
-GUARD = 20  # digits computed beyond those that are asked for
+LOG10_E = 0.434294481903252  # as short as in PostgreSQL's source: its estimates depend on it
+EXP_LIMIT = 6000  # above this exponent, exp overflows or is zero
+GUARD = 20  # extra digits computed
 
 
 def square_root_to_scale(value: Decimal, scale: int) -> Decimal:
@@ -57,7 +57,7 @@ def logarithm(base: Decimal, value: Decimal) -> Decimal:
     weights = [_estimate_weight(number) for number in (base, value)]
     weight = weights[1] - weights[0]
     scale = _limited(MIN_SIGNIFICANT - weight, base, value)
-    # PostgreSQL looks at the base first: its error is the one to give.
+    # PostgreSQL checks the base first, so its error comes first.
     for number in (base, value):
         _check_logarithm(number)
     logarithms = [
@@ -89,7 +89,7 @@ def power(base: Decimal, exponent: Decimal) -> Decimal:
 
 def _fractional_power(base: Decimal, exponent: Decimal) -> Decimal:
     own = _estimate_weight(base)
-    # A first look with eight digits: how PostgreSQL rounds it decides the scale of the result.
+    # An estimate with eight digits: PostgreSQL's rounding of it determines the scale of the result.
     first_scale = max(8 - own, 0)
     first = EXACT.multiply(_logarithm_to_scale(base, first_scale), exponent)
     weight = _as_double(_rounded(first, first_scale))
@@ -119,9 +119,9 @@ def _whole_power(base: Decimal, exponent: Decimal) -> Decimal:
 
 
 def _exponential_to_scale(value: Decimal, scale: int) -> Decimal:
-    """The Taylor series of a part of the value, squared back; cut where PostgreSQL cuts it.
+    """The Taylor series of a fraction of the value, squared back; truncated where PostgreSQL truncates it.
 
-    A result computed to more digits differs: exp(-0.00000001) ends in 1, since PostgreSQL sees a tie there.
+    More digits would change the result: exp(-0.00000001) ends in 1, because PostgreSQL sees a tie there.
     """
     estimate = _as_double(value)
     if abs(estimate) >= EXP_LIMIT:
@@ -153,7 +153,7 @@ def _logarithm_to_scale(value: Decimal, scale: int) -> Decimal:
 
 
 def _rounded(value: Decimal, scale: int) -> Decimal:
-    """To a scale, though it be too long for a numeric."""
+    """Round to a scale, even if the result is too long for a numeric."""
     return value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, EXACT)
 
 
@@ -165,17 +165,17 @@ def _check_logarithm(value: Decimal) -> None:
 
 
 def _limited(scale: int, *operands: Decimal) -> int:
-    """The scale, not below an operand's and not above the most that PostgreSQL gives."""
+    """The scale, at least that of the operand and at most PostgreSQL's limit."""
     return min(max(scale, *map(scale_of, operands), 0), MAX_RESULT_SCALE)
 
 
 def _as_double(value: Decimal) -> float:
-    """The nearest double, infinite where there is none."""
+    """The nearest double; infinite if it is out of range."""
     return float(value)
 
 
 def _estimate_weight(value: Decimal) -> int:
-    """The decimal weight of the natural logarithm, estimated as PostgreSQL does it."""
+    """The decimal weight of the natural logarithm, estimated like PostgreSQL."""
     if value <= 0:
         return 0
     if Decimal("0.9") <= value <= Decimal("1.1"):

@@ -1,4 +1,4 @@
-"""Numeric from and to text, and numeric(precision, scale)."""
+"""Parses and formats numeric and numeric(precision, scale)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"nan|[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
 def parse(text: str) -> Decimal:
-    """The number that a text spells, as PostgreSQL 15 reads it: no underscores, no hexadecimal."""
+    """Parse a number like PostgreSQL 15: no underscores, no hexadecimal."""
     bare = text.strip(SPACES)
     if not (match := _NUMBER.fullmatch(bare)):
         if _SPECIAL.fullmatch(bare):
@@ -36,7 +36,7 @@ def parse(text: str) -> Decimal:
 
 
 def whole_form(value: Decimal) -> Decimal:
-    """The value without a positive exponent, checked against what numeric can hold."""
+    """Return the value without a positive exponent; ValueError if numeric cannot represent it."""
     if (scale := scale_of(value)) > MAX_SCALE or (value and value.adjusted() >= WHOLE_DIGITS):
         raise ValueError(OVERFLOW)
     if scale < 0:
@@ -49,7 +49,7 @@ def show(value: Decimal) -> str:
 
 
 def to_precision(value: Decimal, precision: int, scale: int = 0) -> Decimal:
-    """The value as numeric(precision, scale) holds it."""
+    """Cast the value to numeric(precision, scale)."""
     if not 1 <= precision <= 1000:
         raise ValueError(f"NUMERIC precision {precision} must be between 1 and 1000")
     if not -1000 <= scale <= 1000:
@@ -58,7 +58,7 @@ def to_precision(value: Decimal, precision: int, scale: int = 0) -> Decimal:
 
 
 def fit_precision(value: Decimal, precision: int, scale: int) -> Decimal:
-    """The value rounded to the scale, if it has no more digits than the precision."""
+    """Round the value to the scale; ValueError if it has more digits than the precision."""
     found = rescaled(value, scale)
     if found and found.adjusted() >= precision - scale:
         limit = f"10^{precision - scale}" if precision != scale else "1"
@@ -70,7 +70,7 @@ def fit_precision(value: Decimal, precision: int, scale: int) -> Decimal:
 
 
 def from_double(value: float, digits: int = 15) -> Decimal:
-    """The nearest numeric with the digits that a double surely has, trailing zeros left out."""
+    """The nearest numeric with the digits that a double guarantees, without trailing zeros."""
     if not math.isfinite(value):
         raise ValueError(f"NaN and infinity are not supported in type numeric: {value}")
     return whole_form(EXACT.create_decimal(f"{value:.{digits}g}"))

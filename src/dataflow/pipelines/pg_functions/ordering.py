@@ -1,4 +1,4 @@
-"""How values of one type compare: NaN is equal to itself and greater than any other number."""
+"""Compares values of one type: NaN equals itself and is greater than any other number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def compare(one: Any, other: Any) -> int:
-    """-1, 0 or 1 for less, equal or greater; neither is NULL."""
+    """-1, 0 or 1 for less, equal or greater; neither value is NULL."""
     if one == other:
         return 0
     first, second = is_nan(one), is_nan(other)
@@ -19,7 +19,7 @@ def compare(one: Any, other: Any) -> int:
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a value is a number that is NaN."""
+    """Whether a value is NaN."""
     return isinstance(value, float | Decimal) and math.isnan(value)
 
 
@@ -31,7 +31,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def compare_items(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Compare item by item, NULL last, and then by length."""
+    """Compare element by element, NULLs last, and then by length."""
     for first, second in zip(one, other, strict=False):
         if first is None or second is None:
             found = (first is None) - (second is None)

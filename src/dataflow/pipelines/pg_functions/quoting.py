@@ -1,4 +1,4 @@
-"""Names and literals quoted for SQL, and format(), which writes them."""
+"""Quotes names and literals for SQL, and format(), which uses them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataflow.pipelines.pg_functions.signatures import Signature
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
-# The words that cannot be names, or not everywhere.
+# Words that cannot be names, at least not everywhere.
 _WRITTEN_KEYWORDS = """
 all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both
 case cast char character check coalesce collate collation column concurrently constraint create cross
@@ -32,39 +32,39 @@ OUT_OF_RANGE = "number is out of range"
 
 
 def quote_ident(name: str) -> str:
-    """The name as SQL needs it, in double quotes where it must be."""
+    """The name as an SQL identifier, in double quotes if necessary."""
     if PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
-    """The text as a literal of SQL."""
+    """The string as an SQL literal."""
     quoted = "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
     return f"E{quoted}" if "\\" in text else quoted
 
 
 def quote_nullable(text: str | None) -> str:
-    """The text as a literal of SQL, or the word NULL."""
+    """The string as an SQL literal, or the word NULL."""
     return "NULL" if text is None else quote_literal(text)
 
 
 def format_text(template: str | None, *arguments: str | None) -> str | None:
-    """format(): the template with its arguments, which are the output of their types, in place."""
+    """format(): fill in the template with arguments that are already text."""
     return None if template is None else _Template(template, arguments).write()
 
 
 class _Template:
-    """The state of the reading of one template."""
+    """The state of formatting one template."""
 
     def __init__(self, template: str, arguments: tuple[str | None, ...]) -> None:
         self._template = template
         self._arguments = arguments
         self._at = 0
-        self._next = 1  # the number of the argument to be used next
+        self._next = 1  # the number of the next argument
 
     def write(self) -> str:
-        """The whole text."""
+        """Format the whole template."""
         written: list[str] = []
         while self._at < len(self._template):
             percent = self._template.find("%", self._at)
@@ -101,7 +101,7 @@ class _Template:
         return text.ljust(-size if size < 0 else size) if size < 0 or is_left else text.rjust(size)
 
     def _read_specifier(self) -> tuple[int, int | tuple[int], bool]:
-        """The argument's number, the width or in a tuple the number of its argument, and the minus."""
+        """The argument number, the width (or in a tuple the number of its argument), and the minus flag."""
         place = 0
         number = self._read_number()
         if number is not None:

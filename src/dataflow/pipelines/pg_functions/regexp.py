@@ -1,4 +1,4 @@
-"""The functions and operators of regular expressions."""
+"""Regular expression functions and operators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def regexp_like(text: str, pattern: str, options: str = "") -> bool:
 
 
 def regexp_match(text: str, pattern: str, options: str = "") -> list[str | None] | None:
-    """What the groups of the first match captured, or the whole match of a pattern without groups."""
+    """The groups captured by the first match, or the whole match if the pattern has no groups."""
     flags = _read_single_options(options, "regexp_match")
     compiled = compile_pattern(pattern, flags)
     found = compiled.find(compiled.prepare(text), 0)
@@ -47,7 +47,7 @@ def regexp_match(text: str, pattern: str, options: str = "") -> list[str | None]
 
 
 def regexp_matches(text: str, pattern: str, options: str = "") -> list[list[str | None]]:
-    """What the groups of the first match captured, or with `g` those of every match."""
+    """The groups captured by the first match, or with `g` by every match."""
     flags, is_global = read_options(options)
     compiled = compile_pattern(pattern, flags)
     rows: list[list[str | None]] = []
@@ -59,7 +59,7 @@ def regexp_matches(text: str, pattern: str, options: str = "") -> list[list[str 
 
 
 def regexp_count(text: str, pattern: str, start: int = 1, options: str = "") -> int:
-    """The number of matches from a position on."""
+    """The number of matches, searching from a position on."""
     _check("start", start, start > 0)
     compiled = compile_pattern(pattern, _read_single_options(options, "regexp_count"), False)
     return sum(1 for _ in _find_all(compiled, text, start - 1))
@@ -68,7 +68,7 @@ def regexp_count(text: str, pattern: str, start: int = 1, options: str = "") -> 
 def regexp_instr(
     text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
 ) -> int:  # the rest: end option, options, group
-    """The position of a match, or of what its group captured; of its end plus one where the option is 1."""
+    """The position of a match or of its group; with end option 1, the position after it."""
     end_option, options, group = (*rest, *(0, "", 0)[len(rest) :])
     assert isinstance(end_option, int) and isinstance(options, str) and isinstance(group, int)
     _check("start", start, start > 0)
@@ -83,7 +83,7 @@ def regexp_instr(
 def regexp_substr(
     text: str, pattern: str, start: int = 1, number: int = 1, *rest: int | str
 ) -> str | None:  # the rest: options, group
-    """The text of a match, or of what its group captured."""
+    """The text of a match or of its group."""
     options, group = (*rest, *("", 0)[len(rest) :])
     assert isinstance(options, str) and isinstance(group, int)
     _check("start", start, start > 0)
@@ -105,7 +105,7 @@ def regexp_split_to_table(text: str, pattern: str, options: str = "") -> list[st
 
 
 def substring_matching(text: str, pattern: str) -> str | None:
-    """`substring(text from pattern)`: what the first group captured, or the whole match without groups."""
+    """`substring(text from pattern)`: the first group, or the whole match if there are no groups."""
     compiled = compile_pattern(pattern, Flag.ADVANCED)
     found = compiled.find(compiled.prepare(text), 0)
     if found is None:
@@ -122,7 +122,7 @@ def regexp_replace(text: str, pattern: str, replacement: str, options: str = "")
 
 
 def regexp_replace_from(text: str, pattern: str, replacement: str, start: int, *rest: int | str) -> str:
-    """Replace the match of a number, or for 0 all, from a position on."""
+    """Replace the nth match, or all for 0, searching from a position on."""
     _check("start", start, start > 0)
     number = rest[0] if rest else 1
     assert isinstance(number, int)
@@ -151,7 +151,7 @@ def _split(text: str, pattern: str, flags: Flag) -> list[str]:
     previous_end = done = 0
     for found in _find_all(compiled, text, 0):
         start, end = found[0]
-        # An empty match at either end of the text or right after a match separates nothing.
+        # An empty match at either end of the text or directly after a match separates nothing.
         if start < len(text) and end > previous_end:
             parts.append(text[done:start])
             done = end
@@ -176,7 +176,7 @@ def _find_span(text: str, compiled: Pattern, which: tuple[int, int, int]) -> tup
     start, number, group = which
     for count, found in enumerate(_find_all(compiled, text, start - 1), 1):
         if count == number:
-            # Of a pattern without groups the whole counts as the first.
+            # If the pattern has no groups, the whole match counts as the first.
             return found.get(0 if group == 1 and not compiled.groups else group)
     return None
 

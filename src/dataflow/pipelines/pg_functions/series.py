@@ -1,4 +1,4 @@
-"""generate_series over numbers and timestamps; the list has every row."""
+"""generate_series over numbers and timestamps; returns all rows as a list."""
 
 from __future__ import annotations
 

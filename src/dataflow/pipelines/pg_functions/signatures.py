@@ -1,10 +1,10 @@
-"""How a function, operator or cast of PostgreSQL is declared: the types it takes and gives, and its Python.
+"""Declares functions, operators and casts of PostgreSQL: argument types, return type and Python code.
 
 Values: `boolean` bool; `smallint integer bigint` int; `real double` float; `numeric` a Decimal whose
 exponent is minus the digits shown after the point; `text` str; `uuid` its canonical text; `json jsonb` their
 text, jsonb as PostgreSQL writes it; `bytea` bytes; `date` days and `timestamp timestamptz` microseconds since
-1970-01-01 (UTC); `interval` an Interval; arrays (`text[]`) lists with None for NULL. What PostgreSQL refuses
-raises ValueError.
+1970-01-01 (UTC); `interval` an Interval; arrays (`text[]`) lists with None for NULL. An error in PostgreSQL
+is a ValueError here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from dataflow.model.record import record
 
-ANY, ANY_ARRAY = "any", "any[]"  # all of them in one signature stand for the same type
+ANY, ANY_ARRAY = "any", "any[]"  # within one signature they all stand for the same type
 
 
 class Interval(NamedTuple):
-    """A PostgreSQL interval: three fields that do not carry over into each other."""
+    """A PostgreSQL interval: three fields that do not carry over to each other."""
 
     months: int
     days: int
@@ -35,4 +35,4 @@ class Signature:
     call: Callable[..., Any]
     strict: bool = True  # a NULL argument gives NULL without a call
     variadic: bool = False  # the last type may repeat
-    is_set: bool = False  # gives a list, whose items are rows
+    is_set: bool = False  # returns a list whose elements are rows

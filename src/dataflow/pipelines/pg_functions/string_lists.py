@@ -1,4 +1,4 @@
-"""Text cut into arrays at separators, and arrays joined into text."""
+"""Splits strings into arrays at separators, and joins arrays to strings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataflow.pipelines.pg_functions.signatures import Signature
 def string_to_array(
     text: str | None, separator: str | None, null: str | None = None
 ) -> list[str | None] | None:
-    """The parts between separators, or each character without one; parts equal to `null` are NULL."""
+    """The parts between separators, or each character if there is none; parts equal to `null` are NULL."""
     if text is None:
         return None
     if separator is None:
@@ -28,7 +28,7 @@ def string_to_table(text: str | None, separator: str | None, null: str | None = 
 def array_to_string(
     items: list[str | None] | None, separator: str | None, null: str | None = None
 ) -> str | None:
-    """The items, which are the output of their type, joined; a NULL is left out or written as `null`."""
+    """Join elements that are already text; a NULL is omitted or written as `null`."""
     if items is None or separator is None:
         return None
     written = [null if item is None else item for item in items]

@@ -1,4 +1,4 @@
-"""The plain functions over text. Positions count characters from 1."""
+"""String functions. Positions count characters from 1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 from dataflow.pipelines.pg_functions.signatures import Signature
 
-LARGEST = 0x3FFFFFFF  # bytes of one value
+LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
 SMALLEST_INTEGER = -(2**31)
 TOO_LARGE = "requested length too large"
@@ -36,18 +36,18 @@ def left(text: str, count: int) -> str:
 
 def right(text: str, count: int) -> str:
     """The last characters, or all but the first ones for a negative count."""
-    if count == SMALLEST_INTEGER:  # has no opposite in PostgreSQL, which then leaves nothing out
+    if count == SMALLEST_INTEGER:  # PostgreSQL cannot negate it, and then omits nothing
         return text
     return text[-count:] if count < 0 else text[max(len(text) - count, 0) :]
 
 
 def lpad(text: str, size: int, filler: str = " ") -> str:
-    """Fill up on the left, or cut off on the right."""
+    """Pad on the left, or truncate on the right."""
     return _fill(len(text), size, filler) + text[: max(size, 0)]
 
 
 def rpad(text: str, size: int, filler: str = " ") -> str:
-    """Fill up, or cut off, on the right."""
+    """Pad or truncate on the right."""
     return text[: max(size, 0)] + _fill(len(text), size, filler)
 
 
@@ -61,7 +61,7 @@ def _fill(present: int, size: int, filler: str) -> str:
 
 
 def repeat(text: str, count: int) -> str:
-    """The text several times."""
+    """Repeat the string."""
     if count > 0 and octet_length(text) * count + 4 > LARGEST:
         raise ValueError(TOO_LARGE)
     return text * count
@@ -73,27 +73,27 @@ def reverse(text: str) -> str:
 
 
 def btrim(text: str, characters: str = " ") -> str:
-    """Without these characters at both ends."""
+    """Remove these characters from both ends."""
     return text.strip(characters) if characters else text
 
 
 def ltrim(text: str, characters: str = " ") -> str:
-    """Without these characters at the start."""
+    """Remove these characters from the start."""
     return text.lstrip(characters) if characters else text
 
 
 def rtrim(text: str, characters: str = " ") -> str:
-    """Without these characters at the end."""
+    """Remove these characters from the end."""
     return text.rstrip(characters) if characters else text
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """Each occurrence of one text replaced by another."""
+    """Replace each occurrence of one string by another."""
     return text.replace(old, new) if old else text
 
 
 def translate(text: str, old: str, new: str) -> str:
-    """Each character of `old` replaced by the one at the same place of `new`, or dropped."""
+    """Replace each character of `old` by the one at the same position in `new`, or remove it."""
     table: dict[int, str | None] = {}
     for place, character in enumerate(old):
         table.setdefault(ord(character), new[place] if place < len(new) else None)
@@ -101,7 +101,7 @@ def translate(text: str, old: str, new: str) -> str:
 
 
 def split_part(text: str, separator: str, number: int) -> str:
-    """The part of this number between separators; from the end for a negative one."""
+    """The nth part between separators; a negative number counts from the end."""
     if number == 0:
         raise ValueError("field position must not be zero")
     parts = text.split(separator) if separator else [text]
@@ -110,7 +110,7 @@ def split_part(text: str, separator: str, number: int) -> str:
 
 
 def strpos(text: str, wanted: str) -> int:
-    """Where one text is found in the other, or 0."""
+    """The position of one string in the other, or 0."""
     return text.find(wanted) + 1
 
 
@@ -120,12 +120,12 @@ def position(wanted: str, text: str) -> int:
 
 
 def starts_with(text: str, beginning: str) -> bool:
-    """Whether the text begins so."""
+    """Whether the string starts with the prefix."""
     return text.startswith(beginning)
 
 
 def substr(text: str, start: int, count: int | None = None) -> str:
-    """Characters from a position on, which may lie before the first."""
+    """The characters from a position on, which may be before the first."""
     if count is None or (count >= 0 and start + count > LARGEST_INTEGER):
         return text[max(start - 1, 0) :]
     if count < 0:
@@ -144,12 +144,12 @@ def overlay(text: str, new: str, start: int, count: int | None = None) -> str:
 
 
 def ascii_code(text: str) -> int:
-    """The code of the first character, or 0."""
+    """The code point of the first character, or 0."""
     return ord(text[0]) if text else 0
 
 
 def chr_of(code: int) -> str:
-    """The character with a code."""
+    """The character with a code point."""
     if code < 0:
         raise ValueError("character number must be positive")
     if code == 0:
@@ -162,12 +162,12 @@ def chr_of(code: int) -> str:
 
 
 def concat(*texts: str | None) -> str:
-    """All texts in a row, without those that are NULL."""
+    """Concatenate the strings; NULLs are ignored."""
     return "".join(text for text in texts if text is not None)
 
 
 def concat_ws(separator: str | None, *texts: str | None) -> str | None:
-    """All texts with a separator between them, without those that are NULL."""
+    """Join the strings with a separator; NULLs are ignored."""
     return None if separator is None else separator.join(text for text in texts if text is not None)
 
 
@@ -177,13 +177,13 @@ def join(one: str, other: str) -> str:
 
 
 def normalize(text: str, form: str = "NFC") -> str:
-    """The text in a normal form of Unicode, as far as Python knows its characters."""
+    """The string in a Unicode normal form, as far as Python knows its characters."""
     _check_form(form)
     return unicodedata.normalize(form.upper(), text)  # type: ignore[arg-type]
 
 
 def is_normalized(text: str, form: str = "NFC") -> bool:
-    """Whether the text is in a normal form of Unicode."""
+    """Whether the string is in a Unicode normal form."""
     return normalize(text, form) == text
 
 

@@ -32,7 +32,7 @@ _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 
 
 
 class Shown(NamedTuple):
-    """The fields to show; those of an interval may be negative or past their usual ends."""
+    """The fields to show; those of an interval may be negative or out of their usual range."""
 
     year: int
     month: int
@@ -127,12 +127,12 @@ def _century(shown: Shown) -> tuple[int, int]:
 
 
 def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
-    """The end of a year; where the whole year is negative, zeros fill one more place."""
+    """The last digits of a year; for a negative year, zeros fill one more position."""
     found = modulo(year, 10**digits)
     return found, digits + (sign_of < 0) - (found < 0)
 
 
-# The number that a keyword shows, and to how many digits it is filled with zeros.
+# The number that a keyword shows, and its width when padded with zeros.
 _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
     "HH24": lambda shown: (shown.hour, 2),
     "HH12": lambda shown: _twelve_hours(shown.hour),
@@ -162,7 +162,7 @@ _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
 
 
 def _filled(number: int, width: int) -> tuple[int, int]:
-    """A number whose sign takes one of its places."""
+    """A number whose sign takes one of its positions."""
     return number, width - (number < 0)
 
 
@@ -224,7 +224,7 @@ _IN_INTERVALS = ("A.M.", "P.M.", "AM", "PM", "RM")
 
 
 def julian_of(year: int, month: int, day: int) -> int:
-    """The Julian day, computed as PostgreSQL does, since the months of an interval may be 0 or negative."""
+    """The Julian day, computed like PostgreSQL, because an interval's month may be 0 or negative."""
     month, year = (month + 1, year + 4800) if month > 2 else (month + 13, year + 4799)
     century = cut(year, 100)
     days = year * 365 - 32_167 + cut(year, 4) - century + cut(century, 4)

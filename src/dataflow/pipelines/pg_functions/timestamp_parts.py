@@ -27,7 +27,7 @@ NAMES = {
     "timestamptz": "timestamp with time zone",
     "date": "date",
 }
-LAST_EXACT = 2**63 - 1  # from here on PostgreSQL computes the epoch with fewer digits
+LAST_EXACT = 2**63 - 1  # from here on, PostgreSQL computes the epoch with fewer digits
 _CLOCK_UNITS = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000, "microsecond": 1}
 _ZONE_UNITS = ("timezone", "timezone_hour", "timezone_minute")
 
@@ -142,7 +142,7 @@ def truncate_timestamp(field: str, micros: int) -> int:
 
 
 def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
-    """date_trunc by the clock and calendar of a zone."""
+    """date_trunc by the local time of a zone."""
     found = find_zone(zone)
     if isinstance(found, NamedTime):
         found = found.zone

@@ -1,4 +1,4 @@
-"""Dates and timestamps: their text, casts, arithmetic and making; the session's time zone is UTC."""
+"""Dates and timestamps: formatting, casts, arithmetic and construction; the session's time zone is UTC."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def timestamp_to_date(micros: int) -> int:
 
 
 def keep(micros: int) -> int:
-    """Between timestamp and timestamptz, which are the same in UTC."""
+    """Cast between timestamp and timestamptz, which are the same in UTC."""
     return micros
 
 
 def to_precision(micros: int, digits: int) -> int:
-    """As timestamp(digits) holds it: rounded away from 2000-01-01."""
+    """Round to timestamp(digits), away from 2000-01-01."""
     size: int = 10 ** (6 - min(max(digits, 0), 6))
     since = micros - POSTGRES_EPOCH
     half = size // 2 if since >= 0 else -(size // 2)
@@ -99,7 +99,7 @@ def date_difference(left: int, right: int) -> int:
 
 
 def add_interval(micros: int, span: Interval) -> int:
-    """First the months, then the days, then the time; each step has to be a timestamp."""
+    """Add the months, then the days, then the time; each step must be a valid timestamp."""
     if span.months:
         moment = take_apart(micros)
         year, month, day = add_months(moment.year, moment.month, moment.day, span.months)
@@ -124,12 +124,12 @@ def subtract_interval_from_date(days: int, span: Interval) -> int:
 
 
 def timestamp_difference(left: int, right: int) -> Interval:
-    """In days and time; no months."""
+    """The difference in days and time, without months."""
     return justify_hours(checked(0, 0, left - right))
 
 
 def age(left: int, right: int) -> Interval:
-    """In years, months, days and time, as one counts on a calendar."""
+    """The difference in years, months, days and time, by the calendar."""
     sign = -1 if left < right else 1
     later, earlier = take_apart(max(left, right)), take_apart(min(left, right))
     micros = clock(*later[3:]) - clock(*earlier[3:])
@@ -143,7 +143,7 @@ def age(left: int, right: int) -> Interval:
 
 
 def bin_timestamp(stride: Interval, micros: int, origin: int) -> int:
-    """date_bin: the start of the stride, counted from the origin, that holds the timestamp."""
+    """date_bin: the start of the stride, counted from the origin, that contains the timestamp."""
     if stride.months:
         raise ValueError("timestamps cannot be binned into intervals containing months or years")
     size = checked(0, 0, stride.days * DAY + stride.micros).micros
@@ -164,7 +164,7 @@ def make_date(year: int, month: int, day: int) -> int:
 
 
 def make_timestamp(*parts: float) -> int:
-    """From year, month, day, hour, minute and seconds."""
+    """make_timestamp of year, month, day, hour, minute and seconds."""
     year, month, day, hour, minute = map(int, parts[:5])
     seconds = parts[5]
     shown = _date_text(year, month, day)
@@ -184,7 +184,7 @@ def make_timestamp(*parts: float) -> int:
 
 
 def make_timestamptz(*parts: Any) -> int:
-    """As make_timestamp, in UTC or in the zone that comes last."""
+    """Like make_timestamp, in UTC or in the zone given last."""
     micros = make_timestamp(*parts[:6])
     if len(parts) == 6:
         return micros
@@ -192,7 +192,7 @@ def make_timestamptz(*parts: Any) -> int:
 
 
 def _valid_year(year: int, month: int, day: int) -> int | None:
-    """The year with 1 BC as 0, or None where there is no such date."""
+    """The year with 1 BC as 0; None if there is no such date."""
     if year in (0, -(2**31)) or not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
     astronomical = year if year > 0 else year + 1
@@ -211,14 +211,14 @@ def _date_text(year: int, month: int, day: int) -> str:
 
 
 def _seconds_text(seconds: float) -> str:
-    """As C writes it with %02g."""
+    """Format like C's %02g."""
     text = f"{seconds:g}"
     names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
     return names.get(text, text.zfill(2))
 
 
 def from_epoch(seconds: float) -> int:
-    """to_timestamp of seconds since 1970; counts from 2000 on the way, as PostgreSQL does."""
+    """to_timestamp of seconds since 1970; like PostgreSQL, it computes from 2000."""
     if math.isnan(seconds):
         raise ValueError("timestamp cannot be NaN")
     if math.isinf(seconds):
@@ -232,14 +232,14 @@ def from_epoch(seconds: float) -> int:
 
 
 def is_finite(_value: int) -> bool:
-    """Infinite values are refused where they are read."""
+    """Always true: infinite values are refused when they are parsed."""
     return True
 
 
 def overlaps(
     start: int | None, end: int | None, other_start: int | None, other_end: int | None
 ) -> bool | None:
-    """Whether two periods share a moment; a missing end makes a period of which one end is known."""
+    """Whether two periods overlap; a period with a missing end consists of its known end."""
     first, second = _ordered(start, end), _ordered(other_start, other_end)
     if first[0] is None or second[0] is None:
         return None
@@ -262,7 +262,7 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
 def overlaps_spans(
     start: int | None, span: Interval | None, other_start: int | None, other_span: Interval | None
 ) -> bool | None:
-    """The same for periods given by their length."""
+    """The same for periods given by start and length."""
     return overlaps(start, _end_of(start, span), other_start, _end_of(other_start, other_span))
 
 
@@ -271,7 +271,7 @@ def _end_of(start: int | None, span: Interval | None) -> int | None:
 
 
 def swapped(call: Callable[[int, Any], int]) -> Callable[[Any, int], int]:
-    """The same sum with its terms the other way round."""
+    """The same sum with its operands swapped."""
     return lambda left, right: call(right, left)
 
 

@@ -1,4 +1,4 @@
-"""Angles, hyperbolic functions and error functions of PostgreSQL's double precision."""
+"""Trigonometric, hyperbolic and error functions of PostgreSQL's double precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ASIN_HALF, _ACOS_HALF, _ATAN_ONE = math.asin(0.5), math.acos(0.5), math.atan(1.
 
 
 def ranged(call: Callable[[float], float], low: float, high: float) -> Callable[[float], float]:
-    """The function, refusing what lies outside its domain; NaN gives NaN."""
+    """Wrap a function to refuse values outside its domain; NaN gives NaN."""
 
     def checked(value: float) -> float:
         if math.isnan(value):
@@ -29,7 +29,7 @@ def ranged(call: Callable[[float], float], low: float, high: float) -> Callable[
 
 
 def finite(call: Callable[[float], float]) -> Callable[[float], float]:
-    """The function, refusing infinity."""
+    """Wrap a function to refuse infinity."""
 
     def checked(value: float) -> float:
         if math.isinf(value):
@@ -104,7 +104,7 @@ def tangent_degrees(value: float) -> float:
     angle, sine_sign, cosine_sign = _reduced(value)
     sine, cosine = _sine_quarter(angle), _cosine_quarter(angle)
     found = sine / cosine / _TAN_45 if cosine else INFINITY
-    return sine_sign * cosine_sign * found + 0.0  # no minus zero
+    return sine_sign * cosine_sign * found + 0.0  # avoids minus zero
 
 
 def cotangent_degrees(value: float) -> float:
@@ -115,7 +115,7 @@ def cotangent_degrees(value: float) -> float:
 
 
 def _reduced(value: float) -> tuple[float, int, int]:
-    """The angle in the first quarter, and the signs of its sine and its cosine."""
+    """The angle in the first quadrant, and the signs of its sine and cosine."""
     if math.isnan(value):
         return value, 1, 1
     angle, sine_sign, cosine_sign = math.fmod(value, 360.0), 1, 1

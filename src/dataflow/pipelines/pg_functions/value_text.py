@@ -1,4 +1,4 @@
-"""Booleans, UUIDs and bytes read from text and written as text."""
+"""Parses and formats booleans, UUIDs and bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BYTEA_ESCAPE = re.compile(rb"\\(?:([0-3][0-7][0-7])|(\\))|\\|[^\\]+", re.DOTALL)
 
 
 def boolean_in(text: str) -> bool:
-    """Read a boolean: true, false, yes, no, their beginnings, on, off (of), 1 and 0."""
+    """Parse a boolean: true, false, yes, no, their prefixes, on, off (of), 1 and 0."""
     word = text.strip(SPACE).lower() if text.isascii() else ""
     if word == "1" or (word and ("true".startswith(word) or "yes".startswith(word))) or word == "on":
         return True
@@ -23,22 +23,22 @@ def boolean_in(text: str) -> bool:
 
 
 def boolean_out(value: bool) -> str:
-    """The output of a boolean, as in arrays and in concat()."""
+    """Format a boolean as in arrays and concat()."""
     return "t" if value else "f"
 
 
 def boolean_to_text(value: bool) -> str:
-    """A boolean cast to text."""
+    """Cast a boolean to text."""
     return "true" if value else "false"
 
 
 def integer_to_boolean(number: int) -> bool:
-    """An integer cast to boolean."""
+    """Cast an integer to boolean."""
     return number != 0
 
 
 def uuid_in(text: str) -> str:
-    """Read a UUID in any spelling and give its canonical text."""
+    """Parse a UUID in any format and return its canonical text."""
     found = UUID.fullmatch(text)
     if found is None:
         raise ValueError(f'invalid input syntax for type uuid: "{text}"')
@@ -47,17 +47,17 @@ def uuid_in(text: str) -> str:
 
 
 def bytea_in(text: str) -> bytes:
-    """Read bytes in the hex format, or in the older escape format."""
+    """Parse bytes in the hex format or the older escape format."""
     return read_hex(text[2:]) if text.startswith("\\x") else read_escaped(text)
 
 
 def bytea_out(value: bytes) -> str:
-    """Write bytes in the hex format."""
+    """Format bytes in the hex format."""
     return "\\x" + value.hex()
 
 
 def read_hex(text: str) -> bytes:
-    """Bytes from hexadecimal digits, with white space between pairs allowed."""
+    """Parse hexadecimal digits; white space is allowed between pairs."""
     data = bytearray()
     place = 0
     while place < len(text):
@@ -75,7 +75,7 @@ def read_hex(text: str) -> bytes:
 
 
 def read_escaped(text: str) -> bytes:
-    """Bytes from text in which a backslash begins three octal digits or doubles itself."""
+    """Parse bytes in which a backslash starts three octal digits or escapes itself."""
     data = bytearray()
     for found in BYTEA_ESCAPE.finditer(text.encode()):
         if found[1]:

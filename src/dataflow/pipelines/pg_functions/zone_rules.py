@@ -1,4 +1,4 @@
-"""Time zones on whole numbers of seconds: files of the tz database, and POSIX rules such as EST5EDT."""
+"""Time zones in seconds: files of the tz database, and POSIX rules such as EST5EDT."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from dataflow.pipelines.pg_functions.civil import days_in_month, from_days, is_leap, to_days, weekday
 
 DAY_SECONDS = 86_400
-AMERICAN_RULES = ",M3.2.0,M11.1.0"  # where a POSIX zone names a summer time but no rules
+AMERICAN_RULES = ",M3.2.0,M11.1.0"  # if a POSIX zone has a summer time but no rules
 
 
 class LocalTime(NamedTuple):
-    """How far a zone is ahead of UTC, in seconds, and what that time is called."""
+    """A zone's offset from UTC in seconds, and its abbreviation."""
 
     offset: int
     is_summer: bool
@@ -24,7 +24,7 @@ class LocalTime(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """The next change of a zone's time; `moment` is None where there is none."""
+    """The next change of a zone's offset; `moment` is None if there is none."""
 
     before: LocalTime
     moment: int | None
@@ -32,7 +32,7 @@ class Boundary(NamedTuple):
 
 
 class YearRule(NamedTuple):
-    """When a time begins each year: by month, week and weekday, or by day of the year."""
+    """The start of a period in each year: by month, week and weekday, or by day of the year."""
 
     kind: str
     month: int
@@ -75,7 +75,7 @@ class Rules(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """A time zone: changes in the past, then rules for ever."""
+    """A time zone: past changes, then rules for the future."""
 
     moments: tuple[int, ...]
     times: tuple[LocalTime, ...]  # from each of the moments on
@@ -83,7 +83,7 @@ class Zone(NamedTuple):
     rules: Rules | None
 
     def at(self, moment: int) -> LocalTime:
-        """The time that is in force at a moment of UTC."""
+        """The local time in force at a moment in UTC."""
         return self.next_boundary(moment).before
 
     def next_boundary(self, moment: int) -> Boundary:
@@ -95,7 +95,7 @@ class Zone(NamedTuple):
         return Boundary(before, moments[place], times[place])
 
     def find_name(self, name: str, moment: int) -> LocalTime | None:
-        """The time called so: the last one up to the moment, else the first one after it."""
+        """The local time with that abbreviation: the last up to the moment, else the first after it."""
         moments, times = self._changes_around(moment)
         place = bisect_right(moments, moment)
         for time in (*reversed(times[:place]), self.first, *times[place:]):
@@ -104,7 +104,7 @@ class Zone(NamedTuple):
         return None
 
     def offset_of_local(self, local: int) -> int:
-        """The offset of a local time; one that comes twice is the later one, a skipped one the earlier."""
+        """The offset of a local time; a repeated time is the later one, a skipped one the earlier."""
         boundary = self.next_boundary(local - DAY_SECONDS)
         if boundary.moment is None:
             return boundary.before.offset
@@ -137,7 +137,7 @@ _RULE = re.compile(rf"(?:M(\d+)\.(\d+)\.(\d+)|(J?)(\d+))(?:/{_OFFSET})?")
 
 
 def parse_posix(text: str) -> Zone | None:
-    """A zone from its POSIX form, where offsets count west of UTC; None if it is no such form."""
+    """Parse a POSIX zone, whose offsets count west of UTC; None if it is not one."""
     rules = _parse_rules(text)
     if not rules:
         return None
@@ -188,7 +188,7 @@ def _read_offset(match: re.Match[str], group: int) -> int | None:
     return -total if match[group] == "-" else total
 
 
-# Zones of their own until the tz database of 2024, links since; copies of it differ in which they are.
+# Separate zones until the 2024 tz database, links since then; distributions differ.
 _LINKS = {
     "EST5EDT": "America/New_York",
     "CST6CDT": "America/Chicago",
@@ -199,14 +199,14 @@ _LINKS = {
 
 @lru_cache(maxsize=1)
 def _list_names() -> dict[str, str]:
-    """The names of all zones by their upper-case form."""
+    """The names of all zones by their upper-case names."""
     listed = importlib.resources.files("tzdata").joinpath("zones").read_text()
     return {name.upper(): name for name in listed.split()} | _LINKS
 
 
 @lru_cache(maxsize=1024)
 def load_zone(name: str) -> Zone | None:
-    """A zone of the tz database, whatever the case of its name, or a POSIX form; None if there is none."""
+    """A zone of the tz database, in any case, or a POSIX zone; None if it is unknown."""
     known = _list_names().get(name.upper())
     if not known:
         return parse_posix(name.upper())

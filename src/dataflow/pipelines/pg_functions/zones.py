@@ -14,7 +14,7 @@ from dataflow.pipelines.pg_functions.intervals import show as show_interval
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
 
-# PostgreSQL's default set: minutes ahead of UTC and the abbreviations of that time.
+# PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset.
 _FIXED = {
     -600: "hst taht",
     -570: "mart",
@@ -53,7 +53,7 @@ _FIXED = {
     780: "fjst nzdt tot",
     825: "chadt",
 }
-# Those of a summer time, which may not be followed by "DST".
+# Summer time abbreviations, which cannot be followed by "DST".
 _SUMMER = frozenset(
     [
         "adt",
@@ -106,7 +106,7 @@ _SUMMER = frozenset(
         "yekst",
     ]
 )
-# Abbreviations whose meaning changed over time, and the zone that knows it.
+# Abbreviations whose meaning changed over time, and the zone that defines it.
 _CHANGING = {
     "America/": "art:Argentina/Buenos_Aires arst:Argentina/Buenos_Aires clt:Santiago gyt:Guyana pyt:Asuncion "
     "vet:Caracas",
@@ -131,7 +131,7 @@ CHANGING = {
 
 
 class NamedTime(NamedTuple):
-    """A zone seen through one of its abbreviations: what that meant at the time."""
+    """A zone restricted to one of its abbreviations, with its meaning at the time."""
 
     zone: Zone
     name: str
@@ -152,7 +152,7 @@ AnyZone = Zone | NamedTime
 
 
 def fixed_zone(offset: int, name: str = "") -> Zone:
-    """A zone that is always as far ahead of UTC, in seconds."""
+    """A zone with a fixed offset from UTC, in seconds."""
     return Zone((), (), LocalTime(offset, False, name), None)
 
 
@@ -171,7 +171,7 @@ def find_abbreviation(name: str) -> AnyZone | None:
 
 @lru_cache(maxsize=1024)
 def find_zone(name: str) -> AnyZone:
-    """The zone of an abbreviation, a name or a POSIX form."""
+    """The zone with that abbreviation, name or POSIX form."""
     found = find_abbreviation(name.lower()) or load_zone(name)
     if not found:
         raise ValueError(f'time zone "{name}" not recognized')
@@ -182,7 +182,7 @@ _OFFSET = re.compile(r"([+-])(\d*)(?::(\d*)(?::(\d*))?)?(.*)", re.DOTALL)
 
 
 def read_offset(text: str) -> int:
-    """Seconds ahead of UTC that `+5`, `-0530` or `+05:30:15` spells; IndexError past fifteen hours."""
+    """Parse an offset such as `+5`, `-0530` or `+05:30:15` to seconds; IndexError above 15 hours."""
     match = _OFFSET.fullmatch(text)
     if not match:
         raise Malformed(text)
@@ -198,7 +198,7 @@ def read_offset(text: str) -> int:
 
 
 def zone_for_making(name: str) -> AnyZone:
-    """The zone that make_timestamptz takes: an offset with a sign, or as elsewhere."""
+    """The zone argument of make_timestamptz: an offset with a sign, or any other zone name."""
     if name[:1].isdigit():
         raise ValueError(f'invalid input syntax for type numeric time zone: "{name}"')
     try:
@@ -210,12 +210,12 @@ def zone_for_making(name: str) -> AnyZone:
 
 
 def to_local(name: str, micros: int) -> int:
-    """A timestamptz as the timestamp of a zone."""
+    """Convert a timestamptz to the local time of a zone."""
     return check_timestamp(micros + find_zone(name).at(micros // SECOND).offset * SECOND)
 
 
 def from_local(name: str, micros: int) -> int:
-    """The timestamptz of a timestamp of a zone."""
+    """Convert a local time of a zone to a timestamptz."""
     return check_timestamp(micros - find_zone(name).offset_of_local(micros // SECOND) * SECOND)
 
 

@@ -1,1 +1,1 @@
-"""SQL of view pipelines: templates, building, checking and translating; nothing here runs it."""
+"""SQL of view pipelines: templates, building, checking and translating. Nothing here runs SQL."""

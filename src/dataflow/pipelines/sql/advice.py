@@ -1,4 +1,4 @@
-"""What to write instead of functions that have no equal on Spark."""
+"""Replacements for functions that are not supported on Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataflow.pipelines.sql.catalogue import list_functions
 _INSTEAD = {
     "any_value": "write min(…)",
     "array_fill": "write array[…], or string_to_array(repeat(…), …)",
-    "bit_xor": "compute it in SQL from single bits",
+    "bit_xor": "compute it from the single bits",
     "clock_timestamp": "write now()",
     "crc32": "write md5(…)",
     "crosstab": "write sum(…) FILTER (WHERE …) for each column",
@@ -31,7 +31,7 @@ _INSTEAD = {
     "localtime": "write to_char(now(), 'HH24:MI:SS')",
     "quote_literal": "cast its argument to text",
     "quote_nullable": "cast its argument to text",
-    "row": "name its columns one by one",
+    "row": "list its columns instead",
     "row_to_json": "write to_jsonb(…)",
     "soundex": "compare lower(…), or regexp_replace(…)",
     "to_tsvector": "write ~* with a regular expression",
@@ -41,7 +41,7 @@ _PATHS = "write ->, ->> and jsonb_array_elements instead of a path"
 
 
 def instead_of(name: str) -> str:
-    """What to write instead of a function or the operator of that name, after a semicolon; may be empty."""
+    """What to write instead of that function or operator, after a semicolon; may be empty."""
     if name.startswith("jsonb_path_") or name in ("@?", "@@"):
         return f"; {_PATHS}"
     if name in _INSTEAD:

@@ -28,12 +28,12 @@ from dataflow.pipelines.sql.types import (
 )
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
-_SUM_DIGITS = 28  # of a decimal of which 10,000 million rows can be added up
+_SUM_DIGITS = 28  # of a decimal; leaves room to sum 10 billion rows
 _SORTABLE = (*NUMBERS, *TIMES, "text", "varchar", "bpchar", "interval")
 
 
 def _fed(work: Work, sql: str) -> str:
-    """What an aggregate gets: NULL, which it passes over, for rows that its FILTER leaves out."""
+    """Return the aggregate's input: NULL, which it ignores, for rows that its FILTER excludes."""
     return f"CASE WHEN {work.filter} THEN {sql} END" if work.filter else sql
 
 
@@ -45,16 +45,16 @@ def _only(work: Work, node: exp.Anonymous) -> exp.Expr:
 
 
 def _argument(work: Work, node: exp.Anonymous) -> tuple[str, Typed]:
-    """DISTINCT or nothing, and the argument."""
+    """Return DISTINCT or an empty string, and the argument."""
     inner, word = _only(work, node), ""
     if isinstance(inner, exp.Order):
-        inner = inner.this  # makes no difference to aggregates that come here
+        inner = inner.this  # makes no difference to these aggregates
     if isinstance(inner, exp.Distinct):
         if len(inner.expressions) != 1 or inner.args.get("on"):
-            work.refuse(node, "takes several DISTINCT arguments")
+            work.refuse(node, "takes only one DISTINCT argument")
         inner, word = inner.expressions[0], "DISTINCT "
         if work.over:
-            work.refuse(node, "is DISTINCT and has OVER, which PostgreSQL does not have")
+            work.refuse(node, "combines DISTINCT and OVER, which PostgreSQL does not support")
     return word, work.aggregate_argument(inner)
 
 
@@ -63,7 +63,7 @@ def _count(work: Work, node: exp.Anonymous) -> Typed:
         return Typed(f"COUNT({_fed(work, '1')}){work.over}", BIGINT)
     inner = node.expressions[0] if node.expressions else node
     if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
-        work.refuse(node, f"counts rows of {inner.table}; count a column that is never NULL")
+        work.refuse(node, f"counts rows of {inner.table}; count a column that is never NULL instead")
     if isinstance(inner, exp.Distinct) and isinstance(inner.expressions[0], exp.Tuple):
         items = [work.aggregate_argument(each) for each in inner.expressions[0].expressions]
         keys = [
@@ -91,7 +91,7 @@ def _sum(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _total(work: Work, word: str, value: Typed, node: exp.Expr) -> Typed:
-    """The exact sum of whole or decimal numbers."""
+    """The exact sum of integers or numerics."""
     kind = as_numeric(value.type)
     if kind.is_decimal and kind.precision <= _SUM_DIGITS:
         total = SqlType("numeric", min(kind.precision + 10, MAX_DIGITS), kind.scale)
@@ -111,7 +111,7 @@ def _total(work: Work, word: str, value: Typed, node: exp.Expr) -> Typed:
 
 def _sum_intervals(work: Work, value: Typed, word: str, node: exp.Expr) -> Typed:
     if word:
-        work.refuse(node, "adds up DISTINCT intervals")
+        work.refuse(node, "adds up DISTINCT intervals; write SELECT DISTINCT in a subquery first")
     fields = []
     for field, kind in (("months", "INT"), ("days", "INT"), ("micros", "BIGINT")):
         part = _fed(work, f"{value.sql}.{field}")
@@ -128,7 +128,7 @@ def _average(work: Work, node: exp.Anonymous) -> Typed:
     if value.type.name not in (*INTEGERS, "numeric"):
         work.refuse(
             node,
-            f"averages {value.type.postgres}; write avg(extract(epoch from …)) for its seconds"
+            f"averages {value.type.postgres}; write avg(extract(epoch from …)) to get seconds"
             if value.type.name == "interval"
             else f"averages {value.type.postgres}",
         )
@@ -142,7 +142,7 @@ def _extreme(word: str) -> Handler:
         _, value = _argument(work, node)
         value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
         if value.type.name not in _SORTABLE:
-            work.refuse(node, f"compares values of type {value.type.postgres}")
+            work.refuse(node, f"is not supported on Spark for values of type {value.type.postgres}")
         kind = without_length(value.type)
         kind = TEXT if kind.name == "varchar" else kind
         key = sort_key(work, value, node)
@@ -158,7 +158,7 @@ def _logical(word: str) -> Handler:
         _, value = _argument(work, node)
         tested = cast(work, value, BOOLEAN, node) if value.type.name == "unknown" else value
         if tested.type != BOOLEAN:
-            work.refuse(node, f"needs conditions, not {value.type.postgres}")
+            work.refuse(node, f"needs conditions, got {value.type.postgres}")
         return Typed(f"{word}({_fed(work, tested.sql)}){work.over}", BOOLEAN)
 
     return handle
@@ -167,7 +167,7 @@ def _logical(word: str) -> Handler:
 def _text_list(work: Work, node: exp.GroupConcat) -> Typed:
     separator = work.expression(node.args.get("separator") or exp.Null())
     if separator.constant is None:
-        work.refuse(node, "joins with a separator that is not written out")
+        work.refuse(node, "has a separator that is not a literal")
     items = _ordered_items(work, node, node.this, keep_nulls=False)
     if items.type.element is None or items.type.element.family != "text":
         work.refuse(node, f"joins {items.type.postgres}; add ::text")
@@ -187,7 +187,7 @@ def _json_list(name: str) -> Handler:
 
 
 def _json_object(work: Work, node: exp.Anonymous) -> Typed:
-    """jsonb_object_agg: of the pairs in their order; without one, of pairs whose keys differ."""
+    """jsonb_object_agg: pairs in the given order, or pairs with distinct keys if no order is given."""
     if len(node.expressions) != 2 or isinstance(node.expressions[0], exp.Distinct):
         work.refuse(node, "needs a key and a value")
     key, value = node.expressions
@@ -204,28 +204,28 @@ def _bits(word: str) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
         _, value = _argument(work, node)
         if value.type.name not in INTEGERS:
-            work.refuse(node, f"needs whole numbers, not {value.type.postgres}")
+            work.refuse(node, f"needs integers, got {value.type.postgres}")
         return Typed(f"{word}({_fed(work, value.sql)}){work.over}", value.type)
 
     return handle
 
 
 def _ordered_items(work: Work, node: exp.Expr, order: exp.Expr, keep_nulls: bool, json: str = "") -> Typed:
-    """The values in their order as an array; NULL when there are none."""
+    """Collect the values into an array in their order; NULL if there are none."""
     if not isinstance(order, exp.Order) and work.over and work.over_order is not None:
         order = exp.Order(this=order, expressions=work.over_order.expressions)
     if not isinstance(order, exp.Order):
-        work.refuse(node, "has no order, so its result has none; add ORDER BY inside the parentheses")
+        work.refuse(node, "has no ORDER BY, so its result is undefined; add ORDER BY inside the parentheses")
     distinct = isinstance(order.this, exp.Distinct)
     value = work.aggregate_argument(order.this.expressions[0] if distinct else order.this)
     value = cast(work, value, TEXT, node) if value.type.name == "unknown" else value
     if value.type.element is not None:
         work.refuse(
-            node, "makes an array of arrays, which no dataset has; write jsonb_agg(…), or array_to_string(…)"
+            node, "builds an array of arrays, which a dataset cannot store; write jsonb_agg(…) instead"
         )
     keys = [(sort_key(work, work.aggregate_argument(each.this), node), each) for each in order.expressions]
     if distinct and [key for key, _ in keys] != [sort_key(work, value, node)]:
-        work.refuse(node, "is DISTINCT and ordered by something else")
+        work.refuse(node, "is DISTINCT but ordered by another expression; order it by its argument")
     if json:
         value = to_document(work, value, json, node)
     if not keep_nulls and isinstance(node, exp.GroupConcat):
@@ -265,7 +265,7 @@ def _grouping(work: Work, node: exp.Anonymous) -> Typed:
 def _filter(work: Work, node: exp.Filter) -> Typed:
     inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
     if not is_aggregate(inner):
-        work.refuse(node, "has a FILTER, and is not an aggregate that is supported on Spark")
+        work.refuse(node, "has a FILTER, but is not an aggregate that is supported on Spark")
     before = work.guards, work.inside_aggregate, work.filter, work.surrounded
     work.guards, work.inside_aggregate = [], True
     test = condition(work, node.expression.this)
@@ -278,13 +278,13 @@ def _filter(work: Work, node: exp.Filter) -> Typed:
 
 
 def _collected(work: Work, value: Typed) -> Typed:
-    """All values of an aggregate, without NULLs, as an array for one of our functions."""
+    """Collect all non-NULL values of an aggregate as an array for one of our functions."""
     collected = f"COLLECT_LIST({_fed(work, value.sql)}){work.over}"
     return Typed(collected, SqlType("array", element=value.type))
 
 
 def _statistic(work: Work, node: exp.Anonymous) -> Typed:
-    """Variance and its like: of numerics from sums, exactly; of floating numbers from all values."""
+    """Variance and similar: exact from sums for numerics, from all values for floating-point numbers."""
     name, (word, value) = node.name.lower(), _argument(work, node)
     if word:
         work.refuse(node, "takes DISTINCT values; write SELECT DISTINCT in a subquery first")
@@ -292,7 +292,7 @@ def _statistic(work: Work, node: exp.Anonymous) -> Typed:
         values = _collected(work, cast(work, value, DOUBLE, node))
         return call_function(work, f"{name} of list", [values], node)
     if value.type.name not in (*INTEGERS, "numeric"):
-        work.refuse(node, f"needs numbers, not {value.type.postgres}")
+        work.refuse(node, f"needs numbers, got {value.type.postgres}")
     number = exact_text(value)
     square = call_function(work, "*", [number, number], node)
     count = Typed(f"COUNT({_fed(work, value.sql)}){work.over}", BIGINT)
@@ -301,7 +301,7 @@ def _statistic(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _pairs(work: Work, node: exp.Anonymous) -> Typed:
-    """corr, covar_pop, regr_…: of all pairs in which neither is NULL."""
+    """corr, covar_pop, regr_…: over all pairs without a NULL."""
     if len(node.expressions) != 2:
         work.refuse(node, "needs two arguments")
     one, other = (cast(work, work.aggregate_argument(each), DOUBLE, node) for each in node.expressions)
@@ -311,7 +311,7 @@ def _pairs(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _within_group(work: Work, node: exp.WithinGroup) -> Typed:
-    """percentile_cont, percentile_disc and mode: of all values, sorted."""
+    """percentile_cont, percentile_disc and mode: over all values, sorted."""
     inner, order = node.this, node.expression
     name = inner.name.lower()
     if name not in ("percentile_cont", "percentile_disc", "mode") or len(order.expressions) != 1:
@@ -327,7 +327,7 @@ def _within_group(work: Work, node: exp.WithinGroup) -> Typed:
     if value.type != (items.type.element or value.type):
         items = cast(work, items, SqlType("array", element=value.type), node)
     if items.type.element and items.type.element.name == "bpchar":
-        items = Typed(items.sql, SqlType("array", element=TEXT))  # with its blanks
+        items = Typed(items.sql, SqlType("array", element=TEXT))  # with its padding
     fractions = [work.expression(each) for each in inner.expressions]
     found = call_function(work, f"{name} of list", [*fractions, items], node)
     if TEXT in (found.type, found.type.element):
@@ -373,7 +373,7 @@ AGGREGATES: dict[str, Handler] = {
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether it is a call of an aggregate."""
+    """Whether it is a call to an aggregate."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in AGGREGATES or node.name.lower() in (
             "percentile_cont",

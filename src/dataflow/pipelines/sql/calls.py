@@ -1,4 +1,4 @@
-"""PostgreSQL's functions as functions of a Spark session: how values travel to Python and back."""
+"""PostgreSQL's functions as functions of a Spark session: converts values to Python and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 PREFIX = "dataflow_"
 _DAY = 86_400_000_000
 
-# What a value is on the way, where that is not what Spark holds it as: Python's own dates end at 9999.
+# How a value is passed, if not in Spark's own type: Python's dates end at 9999.
 _ON_THE_WAY = {
     "date": ("INT", "UNIX_DATE({})", "DATE_FROM_UNIX_DATE({})"),
     "timestamp": (
@@ -38,7 +38,7 @@ _CARRIED = {
 
 @record
 class Function:
-    """A function the SQL calls: to be registered with the session under its name before the SQL is run."""
+    """A function that the SQL calls. Register it with the session under its name before running the SQL."""
 
     name: str
     call: Callable[..., Any]
@@ -46,7 +46,7 @@ class Function:
 
 
 def function_of(signature: Signature, takes: tuple[str, ...], gives: str) -> Function:
-    """A signature as a function of the session, with the types its `any` stands for filled in."""
+    """A signature as a function of the session, with concrete types in place of `any`."""
     word = re.sub(r"\W", lambda found: f"x{ord(found[0]):x}", f"{signature.name}_{'_'.join(takes)}_{gives}")
     call = partial(_evaluate, signature.call, signature.strict, tuple(map(_reader, takes)), _writer(gives))
     returns = f"ARRAY<{_carried(gives)}>" if signature.is_set else _carried(gives)
@@ -56,7 +56,7 @@ def function_of(signature: Signature, takes: tuple[str, ...], gives: str) -> Fun
 
 
 def send(sql: str, family: str) -> str:
-    """Spark SQL of a value as Python takes it; numerics come as text already."""
+    """Spark SQL that converts a value for Python; numerics are text already."""
     element = family.removesuffix("[]")
     if element not in _ON_THE_WAY:
         return sql
@@ -65,7 +65,7 @@ def send(sql: str, family: str) -> str:
 
 
 def receive(sql: str, family: str) -> str:
-    """Spark SQL of a value that Python gave."""
+    """Spark SQL that converts a value returned by Python."""
     element = family.removesuffix("[]")
     if element not in _ON_THE_WAY:
         return sql
@@ -74,7 +74,7 @@ def receive(sql: str, family: str) -> str:
 
 
 def write_numeric(number: Decimal) -> str:
-    """A number as PostgreSQL writes it."""
+    """Format a number as PostgreSQL does."""
     return f"{number if number else abs(number):f}"
 
 

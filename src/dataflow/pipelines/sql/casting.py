@@ -1,4 +1,4 @@
-"""Casts and calls of PostgreSQL's functions; constants are computed here, not by Spark."""
+"""Casts and calls to PostgreSQL's functions. Constants are computed here, not by Spark."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _PLAIN = {(source, target) for source in INTEGERS for target in (*INTEGERS, *FLO
 _PLAIN |= {("real", "double"), ("integer", "boolean"), ("boolean", "integer")}
 _PLAIN |= {(source, target) for source in TIMES for target in TIMES}
 _HINTS = {
-    "timestamp(": "; write date_trunc('second', …)",
-    "timestamptz(": "; write date_trunc('second', …)",
-    "time": "; write to_char(…, 'HH24:MI:SS'), or interval '10:00' to add one",
+    "timestamp(": "; to drop fractions of a second, write date_trunc('second', …)",
+    "timestamptz(": "; to drop fractions of a second, write date_trunc('second', …)",
+    "time": "; write to_char(…, 'HH24:MI:SS'), or interval '10:00' to add it",
     "money": "; write numeric(12,2)",
     "name": "; write text",
     '"char"': "; write text",
 }
-# Functions that refuse no value in itself, and values of which one is tried with what is written out.
+# A cast to real that fails on overflow and underflow, as in PostgreSQL.
 _IN_REAL = "CASE WHEN {lost} THEN RAISE_ERROR('value out of range: overflow or underflow') ELSE {real} END"
 
 
@@ -62,22 +62,22 @@ def cast_node(work: Work, node: exp.Cast) -> Typed:
         kind = read_type(written)
     except BadInput as error:
         hint = next((hint for name, hint in _HINTS.items() if written.lower().startswith(name)), "")
-        work.refuse(node, f"casts to a type that Spark does not have ({error}){hint}")
+        work.refuse(node, f"cannot be cast: {error}{hint}")
     if written.upper().startswith("INTERVAL ") or (kind.name == "interval" and target.expressions):
-        work.refuse(node, "casts to an interval with limited fields; write interval without them")
+        work.refuse(node, "casts to an interval with restricted fields; write interval without them")
     if kind.element and isinstance(node.this, exp.Array) and not node.this.expressions:
         return Typed(f"CAST(ARRAY() AS {kind.spark})", kind)
     return cast(work, work.expression(node.this), kind, node)
 
 
 def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
-    """The value in another type, by PostgreSQL's rules; BadInput where it has no such cast."""
+    """Cast a value by PostgreSQL's rules; BadInput if PostgreSQL has no such cast."""
     if value.type == target:
         return value
     if value.type.name == "unknown" and value.constant is None:
         return Typed(f"CAST(NULL AS {target.spark})", target)
     if value.type.name == target.name == "bpchar" and not target.length:
-        return Typed(value.sql, target)  # with its blanks
+        return Typed(value.sql, target)  # with its padding
     if target.name in TEXTS:
         return _fit_length(to_text(work, value, node), target)
     if target.name == "numeric":
@@ -92,7 +92,7 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
 
 
 def _natively(value: Typed, target: SqlType) -> str:
-    """A cast that Spark does as PostgreSQL does; empty if it has none."""
+    """A cast that Spark does like PostgreSQL; empty if there is none."""
     sql, plain = value.sql, f"CAST({value.sql} AS {target.spark})"
     if (value.type.name, target.name) in _PLAIN or (value.type.is_decimal and target == DOUBLE):
         return plain
@@ -101,7 +101,7 @@ def _natively(value: Typed, target: SqlType) -> str:
     if value.type.name in FLOATS and target.name in INTEGERS:
         return f"CAST(RINT({sql}) AS {target.spark})"
     if value.type == DOUBLE and target.name == "real":
-        # PostgreSQL refuses what only became infinite or zero; Spark gives it out.
+        # PostgreSQL raises an error for overflow and underflow; Spark returns infinity or zero.
         infinite = "ABS({}) = DOUBLE('Infinity')"
         lost = f"({infinite.format(plain)} AND NOT {infinite.format(sql)}) OR ({plain} = 0 AND {sql} <> 0)"
         return _IN_REAL.format(lost=lost, real=plain)
@@ -123,7 +123,7 @@ def _by_catalogue(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> 
 
 
 def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Typed:
-    """An array written out as text, item by item."""
+    """Cast an array literal element by element."""
     signature = find_cast("text", "text[]")
     assert signature is not None
     try:
@@ -140,10 +140,12 @@ def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Type
 
 
 def _recast_items(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
-    """An array whose items become another type, as far as Spark itself can do that."""
+    """Cast an array to another element type, as far as Spark supports it."""
     source, wanted = value.type.element, target.element
     if source is None or wanted is None:
-        work.refuse(node, f"casts {value.type.postgres} to {target.postgres}")
+        work.refuse(
+            node, f"casts {value.type.postgres} to {target.postgres}, which is not supported on Spark"
+        )
     used = dict(work.used)
     item = cast(work, Typed("e", source), wanted, node)
     if item.calls_python:
@@ -153,7 +155,7 @@ def _recast_items(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> 
 
 
 def _recast_by_python(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
-    """The same where Spark cannot: Python, which it does not call for single items, gets the whole array."""
+    """Cast an array in Python, which gets the whole array: Spark does not call it per element."""
     source, wanted = value.type.element, target.element
     assert source is not None
     assert wanted is not None
@@ -161,7 +163,7 @@ def _recast_by_python(work: Work, value: Typed, target: SqlType, node: exp.Expr)
         value = Typed(f"TRANSFORM({value.sql}, e -> CAST(e AS STRING))", SqlType("array", element=NUMERIC))
     signature = find_cast(source.family, wanted.family)
     if signature is None or wanted.declared:
-        work.refuse(node, f"casts items of {value.type.postgres} to {wanted.postgres}; cast each before")
+        work.refuse(node, f"casts {value.type.postgres} to {target.postgres}; cast each element instead")
     takes, gives = f"{source.family}[]", f"{wanted.family}[]"
     every = Signature("cast items", (takes,), gives, partial(_cast_items, signature.call))
     return Typed(call(work, Match(every, (takes,), gives), [value], node).sql, target)
@@ -172,7 +174,7 @@ def _cast_items(one: Callable[[Any], Any], items: list[Any]) -> list[Any]:
 
 
 def to_text(work: Work, value: Typed, node: exp.Expr) -> Typed:
-    """The value as PostgreSQL writes it."""
+    """Format a value as PostgreSQL does."""
     name = value.type.name
     if name == "bpchar":
         return Typed(f"TRIM(TRAILING ' ' FROM {value.sql})", TEXT)
@@ -193,7 +195,7 @@ def _fit_length(value: Typed, target: SqlType) -> Typed:
 
 
 def exact_text(value: Typed) -> Typed:
-    """A numeric or integer as PostgreSQL's text of the number."""
+    """Format a numeric or integer as PostgreSQL does."""
     if value.type.is_exact_text:
         return value
     return Typed(f"CAST({value.sql} AS STRING)", exact_numeric(value.type.digits_after), value.constant)
@@ -210,7 +212,7 @@ def _to_numeric(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Ty
         kind = as_numeric(value.type)
         found = Typed(f"CAST({value.sql} AS {kind.spark})", kind, value.constant)
     if target.is_exact_text:
-        # Without precision the cast changes nothing in PostgreSQL: the digits stay those of the source.
+        # Without precision the cast has no effect in PostgreSQL: the source's digits stay.
         return Typed(found.sql, without_length(found.type), found.constant)
     return Typed(f"CAST({found.sql} AS {target.spark})", target)
 
@@ -225,27 +227,27 @@ def _numeric_literal(work: Work, text: str, node: exp.Expr) -> Typed:
 
 
 def unify(work: Work, values: list[Typed], node: exp.Expr) -> list[Typed]:
-    """All values in the one type PostgreSQL would give them together."""
+    """Cast all values to the common type that PostgreSQL would choose."""
     known = find_common([value.type for value in values])
     if known is not None:
-        # A text written out becomes a numeric with all of its digits, whatever the column beside it keeps.
+        # A string literal becomes a numeric with all of its digits, whatever the other column's scale.
         values = [read_beside(work, value, known, node) for value in values]
     common = find_common([value.type for value in values])
     if common is None:
         kinds = ", ".join(dict.fromkeys(value.type.postgres for value in values))
-        work.refuse(node, f"mixes types that PostgreSQL does not combine ({kinds}); add a cast")
+        work.refuse(node, f"mixes types that PostgreSQL cannot combine ({kinds}); add a cast")
     return [to_common(work, value, common, node) for value in values]
 
 
 def to_common(work: Work, value: Typed, common: SqlType, node: exp.Expr) -> Typed:
-    """The value in a type that `find_common` found, in the form it has in Spark."""
+    """Cast a value to the type that `find_common` found, as Spark represents it."""
     if common.is_exact_text and value.type.name in (*INTEGERS, "numeric"):
         return Typed(exact_text(value).sql, common, value.constant)
     return cast(work, value, common, node)
 
 
 def read_beside(work: Work, value: Typed, other: SqlType, node: exp.Expr) -> Typed:
-    """A text written out beside a value of another type, read as that type; anything else as it is."""
+    """Read a string literal next to a value of another type as that type; return anything else unchanged."""
     if value.type.name != "unknown" or other.name == "unknown":
         return value
     if value.constant is None:
@@ -254,7 +256,7 @@ def read_beside(work: Work, value: Typed, other: SqlType, node: exp.Expr) -> Typ
 
 
 def call_function(work: Work, name: str, values: list[Typed], node: exp.Expr) -> Typed:
-    """The function or operator of that name that PostgreSQL would take; BadInput if we have none."""
+    """Return the function or operator that PostgreSQL would choose; BadInput if it is not supported."""
     match = find_function(name, tuple(value.type.family for value in values))
     if match is None:
         kinds = ", ".join(value.type.postgres for value in values)
@@ -263,7 +265,7 @@ def call_function(work: Work, name: str, values: list[Typed], node: exp.Expr) ->
 
 
 def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
-    """A call of one of our functions; computed now if everything in it is written out."""
+    """Call one of our functions; computed now if all arguments are constants."""
     values = [_argument(work, value, take, node) for value, take in zip(values, match.takes, strict=True)]
     if match.signature.strict and not match.signature.is_set and any(map(is_null, values)):
         return Typed(f"CAST(NULL AS {type_of(match.gives).spark})", type_of(match.gives))
@@ -274,7 +276,7 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
     work.used[function.name] = function
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
     if work.guards and match.signature.strict and arguments:
-        # Spark calls Python for rows that a CASE excludes, too: there it gets a NULL.
+        # Spark calls Python even for rows that a CASE excludes. Pass NULL for those.
         arguments[0] = f"CASE WHEN {' AND '.join(work.guards)} THEN {arguments[0]} END"
     sql = f"{function.name}({', '.join(arguments)})"
     gives = f"{match.gives}[]" if match.signature.is_set else match.gives

@@ -1,4 +1,4 @@
-"""Which of PostgreSQL's functions a call means: its rules for overloads, over our signatures."""
+"""Resolves calls to PostgreSQL's functions: its overload rules, applied to our signatures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PREFERRED = ("double", "text", "timestamptz", "boolean", "interval")
 
 @record
 class Match:
-    """A signature with the types its arguments are to be cast to, and what it gives."""
+    """A signature with the types to cast its arguments to, and its return type."""
 
     signature: Signature
     takes: tuple[str, ...]
@@ -36,20 +36,20 @@ def _signatures() -> dict[str, tuple[Signature, ...]]:
 
 
 def list_functions() -> tuple[str, ...]:
-    """The names of all functions, operators excepted."""
+    """The names of all functions, without operators."""
     return tuple(sorted(name for name in _signatures() if name[0].isalpha() and name != "cast"))
 
 
 def find_cast(source: str, target: str) -> Signature | None:
-    """The cast between two types, by the names functions know them by."""
+    """The cast between two types, by their names in signatures."""
     casts = _signatures().get("cast", ())
     return next((each for each in casts if each.takes == (source,) and each.gives == target), None)
 
 
 def find_function(name: str, given: tuple[str, ...]) -> Match | None:
-    """The overload PostgreSQL would call with arguments of these types; None if there is none, or several.
+    """Return the overload that PostgreSQL would call with these types; None if there is none or several.
 
-    `unknown` is the type of a text or NULL written out.
+    `unknown` is the type of a string literal or a literal NULL.
     """
     fitting = [
         (each, takes)
@@ -68,7 +68,7 @@ def find_function(name: str, given: tuple[str, ...]) -> Match | None:
 
 
 def _fill_in(signature: Signature, given: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The types of a signature for that many arguments, `any` replaced; None if they cannot agree."""
+    """A signature's types for that many arguments, `any` replaced; None if they conflict."""
     takes = signature.takes
     if signature.variadic and len(given) >= len(takes):
         takes += (takes[-1],) * (len(given) - len(takes))
@@ -112,7 +112,7 @@ def _result(signature: Signature, takes: tuple[str, ...]) -> str:
 
 
 def is_implied(source: str, target: str) -> bool:
-    """Whether PostgreSQL casts one type to the other without being asked."""
+    """Whether PostgreSQL casts one type to the other implicitly."""
     if source in (target, "unknown"):
         return True
     if source.endswith("[]") and target.endswith("[]"):
@@ -140,7 +140,7 @@ def _most(
 def _by_category(
     candidates: list[tuple[Signature, tuple[str, ...]]], given: tuple[str, ...]
 ) -> list[tuple[Signature, tuple[str, ...]]]:
-    """For a text written out PostgreSQL prefers text, then what the other arguments have."""
+    """For a string literal PostgreSQL prefers text, then the type of the other arguments."""
     for place, have in enumerate(given):
         if have != "unknown":
             continue

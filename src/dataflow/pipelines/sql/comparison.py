@@ -1,4 +1,4 @@
-"""Comparison, grouping and order of values as PostgreSQL has them, by keys where Spark's order differs."""
+"""Compares, groups and sorts values like PostgreSQL, using keys where Spark's order differs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
 }
-_LIMB = 28  # digits: ten thousand million rows of them can be added up
+_LIMB = 28  # digits; leaves room to sum 10 billion rows
 _SHORT = 100  # characters that may be repeated
 _MONTH, _DAY = 2_592_000_000_000, 86_400_000_000
 
 
 def compare(work: Work, operator: str, values: list[Typed], node: exp.Expr) -> Typed:
-    """Two values compared, in the type in which PostgreSQL compares them."""
+    """Compare two values in the type that PostgreSQL would use."""
     left, right = values
     if operator != "<=>" and (is_null(left) or is_null(right)):
         unify(work, values, node)
@@ -66,7 +66,9 @@ def _by_function(work: Work, operator: str, values: list[Typed], node: exp.Expr)
             BOOLEAN,
         )
     if find_function(operator, tuple(value.type.family for value in values)) is None:
-        work.refuse(node, f"compares values of type {kind.postgres}")
+        work.refuse(
+            node, f"compares values of type {kind.postgres}, which is not supported on Spark; cast them"
+        )
     return call_function(work, operator, values, node)
 
 
@@ -103,7 +105,7 @@ def compare_rows(work: Work, operator: str, rows: list[list[Typed]], node: exp.E
 
 
 def sort_key(work: Work, value: Typed, node: exp.Expr, sorting: bool = True) -> str:
-    """What Spark may compare, group and sort by instead of the value, with PostgreSQL's result."""
+    """An expression that Spark can compare, group and sort by with the same result as PostgreSQL."""
     kind = value.type
     if kind.is_exact_text:
         return numeric_key(value.sql)
@@ -114,7 +116,11 @@ def sort_key(work: Work, value: Typed, node: exp.Expr, sorting: bool = True) -> 
     if kind.name == "array" and kind.element and _is_plain(kind.element) and not sorting:
         return value.sql
     if kind.name in ("json", "jsonb", "array", "bytea", "record"):
-        work.refuse(node, f"{'sorts' if sorting else 'compares'} values of type {kind.postgres}")
+        work.refuse(
+            node,
+            f"{'sorts' if sorting else 'compares'} values of type {kind.postgres}, which is not supported "
+            "on Spark; cast them",
+        )
     return value.sql
 
 
@@ -125,8 +131,8 @@ def _interval_key(sql: str) -> str:
 
 
 def numeric_key(sql: str) -> str:
-    """The text of a number as whole and fractional parts that sort, and add up, by themselves."""
-    # Spark has no subqueries inside a function of functions.
+    """Split the text of a number into whole and fractional parts that sort and add up correctly."""
+    # Spark does not support subqueries inside a higher-order function.
     name = sql if len(sql) <= _SHORT or "SELECT" in sql else "x"
     whole, first, rest = numeric_limbs(name)
     # A struct of NULLs is not NULL.
@@ -135,7 +141,7 @@ def numeric_key(sql: str) -> str:
 
 
 def numeric_limbs(sql: str) -> tuple[str, str, str]:
-    """The whole part of a number's text and its first and next 28 digits after the point, as decimals."""
+    """The whole part of a number's text and the next two groups of 28 decimal digits, as decimals."""
     fraction = f"SPLIT_PART({sql}, '.', 2)"
     sign = f"CASE WHEN STARTSWITH({sql}, '-') THEN '-' ELSE '' END"
     whole = f"CAST(SPLIT_PART({sql}, '.', 1) AS DECIMAL({MAX_DIGITS}, 0))"

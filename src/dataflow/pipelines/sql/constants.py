@@ -1,4 +1,4 @@
-"""Constants: what is written out in a query, and functions of it, computed while it is translated."""
+"""Constants: literals, and functions of literals, computed during translation."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _SAMPLES: dict[str, Any] = {
 
 
 def is_null(value: Typed) -> bool:
-    """Whether it is a NULL written out, of which PostgreSQL, too, knows the result without computing."""
+    """Whether it is a literal NULL, for which PostgreSQL also knows the result without computing it."""
     return value.sql == "NULL" or value.sql.startswith("CAST(NULL AS ")
 
 
 def number_literal(text: str) -> Typed:
-    """A number written in SQL: integer, bigint or numeric, never floating."""
+    """A numeric literal: integer, bigint or numeric, never floating-point."""
     value = Decimal(text)
     if re.fullmatch(r"\d+", text) and value < 2**63:
         small = value < 2**31
@@ -44,7 +44,7 @@ def number_literal(text: str) -> Typed:
 
 
 def number_constant(value: Decimal) -> Typed:
-    """A numeric constant with the digits it shows."""
+    """A numeric constant with the digits as written."""
     text = write_numeric(value)
     digits, scale = len(re.sub(r"\D", "", text).lstrip("0")), len(text.partition(".")[2])
     kind = numeric(max(digits, scale, 1), scale)
@@ -52,26 +52,26 @@ def number_constant(value: Decimal) -> Typed:
 
 
 def type_of(family: str) -> SqlType:
-    """The type that functions call by that name."""
+    """The type with that name in signatures."""
     if family.endswith("[]"):
         return SqlType("array", element=type_of(family[:-2]))
     return SqlType(family)
 
 
 def fold_call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
-    """The result of a call with nothing but constants; BadInput if PostgreSQL refuses them."""
+    """Compute a call whose arguments are all constants; BadInput if PostgreSQL would raise an error."""
     arguments = [_constant_value(value, take) for value, take in zip(values, match.takes, strict=True)]
     try:
         found = match.signature.call(*arguments)
     except (ValueError, ArithmeticError) as error:
         work.refuse(node, f"{why(error)}: {error}")
     if match.gives in ("timestamp", "timestamptz") and found is not None and not -(2**63) <= found < 2**63:
-        work.refuse(node, "is a time later than Spark has; write '9999-12-31'")
+        work.refuse(node, "is later than the last time that Spark supports; write '9999-12-31'")
     return literal(found, type_of(match.gives))
 
 
 def try_constants(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> None:
-    """BadInput for a pattern, picture or field written out that is wrong whatever the other values are."""
+    """BadInput for a literal pattern, format or field that is invalid whatever the other values are."""
     name = match.signature.name
     if name not in _TRIED and not name.startswith("regexp_"):
         return
@@ -89,8 +89,8 @@ def try_constants(work: Work, match: Match, values: list[Typed], node: exp.Expr)
 
 
 def why(error: Exception) -> str:
-    """Whether PostgreSQL refuses a value, or only we do."""
-    return "has no equal on Spark" if "supported" in str(error) else "is an error in PostgreSQL"
+    """Say whether PostgreSQL refuses a value, or only this translation does."""
+    return "has no equivalent on Spark" if "supported" in str(error) else "is an error in PostgreSQL"
 
 
 def _constant_value(value: Typed, family: str) -> Any:
@@ -106,7 +106,7 @@ def _constant_value(value: Typed, family: str) -> Any:
 
 
 def literal(value: Any, kind: SqlType) -> Typed:
-    """A value computed here as Spark SQL."""
+    """Write a value computed here as Spark SQL."""
     if value is None:
         return Typed(f"CAST(NULL AS {kind.spark})", kind)
     if kind.element is not None:

@@ -1,4 +1,4 @@
-"""What a SELECT with groups or aggregates may name: found out here, and not by Spark when the view runs."""
+"""Checks the columns of a SELECT with groups or aggregates now, not when Spark runs the view."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from sqlglot import exp
 from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.work import Work, fold
 
-_AROUND = "compute it in a subquery in FROM, or in the query around this one"
+_AROUND = "compute it in a subquery in FROM, or in an outer query"
 
 
 def check_places(work: Work, select: exp.Select) -> None:
-    """BadInput for aggregates and window functions where PostgreSQL does not take them."""
+    """BadInput for aggregates and window functions where PostgreSQL does not allow them."""
     group = select.args.get("group")
     for word, clause in (("WHERE", select.args.get("where")), ("GROUP BY", group)):
         for node in _walk(clause) if clause is not None else []:
             if is_aggregate(node) or isinstance(node, exp.Window):
-                work.refuse(
-                    node, f"is in {word}, where rows are not grouped yet; test it in a query around it"
-                )
+                work.refuse(node, f"is not allowed in {word}; filter by it in an outer query")
     having = select.args.get("having")
     for node in _walk(having) if having is not None else []:
         if isinstance(node, exp.Window):
-            work.refuse(node, "is in HAVING, which PostgreSQL does not take; test it in a query around it")
+            work.refuse(node, "is not allowed in HAVING; filter by it in an outer query")
 
 
 def check_grouped(work: Work, select: exp.Select, keys: set[str]) -> None:
@@ -46,7 +44,7 @@ def _aggregates(node: exp.Expr) -> bool:
 
 
 def _is_computed(node: exp.Expr) -> bool:
-    """Whether a key of ORDER BY is more than the number or the name of an output."""
+    """Whether an ORDER BY key is more than the number or name of an output."""
     return not isinstance(node.unnest(), exp.Column | exp.Literal)
 
 
@@ -58,12 +56,12 @@ def _is_window(node: exp.Expr) -> bool:
 
 
 def _walk(node: exp.Expr) -> list[exp.Expr]:
-    """A node and all in it, subqueries apart."""
+    """A node and its descendants, except subqueries."""
     return list(node.walk(prune=lambda each: isinstance(each, exp.Query | exp.Subquery)))
 
 
 def _is_grouped_aggregate(node: exp.Expr) -> bool:
-    """Whether it is an aggregate, with its FILTER or WITHIN GROUP, that has no OVER."""
+    """Whether it is an aggregate without OVER, including its FILTER or WITHIN GROUP."""
     inner = node
     while isinstance(inner, exp.Filter | exp.WithinGroup):
         inner = inner.this
@@ -78,7 +76,7 @@ class _Check:
         self._keys = keys | set(work.scope.grouped.values())
 
     def visit(self, node: exp.Expr, outer: bool) -> None:
-        """Looks at one expression; `outer` is whether Spark takes columns of the query around it there."""
+        """Check one expression; `outer` is whether Spark accepts columns of the outer query there."""
         if _is_grouped_aggregate(node):
             self._look_into(node)
         elif isinstance(node, exp.Query | exp.Subquery):
@@ -101,7 +99,7 @@ class _Check:
         if self._work.scope.is_inside() and not outer:
             self._work.refuse(
                 node,
-                f"is a column of the query around a SELECT with aggregates, which Spark refuses; {_AROUND}",
+                f"is a column of the outer query in a SELECT with aggregates, which Spark refuses; {_AROUND}",
             )
 
     def _look_into(self, aggregate: exp.Expr) -> None:
@@ -118,7 +116,7 @@ class _Check:
             ):
                 self._work.refuse(
                     node,
-                    f"is a column of the query around the aggregate, which Spark cannot add up; {_AROUND}",
+                    f"is a column of the outer query in an aggregate, which Spark refuses; {_AROUND}",
                 )
 
     def _look_at_query(self, node: exp.Expr, outer: bool) -> None:
@@ -126,7 +124,7 @@ class _Check:
             self._work.expression(node)
         if self._work.reached.get(id(node)) and not outer and not self._is_key(node):
             self._work.refuse(
-                node, f"is a subquery that needs a column of grouped rows, which Spark refuses; {_AROUND}"
+                node, f"is a subquery that uses a column of grouped rows, which Spark refuses; {_AROUND}"
             )
 
 

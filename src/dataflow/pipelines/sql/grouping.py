@@ -1,4 +1,4 @@
-"""GROUP BY, in one way or in several."""
+"""GROUP BY and grouping sets."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _GROUPINGS: dict[type, str] = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.Group
 
 
 def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
-    """GROUP BY and its keys. A number without precision is grouped by value, and one of its texts shown."""
+    """GROUP BY and its keys. A numeric without precision is grouped by value; one of its texts is shown."""
     group = node.args.get("group")
     if group is None:
         return "", set()
     if group.args.get("all") is False:
-        work.refuse(node, "has GROUP BY DISTINCT; write each set once, in GROUPING SETS (…)")
+        work.refuse(node, "has GROUP BY DISTINCT; list each set once in GROUPING SETS (…) instead")
     if any(value for key, value in group.args.items() if value and key not in ("expressions", "all")):
-        work.refuse(group, "groups in a way that PostgreSQL does not have")
+        work.refuse(group, "groups in a way that PostgreSQL does not support")
     several = any(isinstance(each, _SEVERAL) for each in group.expressions)
     keys = _Keys(work, node, several)
     parts = [
@@ -32,11 +32,11 @@ def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
         for each in (part.expressions if isinstance(part, exp.Tuple) else [part])
     ]
     if not parts:
-        work.refuse(node, "groups by nothing; leave GROUP BY () out")
+        work.refuse(node, "groups by an empty list; remove GROUP BY ()")
     if several and any(_is_grouping(each) for each in (node.args.get("having") or exp.Having()).walk()):
         work.refuse(
             node,
-            "has grouping(…) in HAVING; name it in SELECT, and test it by WHERE in a query around this one",
+            "has grouping(…) in HAVING; name it in SELECT, and filter by it in an outer query",
         )
     work.scope.grouped = keys.grouped
     work.scope.totals = keys.totals if any(map(_has_total, group.expressions)) else {}
@@ -44,7 +44,7 @@ def group_by(work: Work, node: exp.Select) -> tuple[str, set[str]]:
 
 
 class _Keys:
-    """The keys of a GROUP BY, and what stands for each outside aggregates."""
+    """The keys of a GROUP BY, and what replaces each outside aggregates."""
 
     def __init__(self, work: Work, select: exp.Select, several: bool) -> None:
         self._work = work
@@ -55,7 +55,7 @@ class _Keys:
         self.totals: dict[str, SqlType] = {}
 
     def add(self, node: exp.Expr) -> str:
-        """The text by which Spark groups."""
+        """The expression by which Spark groups."""
         value = _find_key(self._work, self._select, node)
         found = sort_key(self._work, value, node, sorting=False)
         self.values.add(value.sql)
@@ -64,7 +64,7 @@ class _Keys:
         if found != value.sql:
             if self._several:
                 self._work.refuse(
-                    node, "groups by a numeric without precision in several ways; cast it to numeric(p,s)"
+                    node, "uses a numeric without precision in grouping sets; cast it to numeric(p,s)"
                 )
             self.grouped[value.sql] = f"MIN({value.sql})"
         return found
@@ -79,12 +79,12 @@ def _find_key(work: Work, select: exp.Select, node: exp.Expr) -> Typed:
     if isinstance(node, exp.Literal) and node.is_int:
         items = select.expressions
         if not 1 <= int(node.name) <= len(items) or any(item.is_star for item in items):
-            work.refuse(node, f"names an output by its number; there are {len(items)}")
+            work.refuse(node, f"is not a valid output column number; there are {len(items)}")
         return work.expression(items[int(node.name) - 1].unalias())
     if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
-        work.refuse(node, "is a constant in GROUP BY, which PostgreSQL does not take")
+        work.refuse(node, "is a constant in GROUP BY, which PostgreSQL does not support; remove it")
     if isinstance(node, exp.Column) and not node.table and not work.scope.has(fold(node.this)):
-        # A column goes before an output's name here, and after it in ORDER BY.
+        # Here a column takes precedence over an output name; in ORDER BY it is the other way around.
         for item in select.expressions:
             if column_name(item) == fold(node.this):
                 return work.expression(item.unalias())
@@ -92,7 +92,7 @@ def _find_key(work: Work, select: exp.Select, node: exp.Expr) -> Typed:
 
 
 def _has_total(node: exp.Expr) -> bool:
-    """Whether one of the ways of grouping is all rows together."""
+    """Whether one of the grouping sets is the grand total."""
     if isinstance(node, exp.GroupingSets):
         return any(map(_has_total, node.expressions))
     return isinstance(node, exp.Rollup | exp.Cube) or (isinstance(node, exp.Tuple) and not node.expressions)

@@ -1,4 +1,4 @@
-"""Values made into JSON: to_jsonb, builders and aggregates, whose arguments may be of any type."""
+"""Conversion to JSON: to_jsonb, builders and aggregates, whose arguments may have any type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, quote, text_
 
 
 def to_document(work: Work, value: Typed, name: str, node: exp.Expr) -> Typed:
-    """A value as json or jsonb; NULL stays NULL."""
+    """Convert a value to json or jsonb; NULL stays NULL."""
     kind = JSON if name == "json" else JSONB
     if value.type.name == "unknown":
         if value.constant is None:
@@ -19,7 +19,7 @@ def to_document(work: Work, value: Typed, name: str, node: exp.Expr) -> Typed:
     if value.type == kind:
         return value
     if value.type.name == "bpchar":
-        value = Typed(value.sql, TEXT)  # with its blanks
+        value = Typed(value.sql, TEXT)  # with its padding
     if value.type.name in ("json", "jsonb"):
         return cast(work, value, kind, node)
     if value.type.name in TIMES:
@@ -28,7 +28,7 @@ def to_document(work: Work, value: Typed, name: str, node: exp.Expr) -> Typed:
 
 
 def _iso(text: Typed, name: str) -> Typed:
-    """The text of a time as JSON has it: T before the hour, minutes in the offset."""
+    """Format a time as in JSON: T before the hour, minutes in the offset."""
     if name == "date":
         return text
     day = f"SUBSTRING_INDEX({text.sql}, ' ', 1)"
@@ -44,18 +44,18 @@ def _convert(name: str) -> Handler:
             return call_function(work, "jsonb_build_object", columns, node)
         value = work.expression(node.expressions[0])
         if value.type.name == "unknown":
-            work.refuse(node, "needs a type; write ::text")
+            work.refuse(node, "needs an argument with a type; write ::text")
         return to_document(work, value, name, node)
 
     return handle
 
 
 def _row_of(work: Work, node: exp.Expr) -> list[Typed]:
-    """Names and values of all columns of a table whose name stands for its rows; empty if it is a column."""
+    """Names and values of all columns if the name is a table's; empty if it is a column."""
     if not isinstance(node, exp.Column) or node.table or work.scope.find(fold(node.this)):
         return []
     pairs, scope = [], work.scope
-    while scope.is_level and scope.outer is not None:  # a function in FROM sees what stands before it
+    while scope.is_level and scope.outer is not None:  # a function in FROM sees the items before it
         scope = scope.outer
     for name, kind in scope.sources.get(fold(node.this), {}).items():
         value = Typed(f"{quote(fold(node.this))}.{quote(name)}", kind)

@@ -1,4 +1,4 @@
-"""What a template may use: Airflow's names and macros for one interval; no rendering."""
+"""The names and macros that a template can use for one interval, as in Airflow. Does not render."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.handover.records import FINANCIAL_YEAR
 
-UNDATED = "{} is undefined: the schedule @once has no interval without a start_date. Give it one."
+UNDATED = "{} is undefined: the schedule @once has no interval without a start_date. Set start_date."
 
 
 @record
 class Interval:
-    """What a run covers: from `start` up to, not including, `end`, both aware; `zone` is an IANA name.
+    """The period of a run: `start` inclusive, `end` exclusive, both aware; `zone` is an IANA name.
 
-    `previous` is the start of the interval before it; None where there is none: it counts as its own.
+    `previous` is the start of the previous interval; None means that the interval is its own previous one.
     """
 
     start: datetime
     end: datetime
     zone: str = "UTC"
     previous: datetime | None = None
-    has_dates: bool = (
-        True  # False where its bounds are only when somebody asked, so that no SQL may have them
-    )
+    has_dates: bool = True  # False if the bounds are only the time of the request, so SQL must not use them
 
 
 def build_context(
     interval: Interval, params: Mapping[str, object], constants: Mapping[str, object], place: str
 ) -> dict[str, Any]:
-    """All names a template may use; BadInput if a parameter would hide one of ours."""
+    """All names that a template can use; BadInput if a parameter would hide a built-in one."""
     times = _name_times(interval)
     if month_day := constants.get(FINANCIAL_YEAR):
         times["financial_year_first_date"] = find_financial_year(
@@ -49,21 +47,19 @@ def build_context(
     context = times | {"macros": MACROS, **constants}
     hidden = sorted(set(params) & (set(context) | {"params"}))
     if hidden:
-        raise BadInput(
-            f"{place}: params may not be called {quoted(hidden[0])}, a name templates have already"
-        )
+        raise BadInput(f"{place}: params cannot be named {quoted(hidden[0])}, a built-in template name")
     return context | dict(params) | {"params": dict(params)}
 
 
 def find_financial_year(month_day: str, day: date) -> str:
-    """The first date, as text, of the financial year that `day` is in."""
+    """The first date, as text, of the financial year that contains `day`."""
     try:
         month, first = (int(part) for part in month_day.split("-"))
         year = day.year if (day.month, day.day) >= (month, first) else day.year - 1
         return date(year, month, first).isoformat()
     except ValueError as error:
         raise BadInput(
-            f"{FINANCIAL_YEAR} is {quoted(month_day)}; write it as MM-DD, for example 04-06"
+            f"{FINANCIAL_YEAR} must be MM-DD, for example 04-06, got {quoted(month_day)}"
         ) from error
 
 
@@ -98,7 +94,7 @@ def _ds_format(ds: str, input_format: str, output_format: str) -> str:
     return datetime.strptime(str(ds), input_format).strftime(output_format)
 
 
-# Not the modules themselves: from a module a template could walk to os and sys.
+# Not the modules themselves: from a module a template could reach os and sys.
 MACROS = SimpleNamespace(
     datetime=datetime,
     timedelta=timedelta,

@@ -1,4 +1,4 @@
-"""What PostgreSQL calls a column of a result that has no alias."""
+"""The names PostgreSQL gives to result columns without an alias."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def column_name(item: exp.Expr) -> str:
 
 
 def _figure(node: exp.Expr) -> tuple[str, bool]:
-    """A name, and whether it is good enough to go before that of a cast or CASE around it."""
+    """A name, and whether it takes precedence over that of an enclosing cast or CASE."""
     if isinstance(node, exp.Paren | exp.Collate | exp.Filter | exp.Window | exp.WithinGroup | exp.Bracket):
         return _figure(node.this)
     if isinstance(node, exp.Column):

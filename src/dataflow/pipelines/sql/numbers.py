@@ -1,4 +1,4 @@
-"""Arithmetic: Spark's own where its result is PostgreSQL's digit by digit, our functions elsewhere."""
+"""Arithmetic: Spark's own where it matches PostgreSQL digit for digit, our functions elsewhere."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from dataflow.pipelines.sql.work import Handler, Typed, Work
 
 WORDS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.Pow: "^"}
 _EXACT = Context(prec=100)
-# Literals that are of a smaller type with a minus before them.
+# Literals whose type is smaller when negated.
 _SMALLEST = {"2147483648": INTEGER, "9223372036854775808": BIGINT}
-_FEW_DIGITS = 10  # after the point, which leave 28 before it
-_SHORT = 600  # characters of operands that may be repeated to look at them several times
+_FEW_DIGITS = 10  # after the point, which leaves 28 before it
+_SHORT = 600  # characters; longer operands are not repeated
 
 
 def _arithmetic(work: Work, node: exp.Binary) -> Typed:
@@ -41,7 +41,7 @@ def _arithmetic(work: Work, node: exp.Binary) -> Typed:
 
 
 def calculate(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    """The result of an operator on two values, whatever they are."""
+    """Apply an operator to two values of any type."""
     if word in "+-" and (found := add_times(work, word, left, right, node)):
         return found
     if {left.type.name, right.type.name} <= {*NUMBERS, "unknown"}:
@@ -66,12 +66,12 @@ def _as(work: Work, value: Typed, kind: SqlType, node: exp.Expr) -> Typed:
 
 
 def _floating(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    """PostgreSQL refuses a result that only became infinite or zero, which Spark gives out."""
+    """PostgreSQL raises an error for overflow and underflow; Spark returns infinity or zero."""
     same = left.type == right.type
     kind = left.type if same else DOUBLE
     values = [cast(work, each, kind, node) for each in (left, right)]
     if word == "%":
-        work.refuse(node, "takes the remainder of floating point numbers, which PostgreSQL does not do")
+        work.refuse(node, "takes the remainder of floating-point numbers, which PostgreSQL does not support")
     one, other = (each.sql for each in values)
     if len(one) + len(other) > _SHORT:
         return call_function(work, word, values, node)
@@ -103,7 +103,7 @@ def _numeric(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -
 
 
 def _digits_of(word: str, left: Typed, right: Typed) -> SqlType | None:
-    """The type of a result that can have only so many digits after the point; None if that is not known."""
+    """The type of a result with a bounded number of decimal digits; None if that is unknown."""
     digits = [each.type.digits_after for each in (left, right)]
     if word != "/":
         return exact_numeric(*digits, product=word == "*")
@@ -113,17 +113,17 @@ def _digits_of(word: str, left: Typed, right: Typed) -> SqlType | None:
         inverse = _EXACT.divide(Decimal(1), divisor).normalize(_EXACT)
     if not divisor or digits[0] < 0 or _EXACT.multiply(inverse, divisor) != 1:
         return None
-    # However far PostgreSQL divides, what has an end ends there.
+    # However far PostgreSQL divides, a finite result ends there.
     return exact_numeric(digits[0] + max(-int(inverse.as_tuple().exponent), 0))
 
 
 def _decimal(word: str, left: Typed, right: Typed) -> Typed | None:
-    """The result of Spark's own decimals; None where they could lose a digit or show others."""
+    """Compute with Spark's decimals; None if they could lose a digit or show different ones."""
     first, second = left.type, right.type
     scale = max(first.scale, second.scale)
     whole = max(kind.precision - kind.scale for kind in (first, second)) + 1
     if word == "/":
-        return None  # how many digits PostgreSQL shows of a quotient depends on the values
+        return None  # the digits PostgreSQL shows for a quotient depend on the values
     if word == "*":
         digits = first.precision + second.precision + 1
         kind = SqlType("numeric", digits, first.scale + second.scale)
@@ -160,17 +160,17 @@ def _invert(work: Work, node: exp.BitwiseNot) -> Typed:
 
 
 def _is_long(kind: SqlType) -> bool:
-    """Spark's minus and ABS round decimals to 34 digits; those that are text are ours."""
+    """Whether our functions compute its minus and ABS: Spark's round decimals to 34 digits."""
     return kind.name == "numeric" and (kind.precision > 34 or not kind.precision)
 
 
 def one_number(work: Work, argument: exp.Expr, node: exp.Expr) -> Typed:
-    """An argument that is a number or an interval; a text written out is read as double precision."""
+    """An argument that is a number or an interval; a string literal is read as double precision."""
     value = work.expression(argument)
     if value.type.name == "unknown":
         value = cast(work, value, DOUBLE, node)
     if value.type.name not in (*NUMBERS, "interval"):
-        work.refuse(node, f"calculates with {value.type.postgres}")
+        work.refuse(node, f"needs a number or an interval, got {value.type.postgres}")
     return value
 
 
@@ -184,7 +184,7 @@ def _absolute(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _whole(word: str) -> Handler:
-    """ceil and floor: numeric for numerics, double for all else, as in PostgreSQL."""
+    """ceil and floor: numeric for numerics, double precision for all other types, as in PostgreSQL."""
 
     def handle(work: Work, node: exp.Anonymous) -> Typed:
         value = one_number(work, node.expressions[0], node)
@@ -220,7 +220,7 @@ def _to_digits(work: Work, node: exp.Anonymous, name: str, form: str) -> Typed:
         value = cast(work, value, DOUBLE, node)
     found = call_function(work, name, [value, *map(work.expression, node.expressions[1:])], node)
     if found.type.is_exact_text and digits.isdigit() and int(digits) <= _FEW_DIGITS:
-        # All values show these digits now, which files can keep as decimals.
+        # All values now have this many digits, so files can store them as decimals.
         result = numeric(MAX_DIGITS, int(digits))
         return Typed(f"CAST({found.sql} AS {result.spark})", result)
     return found

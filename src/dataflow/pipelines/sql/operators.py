@@ -44,15 +44,15 @@ def _raw_text(work: Work, node: exp.RawString | exp.ByteString) -> Typed:
 
 
 def _unicode_text(work: Work, node: exp.UnicodeString) -> Typed:
-    """U&'…': code points after a backslash, or after what UESCAPE says."""
+    """U&'…': code points after a backslash, or after the UESCAPE character."""
     given = node.args.get("escape")
     mark = re.escape(given.name if given else "\\")
     code = rf"{mark}(?:({mark})|([0-9a-fA-F]{{4}})|\+([0-9a-fA-F]{{6}}))"
     if re.search(mark, re.sub(code, "", node.this)):
-        work.refuse(node, "has an escape that is not followed by 4 digits, or by + and 6 digits")
+        work.refuse(node, "has an escape that is not followed by 4 hex digits, or by + and 6 hex digits")
     text = re.sub(code, lambda found: found[1] or chr(int(found[2] or found[3], 16)), node.this)
     if re.search(r"[\ud800-\udfff\0]", text):
-        work.refuse(node, "has halves of a character; write the character itself")
+        work.refuse(node, "contains half of a surrogate pair; write the character itself")
     return Typed(text_literal(text), UNKNOWN, text)
 
 
@@ -71,15 +71,15 @@ def _paren(work: Work, node: exp.Paren) -> Typed:
 
 def _collate(work: Work, node: exp.Collate) -> Typed:
     if node.expression.name not in ("C", "C.UTF-8", "ucs_basic", "pg_c_utf8"):
-        work.refuse(node, 'sorts by a collation that Spark does not have; only "C" is supported')
+        work.refuse(node, 'uses a collation that is not supported on Spark; write COLLATE "C" instead')
     value = work.expression(node.this)
     if (value.type.element or value.type).family not in ("text", "unknown"):
-        work.refuse(node, f"has a collation for {value.type.postgres}; only texts have one")
+        work.refuse(node, f"has a collation for {value.type.postgres}; only text has a collation")
     return value
 
 
 def condition(work: Work, node: exp.Expr) -> str:
-    """An expression that must be a condition."""
+    """Translate an expression that must be a condition."""
     value = work.expression(node)
     if value.type.name == "unknown":
         value = cast(work, value, BOOLEAN, node)
@@ -87,9 +87,9 @@ def condition(work: Work, node: exp.Expr) -> str:
 
 
 def conditions_by_side(work: Work, node: exp.Expr, sides: Callable[[exp.Expr], set[str]]) -> str:
-    """Conditions joined by AND, each protected by those before it that need no other side than it does.
+    """Join conditions by AND, each guarded by the earlier ones that need no further side of the join.
 
-    Spark computes our functions before a join, where the other side is not there to be tested.
+    Spark evaluates our functions before a join, when the other side is not yet available.
     """
     found: list[tuple[str, set[str]]] = []
     before = work.guards
@@ -105,19 +105,19 @@ def conditions_by_side(work: Work, node: exp.Expr, sides: Callable[[exp.Expr], s
 
 def _only_boolean(work: Work, value: Typed, node: exp.Expr) -> str:
     if value.type != BOOLEAN:
-        work.refuse(node, f"is {value.type.postgres} where a condition is expected")
+        work.refuse(node, f"is {value.type.postgres}, but a condition is expected here")
     return value.sql
 
 
 def _and(work: Work, node: exp.And) -> Typed:
-    """Conditions from left to right.
+    """Evaluate conditions from left to right.
 
-    Spark looks at a condition that calls Python last, whatever its place; a CASE keeps them in order, so that
-    `x ~ '^[0-9]+$' and x::int > 5` reads only numbers.
+    Spark evaluates a condition that calls Python last, wherever it is written. A CASE keeps the order, so
+    that `x ~ '^[0-9]+$' and x::int > 5` only casts numbers.
     """
     parts: list[str] = []
     before = work.guards
-    # A NULL ends a list of conditions of WHERE; elsewhere `NULL AND false` is false.
+    # In WHERE a NULL ends the list of conditions; elsewhere `NULL AND false` is false.
     test = "({})" if _is_filter(node) else "(({}) IS NOT FALSE)"
     for part in node.flatten(unnest=False):
         parts.append(condition(work, part))
@@ -128,13 +128,13 @@ def _and(work: Work, node: exp.And) -> Typed:
     for number in range(len(parts) - 1, first, -1):
         before_it = f"({parts[number - 1]})"
         rest = f"CASE WHEN {before_it} IS FALSE THEN FALSE ELSE {before_it} AND {rest} END"
-    # Those before the first of them Spark may well use to read less.
+    # Spark may use the conditions before the first such call to read less.
     plain = parts[:first] if first < len(parts) else parts[:-1]
     return Typed(f"({' AND '.join([*plain, rest])})", BOOLEAN)
 
 
 def _is_filter(node: exp.Expr) -> bool:
-    """Whether it is a whole condition of WHERE, HAVING, ON or FILTER, where NULL counts as false."""
+    """Whether it is a complete condition of WHERE, HAVING, ON or FILTER, where NULL counts as false."""
     around = node.parent
     while isinstance(around, exp.Paren | exp.And):
         around = around.parent
@@ -168,7 +168,7 @@ def is_quantified(node: exp.Expr) -> bool:
 
 
 def quantified(node: exp.Expr) -> tuple[bool, exp.Expr]:
-    """Whether all are meant, and what is in the parentheses."""
+    """Whether it is ALL, and the expression in the parentheses."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() == "all", node.expressions[0].unnest()
     return isinstance(node, exp.All), node.this.unnest()
@@ -176,7 +176,7 @@ def quantified(node: exp.Expr) -> tuple[bool, exp.Expr]:
 
 def _row(work: Work, side: exp.Expr, node: exp.Expr) -> list[Typed]:
     if not is_row(side):
-        work.refuse(node, "compares a row with something else")
+        work.refuse(node, "compares a row with a single value; compare it with a row of the same length")
     return [work.expression(each) for each in side.expressions]
 
 
@@ -187,20 +187,20 @@ def _compare_items(work: Work, node: exp.Binary) -> Typed:
     left, items = work.expression(node.this), work.expression(operand)
     if items.type.name == "unknown":
         kind = TEXT if left.type.name == "unknown" else without_length(left.type)
-        kind = NUMERIC if kind.name == "numeric" else kind  # with all the digits that are written
+        kind = NUMERIC if kind.name == "numeric" else kind  # with all the digits as written
         items = cast(work, items, SqlType("array", element=kind), node)
     if items.type.element is None:
-        work.refuse(node, "needs an array")
+        work.refuse(node, "needs an array on its right side")
     word, operator = "FORALL" if every else "EXISTS", COMPARISONS[type(node)]
     item = Typed("item", items.type.element)
     test = compare(work, operator, [left, item], node)
     if not test.calls_python:
         return Typed(f"{word}({items.sql}, item -> {test.sql})", BOOLEAN)
-    # Spark calls no Python inside a function of functions: both sides are computed before.
+    # Spark does not call Python inside a higher-order function, so both sides are computed first.
     left = read_beside(work, left, items.type.element, node)
     inner = compare(work, operator, [Typed("s.l", left.type), item], node)
     if inner.calls_python:
-        work.refuse(node, f"compares with items of {items.type.postgres}")
+        work.refuse(node, f"is not supported on Spark for elements of type {items.type.postgres}")
     sides = f"NAMED_STRUCT('l', {left.sql}, 'a', {items.sql})"
     return Typed(f"TRANSFORM(ARRAY({sides}), s -> {word}(s.a, item -> {inner.sql}))[0]", BOOLEAN)
 
@@ -226,10 +226,10 @@ def _is(work: Work, node: exp.Is) -> Typed:
 
 
 def _row_is_null(work: Work, node: exp.Is) -> Typed:
-    """A row IS NULL where all of it is NULL, and IS NOT NULL where none of it is."""
+    """A row IS NULL if all of its columns are NULL, and IS NOT NULL if none of them is."""
     word = "IS NOT" if node.args.get("negate") else "IS"
     if isinstance(node.parent, exp.Not):
-        work.refuse(node, "tests a row for NOT NULL; test each of its columns")
+        work.refuse(node, "tests a row for NOT NULL; test each of its columns instead")
     tests = [f"{value.sql} {word} NULL" for value in _row(work, node.this, node)]
     return Typed(f"({' AND '.join(tests)})", BOOLEAN)
 
@@ -280,7 +280,7 @@ def _case(work: Work, node: exp.Case) -> Typed:
         values.append(work.guarded(branch.args["true"], [*earlier, tests[-1]]))
     otherwise = [f"NOT COALESCE({test}, FALSE)" for test in tests]
     values.append(work.guarded(node.args.get("default") or exp.Null(), otherwise))
-    # PostgreSQL looks at ELSE first when it decides on the type.
+    # PostgreSQL looks at ELSE first to determine the type.
     last, *values = unify(work, [values[-1], *values[:-1]], node)
     branches = " ".join(f"WHEN {test} THEN {value.sql}" for test, value in zip(tests, values, strict=True))
     return Typed(f"CASE {branches} ELSE {last.sql} END", last.type)
@@ -320,7 +320,7 @@ def _extreme(word: str) -> Handler:
         ) and (not kind.is_exact_text and kind.name not in FLOATS):
             listed = ", ".join(value.sql for value in values)
             return values[0] if len(values) == 1 else Typed(f"{word}({listed})", kind)
-        # Spark's own compares text of numbers byte by byte; PostgreSQL takes the first of equals.
+        # Spark compares the text of numbers byte by byte. PostgreSQL takes the first of equal values.
         places = [number if word == "LEAST" else -number for number, _ in enumerate(values)]
         keyed = [
             f"CASE WHEN {value.sql} IS NOT NULL THEN NAMED_STRUCT('k', {sort_key(work, value, node)}, "
@@ -341,7 +341,7 @@ def _nullif(work: Work, node: exp.Anonymous) -> Typed:
     if value.type.name in ("unknown", "varchar") or (
         value.type.name == "bpchar" and other.type.name not in ("bpchar", "unknown")
     ):
-        value = to_text(work, value, node)  # whose = it is
+        value = to_text(work, value, node)  # because its = compares text
     elif (value.type.name in INTEGERS and other.type.name == "numeric") or (
         value.type.name in (*INTEGERS, "numeric") and other.type.name in FLOATS
     ):
@@ -353,7 +353,7 @@ def _count_nulls(word: str) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
         values = [work.expression(each).sql for each in node.expressions]
         if not values:
-            work.refuse(node, "needs an argument")
+            work.refuse(node, "needs at least one argument")
         return Typed(f"({' + '.join(f'INT({each} IS {word})' for each in values)})", INTEGER)
 
     return handle

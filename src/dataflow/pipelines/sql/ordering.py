@@ -22,19 +22,19 @@ def _limits(work: Work, node: exp.Expr) -> str:
             count = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.expression
             options = clause.args.get("limit_options")
             if options and _has_more(options):
-                work.refuse(node, "has WITH TIES; write rank() OVER (ORDER BY …) <= … in a query around it")
+                work.refuse(node, "has WITH TIES; write rank() OVER (ORDER BY …) <= … in an outer query")
             if isinstance(clause, exp.Fetch) and count is None:
                 count = exp.Literal.number(1)  # FETCH FIRST ROW ONLY
             if _is_all(count):
                 continue
             if not isinstance(count, exp.Literal) or not count.is_int or count.is_string:
-                work.refuse(node, f"has a {word} that is not a number written out")
+                work.refuse(node, f"has a {word} that is not a literal number; write it as a literal")
             text += f" {word} {count.name}"
     return text
 
 
 def _is_all(count: exp.Expr | None) -> bool:
-    """LIMIT ALL and LIMIT NULL, which leave out nothing."""
+    """LIMIT ALL and LIMIT NULL, which have no effect."""
     return isinstance(count, exp.Null) or (
         isinstance(count, exp.Column | exp.Var)
         and count.name.lower() == "all"
@@ -48,7 +48,7 @@ def _has_more(options: exp.Expr) -> bool:
 
 
 def sorted_rows(work: Work, node: exp.Expr, sql: str, columns: tuple[tuple[str, SqlType], ...]) -> str:
-    """The rows of a query in the order and number asked for, sorted by its own columns only."""
+    """Sort and limit the rows of a query by its own columns only."""
     order, limits = node.args.get("order"), _limits(work, node)
     if order is None:
         return sql + limits
@@ -59,14 +59,14 @@ def sorted_rows(work: Work, node: exp.Expr, sql: str, columns: tuple[tuple[str, 
         if place is not None and isinstance(each.this.unnest(), exp.Column):
             _refuse_several(work, each, [name for name, _ in columns if name == columns[place][0]])
         if place is None:
-            work.refuse(each, "sorts by something that is not a column of the result")
+            work.refuse(each, "sorts by an expression that is not a column of the result; add it to SELECT")
         keys.append(sort_key(work, Typed(names[place], columns[place][1]), each) + direction(each))
     listed = ", ".join(f"{name} AS {quote(given)}" for name, (given, _) in zip(names, columns, strict=True))
     return f"SELECT {listed} FROM ({sql}) AS s({', '.join(names)}) ORDER BY {', '.join(keys)}{limits}"
 
 
 def sorted_select(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> str:
-    """A SELECT sorted by whatever ORDER BY names, through columns that are then left out."""
+    """A SELECT sorted by any ORDER BY expressions, using hidden columns."""
     order, limits = node.args.get("order"), _limits(work, node)
     plain = f"SELECT {select_list(outputs)}"
     if order is None:
@@ -92,28 +92,28 @@ def _sort_value(work: Work, node: exp.Expr, outputs: Outputs) -> Typed:
         return outputs[place][1]
     if work.scope.totals:
         work.refuse(
-            node, "sorts several groupings by something that is not a column of the result; add it to SELECT"
+            node, "sorts grouping sets by an expression that is not a column of the result; add it to SELECT"
         )
     if isinstance(node.unnest(), exp.Literal):
-        work.refuse(node, f"names an output by its number; there are {len(outputs)}")
+        work.refuse(node, f"is not a valid output column number; there are {len(outputs)}")
     return work.expression(node)
 
 
 def _refuse_several(work: Work, node: exp.Expr, found: Collection[str]) -> None:
     if len(found) > 1:
-        work.refuse(node, "names several outputs in ORDER BY; give each a name of its own")
+        work.refuse(node, "is ambiguous in ORDER BY: several outputs have that name; rename them")
 
 
 def distinct_on(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> str:
-    """A SELECT of the first row of each kind."""
+    """A SELECT of the first row of each group of DISTINCT ON."""
     order, on = node.args.get("order"), node.args["distinct"].args["on"]
     if order is None or node.args.get("group"):
-        work.refuse(node, "uses DISTINCT ON with GROUP BY, or without ORDER BY")
+        work.refuse(node, "uses DISTINCT ON with GROUP BY or without ORDER BY")
     named = [*(each.this for each in order.expressions), *(on.expressions or [on])]
     texts = [sort_key(work, _sort_value(work, each, outputs), each) for each in named]
     keys, parts = texts[: len(order.expressions)], dict.fromkeys(texts[len(order.expressions) :])
     if set(list(dict.fromkeys(keys))[: len(parts)]) - set(parts):
-        work.refuse(node, "has an ORDER BY that does not begin with what is in DISTINCT ON")
+        work.refuse(node, "has an ORDER BY that does not start with the DISTINCT ON expressions")
     sorting = [f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True)]
     window = f"PARTITION BY {', '.join(parts)} ORDER BY {', '.join(sorting)}"
     rank = f"ROW_NUMBER() OVER ({window}) AS {quote(_RANK)}"
@@ -129,12 +129,12 @@ def distinct_on(work: Work, node: exp.Select, outputs: Outputs, rest: str) -> st
 
 
 def select_list(outputs: Outputs) -> str:
-    """What a SELECT lists."""
+    """The list of a SELECT."""
     return ", ".join(f"{value.sql} AS {quote(name)}" for name, value in outputs)
 
 
 def _named_output(node: exp.Expr, names: list[str]) -> int | None:
-    """Which output an ORDER BY names, by number or name; None if it is an expression."""
+    """The output that an ORDER BY key names by number or name; None if it is an expression."""
     node = node.unnest()
     if isinstance(node, exp.Literal) and node.is_int:
         return int(node.name) - 1 if 1 <= int(node.name) <= len(names) else None

@@ -1,4 +1,4 @@
-"""Reads SQL text into a tree and refuses whatever is not one read-only SELECT; knows no schema."""
+"""Parses SQL text into a tree and refuses anything but one read-only SELECT. Does not know the schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dataflow.pipelines.sql.precedence import refuse_ambiguous
 from dataflow.pipelines.sql.spark_text import SparkAsWritten, check_text, check_tree
 from dataflow.pipelines.sql.work import fold
 
-# It warns on stderr of statements it does not know, which are refused here anyway.
+# It warns on stderr about statements it does not know. These are refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -50,7 +50,7 @@ _OPERATORS: dict[type, str] = {
 
 
 class Positive(exp.Unary):
-    """`+ x`, which is no longer a column."""
+    """`+ x`, which is not a plain column any more."""
 
 
 def _operator(text: str) -> Callable[..., exp.Expr]:
@@ -65,7 +65,7 @@ def _write_operator(generator: Any, node: exp.Expr) -> str:
 
 
 class PostgresAsWritten(Postgres):
-    """PostgreSQL's dialect with every function, operator and subscript kept as it is written."""
+    """PostgreSQL's dialect with every function, operator and subscript kept as written."""
 
     INDEX_OFFSET = 0
 
@@ -87,7 +87,7 @@ class PostgresAsWritten(Postgres):
         LAMBDAS = {TokenType.FARROW: Postgres.Parser.LAMBDAS[TokenType.FARROW]}  # noqa: RUF012
 
         def _parse_substring(self) -> Any:
-            """substring(x SIMILAR pattern ESCAPE mark) as substring(x FROM pattern FOR mark), its equal."""
+            """Read substring(x SIMILAR pattern ESCAPE mark) as substring(x FROM pattern FOR mark)."""
             index = self._index
             this = self._parse_bitwise()
             if self._match_text_seq("SIMILAR"):
@@ -98,7 +98,7 @@ class PostgresAsWritten(Postgres):
             return super()._parse_substring()
 
         def _parse_interval(self, require_interval: bool = True, **options: Any) -> Any:
-            """Keeps the text of an interval whole: of '1 day ago' the tree would hold '1 day'."""
+            """Keep the whole text of an interval: for '1 day ago' the tree would contain only '1 day'."""
             index = self._index
             if require_interval and self._match(TokenType.INTERVAL) and self._match(TokenType.STRING):
                 text = exp.Literal.string(self._prev.text)
@@ -124,7 +124,7 @@ DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": SparkAsWritt
 _STATEMENTS = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.QueryTransform, exp.Alter, exp.Drop)
 _MORE_STATEMENTS = (exp.Set, exp.Copy, exp.TruncateTable, exp.Grant, exp.Use, exp.Pragma, exp.Transaction)
 
-# Functions that write, wait, take locks, or reach files, settings or other servers.
+# Functions that write, wait, take locks, or access files, settings or other servers.
 _FORBIDDEN_PREFIXES: tuple[str, ...] = (
     "pg_",
     "lo_",
@@ -185,12 +185,12 @@ _FORBIDDEN = frozenset(
 
 
 def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.Query:
-    """Reads text that must be exactly one read-only SELECT; BadInput naming `place` and the position if not.
+    """Parse text that must be exactly one read-only SELECT; BadInput with `place` and the position if not.
 
-    `prefix` is put on a line before the text and does not count in positions.
+    `prefix` is put on a line before the text and does not count toward positions.
     """
     if dialect not in DIALECTS:
-        raise BadInput(f"{place}: dialect {quoted(dialect)} is unknown. Write postgres or spark.")
+        raise BadInput(f"{place}: unknown dialect {quoted(dialect)}. Write postgres or spark.")
     _refuse_characters(sql, dialect, place)
     if dialect == "spark":
         check_text(sql, place)
@@ -199,12 +199,12 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
         found = (
             f"{len(statements)} statements{_where_first_ends(sql, dialect)}" if statements else "no statement"
         )
-        raise BadInput(f"{place}: {found}; exactly one SELECT is wanted. Remove the rest.")
+        raise BadInput(f"{place}: {found}. Write exactly one SELECT.")
     statement = statements[0]
     if isinstance(statement, exp.Values):
         statement = _select_values(statement)
     if not isinstance(statement, exp.Query):
-        raise BadInput(f"{place}: {_name(statement)} is not a SELECT. Only reading is allowed.")
+        raise BadInput(f"{place}: {_name(statement)} is not a SELECT. A query can only read.")
     if dialect == "spark":
         check_tree(statement, place)
     _refuse_writing(statement, place)
@@ -219,7 +219,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
 
 
 def _select_values(values: exp.Values) -> exp.Select:
-    """VALUES that is a query of its own as a SELECT of it."""
+    """Wrap a top-level VALUES in a SELECT."""
     select = exp.select("*")
     for key in ("with_", "order", "limit", "offset"):
         select.set(key, values.args.pop(key, None))
@@ -228,7 +228,7 @@ def _select_values(values: exp.Values) -> exp.Select:
 
 
 def _name_operators(statement: exp.Expr) -> None:
-    """Gives operators that the tree has classes of their own for the one class of all others."""
+    """Replace operators that have their own classes in the tree by the one generic class."""
     found: list[exp.Expr] = list(statement.find_all(*_OPERATORS))
     for node in found:
         text = _OPERATORS[type(node)]
@@ -236,14 +236,14 @@ def _name_operators(statement: exp.Expr) -> None:
 
 
 def list_tables(statement: exp.Expr, dialect: str) -> list[exp.Table]:
-    """The tables that a query reads, but for those it makes itself with WITH."""
-    # Spark does not tell names apart by case; PostgreSQL does when they are quoted.
+    """The tables that a query reads, except those it defines in WITH."""
+    # Spark names are not case-sensitive; quoted names are in PostgreSQL.
     read = str.lower if dialect == "spark" else str
     return [table for table in statement.find_all(exp.Table) if not _is_common(table, read)]
 
 
 def _is_common(table: exp.Table, read: Callable[[str], str]) -> bool:
-    """Whether a name is that of a WITH in whose sight it stands; a name with dots never is."""
+    """Whether a name refers to a WITH in scope; a qualified name never does."""
     if len(table.parts) != 1:
         return False
     node: exp.Expr | None = table
@@ -253,7 +253,7 @@ def _is_common(table: exp.Table, read: Callable[[str], str]) -> bool:
             visible = clause.expressions
             if not clause.args.get("recursive"):
                 visible = visible[: visible.index(node)]
-            node = clause.parent.parent  # past the query whose own WITH this is
+            node = clause.parent.parent  # skip the query that this WITH belongs to
         else:
             clause = node.args.get("with_")
             visible = clause.expressions if clause else []
@@ -269,7 +269,7 @@ def _parse(sql: str, dialect: str, place: str, prefix: str) -> list[exp.Expr | N
     except SqlglotError as error:
         raise BadInput(f"{place}: {_describe(error)}") from error
     except RecursionError as error:
-        raise BadInput(f"{place}: nested too deeply to be read") from error
+        raise BadInput(f"{place}: the query is nested too deeply. Simplify it.") from error
 
 
 def _where_first_ends(sql: str, dialect: str) -> str:
@@ -280,20 +280,20 @@ def _where_first_ends(sql: str, dialect: str) -> str:
 
 
 def _refuse_writing(tree: exp.Expr, place: str) -> None:
-    """BadInput if anything in the tree writes, locks, or calls a function about more than its values."""
+    """BadInput if anything in the tree writes, locks, or calls a function with side effects."""
     for node in tree.walk():
         if isinstance(node, (*_STATEMENTS, *_MORE_STATEMENTS)) and not isinstance(node, exp.Query):
-            raise BadInput(f"{place}: {_name(node)} is not allowed. Only reading is allowed.")
+            raise BadInput(f"{place}: {_name(node)} is not allowed. A query can only read.")
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
-            raise BadInput(f"{place}: function {node.sql()} is called by schema, which is not allowed.")
+            raise BadInput(f"{place}: function {node.sql()} is not allowed. Write it without a schema.")
         if isinstance(node, exp.Func) and _is_forbidden(node):
-            raise BadInput(f"{place}: function {_name(node)} is not allowed. Only reading datasets is.")
+            raise BadInput(f"{place}: function {_name(node)} is not allowed. A query can only read datasets.")
         if isinstance(node, exp.Table) and not isinstance(node.this, (exp.Identifier, exp.Func)):
-            raise BadInput(f"{place}: {node.sql()} is not a dataset's name.")
+            raise BadInput(f"{place}: {node.sql()} is not a dataset name.")
 
 
 def _refuse_numbers(sql: str, place: str) -> None:
-    """BadInput for 1_000, 0x1F and the like, which the tree holds as something else."""
+    """BadInput for 1_000, 0x1F and similar, which the tree misreads."""
     tokens = sqlglot.tokenize(sql, read=PostgresAsWritten)
     for number, token in enumerate(tokens):
         written = sql[token.start : token.end + 1]
@@ -306,23 +306,23 @@ def _refuse_numbers(sql: str, place: str) -> None:
             token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and written.startswith("0")
         ):
             raise BadInput(
-                f"{place}: {written}{rest} is not a number in decimal digits. Write it with 0 to 9 alone."
+                f"{place}: {written}{rest} is not a decimal number. Write it with the digits 0 to 9 only."
             )
 
 
 def _refuse_neighbours(sql: str, place: str) -> None:
-    """BadInput for two texts side by side, which are one only where a line ends between them."""
+    """BadInput for two adjacent string literals, which are one string only if a line break separates them."""
     for one, other in pairwise(sqlglot.tokenize(sql, read=PostgresAsWritten)):
         between = sql[one.end + 1 : other.start]
         if one.token_type == other.token_type == TokenType.STRING and not re.search(r"[\r\n]", between):
             raise BadInput(
-                f"{place}: {quoted(sql[one.start : other.end + 1])} are two texts on one line, which "
-                "PostgreSQL does not take for one. Write || between them."
+                f"{place}: {quoted(sql[one.start : other.end + 1])} is two strings on one line, which "
+                "PostgreSQL does not concatenate. Write || between them."
             )
 
 
 def _refuse_escapes(sql: str, place: str) -> None:
-    """BadInput for an E'…' of which the tree holds another text than PostgreSQL reads."""
+    """BadInput for an E'…' that the tree reads differently from PostgreSQL."""
     for token in sqlglot.tokenize(sql, read=PostgresAsWritten):
         written = sql[token.start : token.end + 1]
         if token.token_type == TokenType.BYTE_STRING and _unescape(written) != token.text:
@@ -330,7 +330,7 @@ def _refuse_escapes(sql: str, place: str) -> None:
 
 
 def _unescape(written: str) -> str | None:
-    """The text of E'…'; None if an escape in it is not one of PostgreSQL's."""
+    """The value of E'…'; None if one of its escapes is not PostgreSQL's."""
     inner = written[2:-1].replace("''", "'")
     if _ESCAPE.sub("", inner).count("\\"):
         return None
@@ -345,22 +345,22 @@ def _read_escape(found: re.Match[str]) -> str:
 
 
 def _refuse_intervals(tree: exp.Expr, place: str) -> None:
-    """BadInput for an interval of which the tree keeps a part, or that it reads otherwise."""
+    """BadInput for an interval that the tree truncates or misreads."""
     for node in tree.find_all(exp.Interval):
         count, unit = node.this, node.args.get("unit")
         whole = isinstance(count, exp.Literal) and _WHOLE.fullmatch(count.name)
         if not isinstance(node.parent, exp.DataType) and not (whole and isinstance(unit, exp.Var)):
             raise BadInput(
-                f"{place}: {node.sql(dialect='postgres')} is an interval that is not understood. "
-                "Write it with its units inside the quotes, as in interval '1 day 2 hours'."
+                f"{place}: {node.sql(dialect='postgres')} is an interval in an unsupported format. "
+                "Put its units inside the quotes, for example interval '1 day 2 hours'."
             )
 
 
 def _refuse_characters(sql: str, dialect: str, place: str) -> None:
     if "\0" in sql:
-        raise BadInput(f"{place}: a NUL character at position {sql.index(chr(0)) + 1}. Remove it.")
+        raise BadInput(f"{place}: NUL character at position {sql.index(chr(0)) + 1}. Remove it.")
     if dialect == "spark" and "${" in sql:
-        # Spark puts settings and environment variables in there, secrets among them.
+        # Spark substitutes settings and environment variables here, including secrets.
         raise BadInput(
             f"{place}: '${{' at position {sql.index('${') + 1} is not allowed. Use params instead."
         )
@@ -386,8 +386,8 @@ def _name(node: exp.Expr) -> str:
 def _describe(error: SqlglotError) -> str:
     details = getattr(error, "errors", None)
     if not details:
-        return f"cannot be read as SQL: {str(error).splitlines()[0]}"
+        return f"SQL syntax error: {str(error).splitlines()[0]}"
     first = details[0]
     near = quoted((first.get("highlight") or "").strip() or "end of text")
-    # The first line is the prefix's.
-    return f"cannot be read as SQL at line {first.get('line') - 1}, column {first.get('col')}, near {near}"
+    # The first line is the prefix.
+    return f"SQL syntax error at line {first.get('line') - 1}, column {first.get('col')}, near {near}"

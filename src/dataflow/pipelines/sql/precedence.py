@@ -1,4 +1,4 @@
-"""Checks that the tree groups operators as PostgreSQL does, and refuses where it does not."""
+"""Checks that the tree groups operators like PostgreSQL, and refuses expressions where it does not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlglot import exp
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
 
-# PostgreSQL's levels, from the loosest. What is not in the table is never split by an operator beside it.
+# PostgreSQL's levels, loosest first. An adjacent operator never splits anything outside this table.
 _LEVELS: dict[type, int] = {exp.Or: 1, exp.And: 2, exp.Not: 3, exp.Is: 4}
 _LEVELS |= dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), 5)
 _LEVELS |= dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), 4)  # IS [NOT] DISTINCT FROM
@@ -22,7 +22,7 @@ _NOT_ASSOCIATIVE = (4, 5, 6)
 
 
 def refuse_ambiguous(tree: exp.Expr, place: str) -> None:
-    """BadInput for an expression that PostgreSQL would group in another way than the tree does."""
+    """BadInput for an expression that PostgreSQL would group differently from the tree."""
     for node in tree.walk():
         level = _LEVELS.get(type(node))
         if level is None or isinstance(node, exp.Not | exp.Escape):
@@ -30,9 +30,7 @@ def refuse_ambiguous(tree: exp.Expr, place: str) -> None:
         left, right = node.args.get("this"), _right_of(node)
         if _is_looser(left, level, level in _NOT_ASSOCIATIVE) or _is_looser(right, level, True):
             written = node.sql(dialect="postgres")
-            raise BadInput(
-                f"{place}: {quoted(written)} could be read in two ways. Put parentheses around its parts."
-            )
+            raise BadInput(f"{place}: {quoted(written)} can be read in two ways. Add parentheses.")
 
 
 def _right_of(node: exp.Expr) -> exp.Expr | None:

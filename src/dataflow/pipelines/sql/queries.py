@@ -1,4 +1,4 @@
-"""SELECTs, CTEs and set operations of a query, from PostgreSQL's tree to Spark SQL text."""
+"""Translates SELECTs, CTEs and set operations from PostgreSQL's tree to Spark SQL text."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Query:
 
 
 class Queries:
-    """Translates whole queries; expressions in them are the work's, what is in FROM the sources'."""
+    """Translates whole queries. Work translates the expressions in them, Sources the FROM clauses."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.sources = Sources(tables, self)
 
     def inner_query(self, work: Work, node: exp.Expr) -> Query:
-        """A query inside an expression, into which Spark passes columns of the query around it."""
+        """Translate a query inside an expression. Spark passes columns of the enclosing query into it."""
         outer = work.scope
         inside = work.scope = Scope(outer, is_level=True)
         try:
@@ -55,10 +55,10 @@ class Queries:
         return found
 
     def query(self, work: Work, node: exp.Expr, kinds: list[SqlType] | None = None) -> Query:
-        """Any query, in a scope of its own inside the work's present one.
+        """Translate any query, in its own scope inside the current one.
 
-        `kinds` are the types of columns that are only texts or NULLs written out: text, unless the query is a
-        side of a UNION, whose other side may say otherwise.
+        `kinds` are the types of columns that contain only string literals or NULLs: text, unless the query is
+        one side of a UNION, whose other side may decide otherwise.
         """
         if isinstance(node, exp.Subquery):
             return self._parenthesised(work, node, kinds)
@@ -80,19 +80,19 @@ class Queries:
             return self._select(work, node, kinds)
         if isinstance(node, exp.Values):
             return self._values(work, node)
-        work.refuse(node, "is not a query that is supported on Spark")
+        work.refuse(node, "is not a query that is supported on Spark; write SELECT")
 
     def _parenthesised(self, work: Work, node: exp.Subquery, kinds: list[SqlType] | None) -> Query:
         if any(value for key, value in node.args.items() if key not in ("this", "alias")):
-            work.refuse(node, "has something after its parentheses")
+            work.refuse(node, "has a clause after its parentheses; put it inside them")
         return self.query(work, node.this, kinds)
 
     def _values(self, work: Work, node: exp.Values) -> Query:
         if any(node.args.get(key) for key in ("order", "limit", "offset")):
-            work.refuse(node, "sorts or cuts VALUES; write SELECT * FROM (VALUES …) AS v ORDER BY …")
+            work.refuse(node, "sorts or limits VALUES; write SELECT * FROM (VALUES …) AS v ORDER BY …")
         rows = [[work.expression(each) for each in row.expressions] for row in node.expressions]
         if len({len(row) for row in rows}) != 1:
-            work.refuse(node, "has rows of different lengths")
+            work.refuse(node, "has rows of different lengths; give each row the same number of values")
         columns = [unify(work, list(column), node) for column in zip(*rows, strict=True)]
         names = [f"column{number}" for number, _ in enumerate(columns, 1)]
         if next(node.find_all(exp.Column), None) is not None:
@@ -124,15 +124,15 @@ class Queries:
         return f"{word} {', '.join(parts)} "
 
     def name_columns(self, work: Work, node: exp.Expr, found: Query, names: list[str]) -> Columns:
-        """The columns of a query under the names that its alias gives; BadInput if two have one name."""
+        """Name the columns of a query as its alias says; BadInput if two have the same name."""
         names = names + [name for name, _ in found.columns[len(names) :]]
         if len(set(names)) != len(found.columns):
-            work.refuse(node, "has two columns of one name")
+            work.refuse(node, "has two columns with the same name; give one of them another name")
         return {name: kind for name, (_, kind) in zip(names, found.columns, strict=True)}
 
     def _combine(self, work: Work, node: exp.SetOperation) -> Query:
         if node.args.get("by_name") or node.args.get("on") or node.args.get("match"):
-            work.refuse(node, "matches columns by name, which PostgreSQL does not do")
+            work.refuse(node, "matches columns by name, which PostgreSQL does not support")
         left, right = (self.query(work, each, []) for each in (node.this, node.expression))
         if len(left.columns) != len(right.columns):
             work.refuse(node, "combines queries with different numbers of columns")
@@ -174,7 +174,7 @@ class Queries:
         return f"SELECT {listed} FROM {source} GROUP BY {', '.join(keys)}{test[word]}"
 
     def _recast(self, work: Work, query: Query, kinds: list[SqlType], node: exp.Expr) -> str:
-        """The text of the same query with its columns in these types."""
+        """Return the text of the same query with its columns cast to these types."""
         if [kind for _, kind in query.columns] == kinds:
             return query.sql
         names = [f"c{number}" for number, _ in enumerate(kinds)]
@@ -189,7 +189,7 @@ class Queries:
         if unknown:
             work.refuse(node, f"uses {unknown[0].rstrip('_').upper()}, which is not supported on Spark")
         if not node.expressions:
-            work.refuse(node, "lists no columns")
+            work.refuse(node, "lists no columns; name at least one")
         source = self.sources.read(work, node)
         source += rows_beside(work, node, source)
         where = _where(work, node.args["where"].this) if node.args.get("where") else ""
@@ -219,7 +219,7 @@ class Queries:
         parts: tuple[str, str],
         kinds: list[SqlType] | None,
     ) -> tuple[Outputs, str]:
-        """The total of no rows at all is a row to PostgreSQL and none to Spark, so it is asked for apart."""
+        """Add the grand total separately: over zero rows it is one row in PostgreSQL and none in Spark."""
         source, rest = parts
         work.scope.grouped = {sql: f"CAST(NULL AS {kind.spark})" for sql, kind in work.scope.totals.items()}
         work.scope.is_total = True
@@ -259,7 +259,7 @@ class Queries:
             ):
                 outputs += self._star(work, item)
             else:
-                value = work.expression(item.unalias())  # first, since its refusals say more
+                value = work.expression(item.unalias())  # first, because its errors are more specific
                 outputs.append((column_name(item), value))
         if kinds == []:
             return outputs  # the types of the other side are not known yet
@@ -274,13 +274,13 @@ class Queries:
             return work.scope.all_columns()
         table = fold(item.args.get("table"))
         if table not in work.scope.sources or any(value for key, value in item.this.args.items() if value):
-            work.refuse(item, "does not name a table of this FROM")
+            work.refuse(item, "is not a table in this FROM")
         columns = work.scope.sources[table]
         return [(name, Typed(f"{quote(table)}.{quote(name)}", kind)) for name, kind in columns.items()]
 
 
 def _inline(columns: list[list[Typed]], names: list[str]) -> str:
-    """VALUES of columns that stand before it in FROM, which Spark has no inline table of."""
+    """VALUES that use columns of earlier FROM items, for which Spark has no inline table."""
     rows = []
     for row in zip(*columns, strict=True):
         fields = [f"'{name}', {item.sql}" for name, item in zip(names, row, strict=True)]
@@ -302,29 +302,29 @@ def _where(work: Work, test: exp.Expr) -> str:
 
 
 def _refuse_mixed(work: Work, test: exp.Expr) -> None:
-    """Refuses conditions of a subquery that call Python and read columns of the outer query.
+    """Refuse conditions of a subquery that call Python and read columns of the outer query.
 
-    Spark turns the subquery into a join and calls no Python in its condition. It can only compute one side of
-    an equality beforehand, and only if the other side belongs to the subquery.
+    Spark turns the subquery into a join and does not call Python in a join condition. It can only compute
+    one side of an equality beforehand, and only if the other side belongs to the subquery.
     """
     for part in test.flatten(unnest=False) if isinstance(test, exp.And) else [test]:
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else [part]
         if any(_is_outside(work, side) for side in sides) and not _joins(work, sides):
             work.refuse(
                 part,
-                "calls a function that Spark cannot call there without a column of the subquery; "
+                "calls a function that Spark can only compute from columns of the subquery; "
                 "compute it in the outer query first",
             )
 
 
 def _is_outside(work: Work, side: exp.Expr) -> bool:
-    """Whether it calls Python and does not read the subquery's own columns alone."""
+    """Whether it calls Python and reads more than the subquery's own columns."""
     columns = list(side.find_all(exp.Column))
     is_own = bool(columns) and all(work.scope.is_own(each) for each in columns)
     return not is_own and work.expression(side).calls_python
 
 
 def _joins(work: Work, sides: list[exp.Expr]) -> bool:
-    """Whether these are the sides of an equality, one of the outer query and one of the subquery's own."""
+    """Whether these are the two sides of an equality, one of the outer query and one of the subquery."""
     own = [{work.scope.is_own(each) for each in side.find_all(exp.Column)} for side in sides]
     return len(sides) == 2 and {True} in own and {False} in own

@@ -1,4 +1,4 @@
-"""WITH RECURSIVE: a query that reads its own rows, round by round, as Spark has it too."""
+"""WITH RECURSIVE: a query that reads its own rows, iteration by iteration, on Spark as well."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def is_recursive(node: exp.CTE) -> bool:
 
 
 def recursive_table(queries: Queries, work: Work, node: exp.CTE) -> tuple[Columns, str]:
-    """Columns and text of a CTE that reads itself: the types of its first part are those of all rows."""
+    """Columns and text of a CTE that reads itself. Its first part determines the types of all rows."""
     union, alias = node.this, node.args["alias"]
     if not isinstance(union, exp.Union) or union.args.get("distinct"):
         work.refuse(
-            node, "reads itself; write it as SELECT … UNION ALL SELECT …, with a condition that ends it"
+            node, "reads itself; write it as SELECT … UNION ALL SELECT … with a condition that stops it"
         )
     if any(union.args.get(key) for key in ("order", "limit", "offset", "with_")):
-        work.refuse(node, "reads itself and is sorted or cut; do that where it is read")
+        work.refuse(node, "reads itself and has ORDER BY or LIMIT; move them to the query that reads it")
     first = queries.query(work, union.this)
     kinds = [NUMERIC if kind.is_decimal and not kind.declared else kind for _, kind in first.columns]
     names = [fold(column) for column in alias.args.get("columns") or []]
@@ -37,7 +37,7 @@ def recursive_table(queries: Queries, work: Work, node: exp.CTE) -> tuple[Column
     queries.tables.common[fold(alias.this)] = columns
     second = queries.query(work, union.expression, kinds)
     if [kind.postgres for _, kind in second.columns] != [kind.postgres for kind in kinds]:
-        work.refuse(node, "reads itself and has other types in its second part; add casts to its first part")
+        work.refuse(node, "reads itself with other types in its second part; add casts to its first part")
     sides = [_in_types(work, each, kinds, node) for each in (first, second)]
     return columns, f"({sides[0]}) UNION ALL ({sides[1]})"
 

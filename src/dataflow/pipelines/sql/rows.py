@@ -1,4 +1,4 @@
-"""Functions that give rows: unnest, generate_series, jsonb_array_elements and their like, in FROM."""
+"""Set-returning functions in FROM: unnest, generate_series, jsonb_array_elements and similar."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SET_FUNCTIONS = (
 
 @record
 class Rows:
-    """A SELECT that gives the rows of a function, with its alias and columns."""
+    """A SELECT that returns the rows of a function, with its alias and columns."""
 
     sql: str
     alias: str
@@ -49,7 +49,7 @@ def rows_of(work: Work, node: exp.Expr) -> Rows | None:
     )
     ordinality = bool(place or node.args.get("ordinality"))
     if isinstance(place, exp.Identifier):
-        given = [*given, fold(place)]  # the parser takes it for more than the last of the names
+        given = [*given, fold(place)]  # the parser takes the last name out of the list
     arrays = array_of(work, name, arguments, node)
     kinds = [each.type.element or TEXT for each in arrays]
     if name in _PAIRS:
@@ -70,12 +70,12 @@ def rows_of(work: Work, node: exp.Expr) -> Rows | None:
 
 
 def _last(ordinality: bool, given: list[str]) -> dict[str, SqlType]:
-    """The column of WITH ORDINALITY, if asked for."""
+    """The column of WITH ORDINALITY, if requested."""
     return {(given or ["ordinality"])[0]: BIGINT} if ordinality else {}
 
 
 def exploded(arrays: list[Typed], ordinality: bool) -> str:
-    """A SELECT of the items of arrays, side by side, with their places if asked for."""
+    """A SELECT of the elements of arrays, side by side, with their positions if requested."""
     if len(arrays) == 1:
         item = f"POSEXPLODE({arrays[0].sql}) AS (n, i)"
         return (
@@ -84,7 +84,7 @@ def exploded(arrays: list[Typed], ordinality: bool) -> str:
             else f"SELECT EXPLODE({arrays[0].sql})"
         )
     fields = [f"f{number}: {(each.type.element or TEXT).spark}" for number, each in enumerate(arrays)]
-    # Shorter arrays are filled up with NULLs in both. The cast gives the fields names.
+    # Shorter arrays are padded with NULLs in both. The cast names the fields.
     filled = [f"COALESCE({each.sql}, CAST(ARRAY() AS {each.type.spark}))" for each in arrays]
     zipped = f"ARRAYS_ZIP({', '.join(filled)})"
     rows = f"CAST({zipped} AS ARRAY<STRUCT<{', '.join(fields)}>>)"
@@ -94,16 +94,16 @@ def exploded(arrays: list[Typed], ordinality: bool) -> str:
 
 
 def array_of(work: Work, name: str, arguments: list[exp.Expr], node: exp.Expr) -> list[Typed]:
-    """The rows of a function as one array, or several beside each other."""
+    """The rows of a function as one array, or several side by side."""
     values = [work.expression(each) for each in arguments]
     if name == "unnest":
         if not values:
-            work.refuse(node, "lacks an argument")
+            work.refuse(node, "is missing an argument")
         for number, value in enumerate(values):
             if value.type.name == "unknown":
                 values[number] = cast(work, value, SqlType("array", element=TEXT), node)
             if values[number].type.element is None:
-                work.refuse(node, f"needs arrays, not {value.type.postgres}")
+                work.refuse(node, f"needs arrays, got {value.type.postgres}")
         return values
     if name in _PAIRS:
         return [call_function(work, each, values, node) for each in ("jsonb_object_keys", f"{name} values")]

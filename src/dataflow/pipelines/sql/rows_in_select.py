@@ -1,4 +1,4 @@
-"""Functions that give rows, such as unnest, in the list of a SELECT."""
+"""Set-returning functions, such as unnest, in the SELECT list."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _NO_SCOPE = (exp.Query, exp.Subquery)
 
 
 def rows_beside(work: Work, node: exp.Select, source: str) -> str:
-    """What FROM gets so that each of their rows is one row; several such functions go in step."""
+    """The FROM item that returns one row per element; several functions advance in step."""
     calls = [each for item in node.expressions for each in _find_calls(item)]
     if not calls:
         return ""
     if node.args.get("group") or node.args.get("distinct"):
-        work.refuse(node, "has a function of rows beside GROUP BY or DISTINCT; put it in a subquery")
+        work.refuse(node, "has a set-returning function with GROUP BY or DISTINCT; move it to a subquery")
     if any(is_aggregate(each) for call in calls for each in call.walk()):
-        work.refuse(node, "has a function of rows of an aggregate; compute the aggregate in a subquery")
+        work.refuse(node, "has a set-returning function of an aggregate; compute the aggregate in a subquery")
     around = work.scope
     if source:  # they are LATERAL to it
         work.scope = Scope(around, is_level=True)
@@ -47,7 +47,7 @@ def _find_calls(node: exp.Expr) -> list[exp.Anonymous]:
 def _column(work: Work, node: exp.Anonymous) -> Typed:
     found = work.scope.rows.get(id(node))
     if found is None:
-        work.refuse(node, "gives rows, which is not supported in this place; put it in FROM")
+        work.refuse(node, "returns a set of rows, which is not supported here; move it to FROM")
     return found
 
 

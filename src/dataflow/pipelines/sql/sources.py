@@ -1,4 +1,4 @@
-"""What stands in FROM: datasets, subqueries, functions that give rows, and joins of them."""
+"""The FROM clause: datasets, subqueries, set-returning functions, and joins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JOINS |= {(side, kind): side for side in ("LEFT", "RIGHT", "FULL") for kind in 
 
 
 class Tables:
-    """The datasets a query may name, and those it did."""
+    """The datasets that a query may read, and those it does read."""
 
     def __init__(self, schema: Mapping[str, Mapping[str, str]]) -> None:
         self.written = schema
@@ -35,10 +35,10 @@ class Tables:
             for name, columns in schema.items()
         }
         self.named: dict[str, None] = {}
-        self.common: dict[str, Columns] = {}  # CTEs in sight
+        self.common: dict[str, Columns] = {}  # CTEs in scope
 
     def find(self, work: Work, node: exp.Table) -> tuple[str, Columns]:
-        """Name and columns of a table; BadInput with the nearest dataset if there is none."""
+        """Return the name and columns of a table; BadInput with the nearest dataset if it is unknown."""
         name = ".".join(fold(part) for part in node.parts)
         if len(node.parts) == 1 and name in self.common:
             return name, self.common[name]
@@ -49,7 +49,7 @@ class Tables:
         return name, self.schema[name]
 
     def read(self, work: Work, name: str, columns: Columns) -> str:
-        """A dataset or CTE as it stands in FROM; a dataset with its values as PostgreSQL has them."""
+        """A dataset or CTE as an item of FROM; a dataset's values are converted to PostgreSQL's."""
         if columns is not self.schema.get(name):
             return quote(name)
         written = self.written[name]
@@ -63,16 +63,16 @@ class Tables:
 
 
 class Sources:
-    """Translates FROM, and notes in the work's scope which columns it brings."""
+    """Translates FROM, and adds its columns to the current scope."""
 
     def __init__(self, tables: Tables, queries: Queries) -> None:
         self.tables = tables
         self.queries = queries
 
     def read(self, work: Work, node: exp.Select) -> str:
-        """FROM with all of its joins; empty where there is none."""
+        """Translate FROM with all of its joins; empty if there is none."""
         if node.args.get("laterals"):
-            work.refuse(node, "has LATERAL VIEW, which PostgreSQL does not know")
+            work.refuse(node, "has LATERAL VIEW, which PostgreSQL does not support; write LATERAL (…)")
         if node.args.get("from_") is None:
             return ""
         text = f" FROM {self._item(work, node.args['from_'].this)}"
@@ -86,7 +86,7 @@ class Sources:
 
     def _item(self, work: Work, node: exp.Expr) -> str:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Join):
-            work.refuse(node, "has a join in parentheses; write it as a subquery with a name")
+            work.refuse(node, "has a join in parentheses; write it as a named subquery instead")
         if isinstance(node, exp.Lateral):
             return self._lateral(work, node)
         if rows := self._find_rows(work, node):
@@ -95,7 +95,7 @@ class Sources:
             return self._table(work, node)
         if isinstance(node, exp.Subquery | exp.Values) and node.args.get("alias") is not None:
             return self._subquery(work, node, "")
-        work.refuse(node, "is not a dataset, or a subquery with a name")
+        work.refuse(node, "is neither a dataset nor a named subquery")
 
     def _table(self, work: Work, node: exp.Table) -> str:
         alias = node.args.get("alias")
@@ -105,7 +105,7 @@ class Sources:
             hint = instead_of(node.this.name.lower())
             work.refuse(node, f"is a function in FROM that is not supported on Spark{hint}")
         if extra or not isinstance(node.this, exp.Identifier):
-            work.refuse(node, "is more than a dataset's name; write the name alone")
+            work.refuse(node, "is more than a dataset name; write only the name")
         name, columns = self.tables.find(work, node)
         given = fold(alias.this) if alias else fold(node.this)
         names = [fold(column) for column in (alias.args.get("columns") or [] if alias else [])]
@@ -132,9 +132,9 @@ class Sources:
             return self._rows(work, node, rows)
         inner, alias = node.this, node.args.get("alias")
         if not isinstance(inner, exp.Subquery) or alias is None:
-            work.refuse(node, "is not a subquery or a function of rows with a name")
+            work.refuse(node, "is neither a named subquery nor a named set-returning function")
         around = work.scope
-        work.scope = Scope(around, is_level=True)  # what stands before it in FROM is outside for it
+        work.scope = Scope(around, is_level=True)  # earlier FROM items are its outer scope
         try:
             found = self.queries.query(work, inner.this)
             if work.scope.reached:
@@ -165,7 +165,7 @@ class Sources:
 
     def _bring(self, work: Work, node: exp.Expr, given: str, columns: Columns) -> str:
         if given in work.scope.sources:
-            raise BadInput(f"{work.place}: {quoted(given)} is in FROM twice. Give one of them another name.")
+            raise BadInput(f"{work.place}: {quoted(given)} is in FROM twice. Give one of them another alias.")
         refuse_case(work, node, given, work.scope.aliases())
         work.scope.sources[given] = columns
         return quote(given)
@@ -180,7 +180,7 @@ class Sources:
             kind = "INNER"
         word = _JOINS.get((side, kind))
         if word is None or (node.args.get("method") and not natural):
-            work.refuse(node, "is a kind of join that is not supported on Spark; write JOIN … ON")
+            work.refuse(node, "is a join type that is not supported on Spark; write JOIN … ON instead")
         before = Scope(None)
         before.sources, before.merged = dict(work.scope.sources), dict(work.scope.merged)
         text = f" {word} JOIN {self._item(work, node.this)}"
@@ -196,7 +196,7 @@ class Sources:
             and not any(isinstance(each, exp.EQ) for each in _parts(on))
         ):
             work.refuse(
-                node, "is a FULL JOIN without =, which PostgreSQL does not have; write LEFT JOIN … UNION"
+                node, "is a FULL JOIN without =, which PostgreSQL does not support; write LEFT JOIN … UNION"
             )
         outer = word in ("LEFT", "RIGHT", "FULL")
         test = conditions_by_side(work, on, partial(_sides, before)) if outer else condition(work, on)
@@ -206,17 +206,17 @@ class Sources:
         return f"{text} ON {test}"
 
     def _refuse_correlated(self, work: Work, on: exp.Expr) -> None:
-        """Spark joins by a subquery only if that needs columns of one side, and tests rows."""
+        """Spark supports a subquery in ON only if it needs columns of one side, and only to filter rows."""
         for query in on.find_all(exp.Query, exp.Subquery):
             reached = work.reached.get(id(query), set())
             if len(reached) > 1 or (reached and isinstance(query, exp.Subquery)):
                 work.refuse(
                     query,
-                    "is a subquery in ON that needs columns of what it joins; put it in WHERE, or in LATERAL",
+                    "is a subquery in ON that uses columns of the join; move it to WHERE or LATERAL",
                 )
 
     def _refuse_python(self, work: Work, node: exp.Join, on: exp.Expr, before: Scope) -> None:
-        """Spark cannot join outwards by a function of both sides that it does not compute itself."""
+        """Spark does not support an outer join by a Python function of both sides."""
         for part in _parts(on):
             if not work.expression(part).calls_python:
                 continue
@@ -226,12 +226,12 @@ class Sources:
                 if "" in names or (names & set(before.sources) and names - set(before.sources)):
                     work.refuse(
                         node,
-                        "is an outer join by a condition that Spark cannot compute with both sides together; "
-                        "compute each side in a subquery",
+                        "is an outer join on a condition that Spark cannot compute from both sides together; "
+                        "compute each side in a subquery first",
                     )
 
     def _shared(self, work: Work, before: Scope) -> list[exp.Identifier]:
-        """The columns that NATURAL joins by."""
+        """The columns that NATURAL JOIN compares."""
         alias = next(reversed(work.scope.sources))
         known = [name for name, _ in before.all_columns()]
         return [exp.to_identifier(name, quoted=True) for name in work.scope.sources[alias] if name in known]
@@ -246,7 +246,7 @@ class Sources:
             name = fold(column.this if isinstance(column, exp.Column) else column)
             left, kind = before.find(name), work.scope.sources[alias].get(name)
             if left is None or kind is None:
-                work.refuse(node, f"joins by {name}, which is not a column of both")
+                work.refuse(node, f"joins by {name}, which is not a column of both sides")
             left, right = unify(work, [left, Typed(f"{quote(alias)}.{quote(name)}", kind)], node)
             keys = [sort_key(work, each, node, sorting=False) for each in (left, right)]
             tests.append(f"{keys[0]} = {keys[1]}")
@@ -261,7 +261,7 @@ def _parts(on: exp.Expr) -> list[exp.Expr]:
 
 
 def _sides(before: Scope, part: exp.Expr) -> set[str]:
-    """Which sides of a join a condition needs."""
+    """Which sides of a join a condition uses."""
     return {"left" if before.is_own(each) else "right" for each in part.find_all(exp.Column)}
 
 
@@ -272,16 +272,16 @@ def _without_alias(node: exp.Expr) -> exp.Expr:
 
 
 def refuse_cut_union(work: Work, node: exp.Expr) -> None:
-    """BadInput for a subquery of which Spark gives other rows: it cuts those of all outer rows together."""
+    """BadInput for a subquery that returns other rows on Spark: LIMIT applies to all outer rows together."""
     if node.find(exp.SetOperation) is not None and node.find(exp.Limit, exp.Fetch, exp.Offset) is not None:
         work.refuse(
             node,
-            "needs a column of the query around it, and has LIMIT with UNION, INTERSECT or EXCEPT, of which "
-            "Spark gives other rows; write min(…), max(…) or array_agg(…) instead of LIMIT",
+            "uses a column of the outer query and LIMIT with UNION, INTERSECT or EXCEPT, which is not "
+            "supported on Spark; write min(…), max(…) or array_agg(…) instead of LIMIT",
         )
 
 
 def refuse_case(work: Work, node: exp.Expr, name: str, others: list[str]) -> None:
-    """BadInput for a name that Spark takes for another one."""
+    """BadInput for a name that Spark confuses with another one."""
     if any(other != name and other.lower() == name.lower() for other in others):
-        work.refuse(node, f"is called {name}, which Spark does not tell from another name by its case")
+        work.refuse(node, f"is called {name}, which differs from another name only in case; rename it")

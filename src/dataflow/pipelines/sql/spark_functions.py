@@ -1,4 +1,4 @@
-"""The functions that SQL in Spark's dialect may call: all of Spark's own, but for those listed first."""
+"""The functions that SQL in Spark's dialect may call: all of Spark's own except those listed first."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ weekday weekofyear when width_bucket window window_time xxhash64 year zeroifnull
 """
 
 REFUSED = frozenset(_REFUSED.split())
-"""They run Java, read files, the network or the session, differ from call to call, or fail on purpose.
+"""They run Java, read files, the network or the session, are not deterministic, or fail on purpose.
 
 xpath fetches the DTD that a document names, from any file or host.
 """
@@ -83,4 +83,4 @@ xpath fetches the DTD that a document names, from any file or host.
 ALLOWED = frozenset(_ALLOWED.split())
 
 WITHOUT_OPTIONS = {"from_xml": 2, "schema_of_xml": 1}
-"""Functions with the most arguments they may have: more are options, which can name a file or host."""
+"""The maximum number of arguments: further ones are options, which can name a file or host."""

@@ -1,6 +1,6 @@
-"""Spark's own dialect: read into a tree whose text Spark takes for the same; the user's text is never sent.
+"""Spark's own dialect: parsed into a tree, then generated again; the user's text is never sent to Spark.
 
-Functions stay as they are written, each of them one that `spark_functions` allows.
+Functions stay as written. Each must be allowed by `spark_functions`.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.sql.spark_functions import ALLOWED, REFUSED, WITHOUT_OPTIONS
 
 _SPECIAL = ("CAST", "TRY_CAST", "OVERLAY", "SUBSTRING")
-"""Functions with a syntax of their own, of which the tree keeps all that is written."""
+"""Functions with special syntax, which the tree keeps completely."""
 _TYPED: tuple[type[exp.Expr], ...] = (exp.Anonymous, exp.Cast, exp.Case, exp.If, exp.Extract, exp.Overlay)
 _TYPED += (exp.Substring, exp.Trim, exp.Exists, exp.Connector, exp.RegexpLike, exp.Collate)
 _TYPED += (exp.CurrentDate, exp.CurrentTimestamp)
-"""The classes of functions that a tree of this dialect has; what is another came by a way unknown here."""
+"""The function classes that a tree of this dialect may contain; any other class has an unknown origin."""
 _REWRITTEN = (exp.Select, exp.BitwiseLeftShift, exp.BitwiseRightShift)
-"""What the generator would write in other words, for engines without these."""
+"""Expressions that the generator would rewrite for engines that lack them."""
 _LITERALS = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ")
 _REFUSED_TOKENS = {TokenType.RAW_STRING: "a raw string", TokenType.HINT: "a hint"}
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 _BETWEEN_TOKENS = re.compile(
     r"(?:\s|--[^\r\n]*(?<!\\)(?:[\r\n]|$)|/\*(?!\+)(?:(?!/\*|\*/).)*\*/)*", re.DOTALL
 )
-"""Spaces and comments that both read alike: not nested, no hint, no line that goes on after a backslash."""
+"""Spaces and comments that both parsers read alike: not nested, no hint, no backslash continuation."""
 
 
 class SparkAsWritten(Spark):
-    """Spark's dialect, where nothing is another function's name in the tree than in the text."""
+    """Spark's dialect, with every function name in the tree as in the text."""
 
     NORMALIZE_NOT_NULL = False
 
@@ -94,11 +94,11 @@ class SparkAsWritten(Spark):
 
 
 def check_text(sql: str, place: str) -> None:
-    """BadInput for what Spark may read differently from us: some comments and quotes."""
+    """BadInput for comments and quotes that Spark may read differently."""
     tokens = _tokenize(sql, place)
     end = 0
     for start, following in [*((token.start, token.end + 1) for token in tokens), (len(sql), len(sql))]:
-        # The parts of 10L are tokens at the place of the whole.
+        # The parts of 10L are tokens at the position of the whole.
         if start > end and not _BETWEEN_TOKENS.fullmatch(sql, end, start):
             raise BadInput(
                 f"{place}: {quoted(sql[end:start].strip())} is a hint, a comment inside another, or a "
@@ -111,16 +111,16 @@ def check_text(sql: str, place: str) -> None:
     for one, other in pairwise(tokens):
         if one.token_type == other.token_type == TokenType.STRING:
             raise BadInput(
-                f"{place}: {quoted(sql[one.start : other.end + 1])} are two texts side by side. Write || "
+                f"{place}: {quoted(sql[one.start : other.end + 1])} is two adjacent strings. Write || "
                 "between them."
             )
 
 
 def check_tree(statement: exp.Expr, place: str) -> None:
-    """BadInput for functions that are not allowed, and unless the tree's own text gives the same tree."""
+    """BadInput for functions that are not allowed, or if the tree's own text does not give the same tree."""
     for frame in statement.find_all(exp.WindowSpec):
         if frame.args.get("start") and not frame.args.get("end"):
-            frame.set("end", "CURRENT ROW")  # what it means, and how it is written
+            frame.set("end", "CURRENT ROW")  # its meaning, written out
     for node in statement.walk():
         if isinstance(node, exp.Func):
             _check_function(node, place)
@@ -131,17 +131,17 @@ def check_tree(statement: exp.Expr, place: str) -> None:
         kept = set(again.walk()) if again else set()
         lost = next((node for node in reversed(list(statement.walk())) if node not in kept), statement)
         raise BadInput(
-            f"{place}: {quoted(lost.sql(dialect=SparkAsWritten))} is not understood for certain. "
-            "Write it in another way."
+            f"{place}: {quoted(lost.sql(dialect=SparkAsWritten))} cannot be read reliably. "
+            "Write it differently."
         )
 
 
 def write_text(statement: exp.Expr, place: str) -> str:
-    """The text of a tree that `check_tree` has seen, for Spark: without comments."""
+    """Generate Spark SQL, without comments, from a tree that `check_tree` accepted."""
     try:
         return statement.sql(dialect=SparkAsWritten, comments=False, unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
-        raise BadInput(f"{place}: {error}. Write it in another way.") from error
+        raise BadInput(f"{place}: {error}. Write it differently.") from error
 
 
 def _check_function(node: exp.Func, place: str) -> None:
@@ -149,20 +149,20 @@ def _check_function(node: exp.Func, place: str) -> None:
     if name in REFUSED:
         raise BadInput(
             f"{place}: function {name} is not allowed: it runs code, reads files, the network or the "
-            "session, fails on purpose, or gives another value with each call."
+            "session, fails on purpose, or is not deterministic."
         )
     if len(node.expressions) > WITHOUT_OPTIONS.get(name, len(node.expressions)):
         raise BadInput(
-            f"{place}: options of {name} are not allowed: they can name a file or host. Leave them out."
+            f"{place}: options of {name} are not allowed: they can name a file or host. Remove them."
         )
     if not isinstance(node, _TYPED) or (isinstance(node, exp.Anonymous) and name not in ALLOWED):
         raise BadInput(f"{place}: unknown function {quoted(name)}.{did_you_mean(name, ALLOWED)}")
 
 
 def _refused_token(token: Token, sql: str) -> str:
-    """What a token is that is refused; nothing for all others."""
+    """Describe a token that is refused; empty for all others."""
     if token.token_type == TokenType.STRING and sql[token.start] == '"':
-        # Spark takes both of them for what they are, and our reader for one.
+        # Spark reads two quote characters here; our parser reads one.
         return "'' in double quotes" if "''" in sql[token.start : token.end + 1] else ""
     return _REFUSED_TOKENS.get(token.token_type, "")
 
@@ -171,7 +171,7 @@ def _tokenize(sql: str, place: str) -> list[Token]:
     try:
         return sqlglot.tokenize(sql, read=SparkAsWritten)
     except SqlglotError as error:
-        raise BadInput(f"{place}: cannot be read as SQL: {str(error).splitlines()[0]}") from error
+        raise BadInput(f"{place}: SQL syntax error: {str(error).splitlines()[0]}") from error
 
 
 def _parse(text: str) -> exp.Expr | None:

@@ -1,4 +1,4 @@
-"""How values of a dataset's files become the values that PostgreSQL would have."""
+"""Converts values of a dataset's files to the values that PostgreSQL would have."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataflow.pipelines.sql.types import JSONB, TEXT, SqlType, exact_numeric, re
 from dataflow.pipelines.sql.work import Typed, Work, quote
 
 UNLIMITED = "numeric(*)"
-"""A numeric whose files have the text of each number."""
+"""A numeric whose files contain each number as text."""
 
-_FIXED_DIGITS = 18  # after the point of a numeric without precision that files keep as a decimal
+_FIXED_DIGITS = 18  # after the point, for a numeric without precision that files store as a decimal
 
 
 def stored_type(written: str) -> SqlType:
-    """The type of a column whose type the manifest has as `written`."""
+    """The type of a column that the manifest lists as `written`."""
     kind = read_type(written)
     return exact_numeric(_FIXED_DIGITS) if kind.is_exact_text and not written.startswith(UNLIMITED) else kind
 
 
 def read_stored(work: Work, name: str, kind: SqlType, written: str) -> str:
-    """Spark SQL of a column of the files, `written` being the type as the manifest has it."""
+    """Spark SQL that reads a column of the files; `written` is its type in the manifest."""
     column = quote(name)
     if kind.name == "bpchar" and kind.length:
         return f"RPAD({column}, {kind.length}, ' ')"
@@ -35,12 +35,12 @@ def read_stored(work: Work, name: str, kind: SqlType, written: str) -> str:
 
 
 def _shown_digits(sql: str) -> str:
-    """A decimal of fixed scale as the text of the number, without zeros that only fill it up."""
+    """Format a decimal of fixed scale as text, without the zeros that only pad it."""
     return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST({sql} AS STRING)))"
 
 
 def kept_type(kind: SqlType) -> str:
-    """The type under which a column of a result is kept in files: a numeric has the form it has in Spark."""
+    """The type in which files store a result column: a numeric as Spark represents it."""
     if kind.element is not None:
         return f"{kept_type(kind.element)}[]"
     if kind.name != "numeric":

@@ -1,4 +1,4 @@
-"""Subqueries inside expressions: EXISTS, IN, ANY, ALL, ARRAY(…) and those that give one value."""
+"""Subqueries inside expressions: EXISTS, IN, ANY, ALL, ARRAY(…) and scalar subqueries."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataflow.pipelines.sql.work import Handler, Typed, Work
 
 
 def is_row(node: exp.Expr) -> bool:
-    """Whether it is a row written out: `(a, b)` or `row(a, b)`."""
+    """Whether it is a row constructor: `(a, b)` or `row(a, b)`."""
     return isinstance(node, exp.Tuple) or (isinstance(node, exp.Anonymous) and node.name.lower() == "row")
 
 
 def in_query(work: Work, node: exp.In, query: exp.Expr) -> Typed:
-    """`x IN (SELECT …)`; as a condition of WHERE by Spark's own IN, elsewhere by EXISTS."""
+    """`x IN (SELECT …)`: Spark's own IN as a condition of WHERE, EXISTS elsewhere."""
     if is_row(node.this) or not _is_plain_test(node):
         found = compare_with_query(work, exp.EQ(this=node.this), query, every=False)
         return Typed(f"(NOT {found.sql})", BOOLEAN) if node.args.get("negate") else found
     found = work.translate_query(work, query)
     if len(found.columns) != 1:
-        work.refuse(node, "needs a subquery of one column")
+        work.refuse(node, "needs a subquery with one column")
     column = Typed("part.`c0`", found.columns[0][1])
     left, right = unify(work, [work.expression(node.this), column], node)
     keys = [sort_key(work, each, node, sorting=False) for each in (left, right)]
@@ -32,14 +32,16 @@ def in_query(work: Work, node: exp.In, query: exp.Expr) -> Typed:
 
 
 def compare_with_query(work: Work, node: exp.Expr, query: exp.Expr, every: bool) -> Typed:
-    """`x < ANY (SELECT …)` and its like.
+    """`x < ANY (SELECT …)` and similar.
 
-    Spark's own IN gives false where PostgreSQL gives NULL: here EXISTS asks for each of the answers apart.
+    Spark's own IN returns false where PostgreSQL returns NULL, so EXISTS tests for each answer separately.
     """
     found = work.translate_query(work, query)
     sides = node.this.expressions if is_row(node.this) else [node.this]
     if len(found.columns) != len(sides):
-        work.refuse(node.this, f"is compared with a subquery of {len(found.columns)} columns")
+        work.refuse(
+            node.this, f"and its subquery have different column counts: {len(sides)} and {len(found.columns)}"
+        )
     left = [work.expression(each) for each in sides]
     right = [Typed(f"part.`c{number}`", kind) for number, (_, kind) in enumerate(found.columns)]
     operator = COMPARISONS[type(node)]
@@ -50,14 +52,14 @@ def compare_with_query(work: Work, node: exp.Expr, query: exp.Expr, every: bool)
     )
     if test.calls_python:
         work.refuse(
-            node.this, "is compared with rows of a subquery, for which Spark cannot compute it; join instead"
+            node.this, "is compared with a subquery, which is not supported on Spark here; use a join instead"
         )
     if next(node.this.find_all(exp.Star), None) is not None:
-        work.refuse(node.this, "is compared with rows of a subquery; compute it in a subquery of its own")
+        work.refuse(node.this, "is compared with rows of a subquery; compute it in a subquery in FROM first")
     source = f"SELECT 1 FROM ({found.sql}) AS part({', '.join(f'`c{n}`' for n, _ in enumerate(right))})"
     decided = f"NOT {test.sql}" if every else test.sql
     unknown = [f"EXISTS ({source} WHERE {test.sql} IS NULL)"]
-    if len(left) == 1:  # the same by tests that Spark can hash
+    if len(left) == 1:  # the same, by tests that Spark can hash
         unknown = [f"({left[0].sql} IS NULL AND EXISTS ({source}))"]
         unknown.append(f"EXISTS ({source} WHERE {right[0].sql} IS NULL)")
     answers = ("FALSE", "TRUE") if every else ("TRUE", "FALSE")
@@ -66,7 +68,7 @@ def compare_with_query(work: Work, node: exp.Expr, query: exp.Expr, every: bool)
 
 
 def _is_plain_test(node: exp.In) -> bool:
-    """Whether NULL and false come to the same: elsewhere Spark gives false where PostgreSQL gives NULL."""
+    """Whether NULL counts as false here. Elsewhere Spark returns false where PostgreSQL returns NULL."""
     around, alternatives = node.parent, False
     negated = bool(node.args.get("negate"))
     if isinstance(around, exp.Not):
@@ -87,25 +89,25 @@ def _exists(work: Work, node: exp.Exists) -> Typed:
 def _value(work: Work, node: exp.Subquery) -> Typed:
     found = work.translate_query(work, node)
     if len(found.columns) != 1:
-        work.refuse(node, "needs a subquery of one column")
+        work.refuse(node, "needs a subquery with one column")
     return Typed(f"({found.sql})", found.columns[0][1])
 
 
 def _array(work: Work, node: exp.Anonymous) -> Typed:
-    """ARRAY(SELECT … ORDER BY …): array_agg of the same, and an empty array for no rows."""
+    """ARRAY(SELECT … ORDER BY …): array_agg of the same, or an empty array if there are no rows."""
     query = node.expressions[0].unnest() if len(node.expressions) == 1 else node
     if isinstance(query, exp.Subquery):
         query = query.this
     if not isinstance(query, exp.Select) or len(query.expressions) != 1:
-        work.refuse(node, "makes an array of something that is not a SELECT of one column")
+        work.refuse(node, "needs a SELECT with one column")
     order, distinct = query.args.get("order"), query.args.get("distinct")
     if order is None:
-        work.refuse(node, "has no order, so its result has none; add ORDER BY to the subquery")
+        work.refuse(node, "has no ORDER BY, so its result is undefined; add ORDER BY to the subquery")
     kept = ("expressions", "order", "distinct", "from_", "joins", "where")
     if any(value for key, value in query.args.items() if key not in kept) or (
         distinct and distinct.args.get("on")
     ):
-        work.refuse(node, "makes an array of a subquery; use array_agg(… ORDER BY …) in the subquery instead")
+        work.refuse(node, "is not supported on Spark here; write array_agg(… ORDER BY …) in the subquery")
     asked = query.copy()
     item = asked.expressions[0].unalias()
     listed = exp.Distinct(expressions=[item]) if distinct else item
@@ -115,7 +117,7 @@ def _array(work: Work, node: exp.Anonymous) -> Typed:
     asked.set("order", None)
     asked.set("distinct", None)
     found = work.translate_query(work, asked)
-    # Unlike array_agg it keeps a declared length.
+    # Unlike array_agg, it keeps a declared length.
     plain = query.copy()
     plain.set("order", None)
     kind = SqlType("array", element=work.translate_query(work, plain).columns[0][1])
@@ -123,7 +125,7 @@ def _array(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _sorted_by(ordered: exp.Expr, item: exp.Expr, alias: str) -> exp.Expr:
-    """A key of ORDER BY, which may name the only output by its number or alias."""
+    """A key of ORDER BY. It may name the only output by number or alias."""
     key, found = ordered.this, ordered.copy()
     if (isinstance(key, exp.Literal) and key.name == "1") or (
         isinstance(key, exp.Column) and not key.table and alias and key.name == alias

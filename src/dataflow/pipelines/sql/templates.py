@@ -1,4 +1,4 @@
-"""Renders the Jinja2 templates of view pipelines for one interval; knows nothing of SQL."""
+"""Renders the Jinja2 templates of view pipelines for one interval. Knows nothing about SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dataflow.pipelines.sql.macros import Interval, build_context
 MAX_TEXT = 1_000_000
 MAX_STEPS = 10_000
 
-# Each makes a text of any length from a short one.
+# Each makes a string of any length from a short one.
 _GROWING_METHODS = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs"})
 _GROWING_FILTERS = ("center", "format", "indent", "wordwrap", "xmlattr", "urlize", "pprint")
 _TEMPLATE = "<template>"
@@ -27,7 +27,7 @@ _TEMPLATE = "<template>"
 
 @record
 class Template:
-    """A text to render, and where it stands: pipeline and attribute, for messages."""
+    """A template and where it is from: pipeline and attribute, for messages."""
 
     text: str
     pipeline: str
@@ -35,7 +35,7 @@ class Template:
 
     @property
     def place(self) -> str:
-        """How messages call it."""
+        """How messages refer to it."""
         return f"{self.pipeline}.{self.attribute}"
 
 
@@ -45,7 +45,7 @@ def render(
     params: Mapping[str, object] | None = None,
     constants: Mapping[str, object] | None = None,
 ) -> str:
-    """The template's text for one interval; each of `params` is there as `params.name` and as `name`.
+    """Render a template for one interval; each of `params` is available as `params.name` and as `name`.
 
     BadInput names the pipeline, the attribute, the line and, for an undefined name, the nearest known one.
     """
@@ -64,7 +64,7 @@ def render(
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """No attributes that lead out, no import, and nothing that makes much from little."""
+    """Blocks attributes that escape the sandbox, imports, and operations with huge results."""
 
     intercepted_binops = frozenset({"*", "**", "%", "//"})
 
@@ -87,28 +87,28 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         if operator == "**" and not (numbers and abs(right) <= 64):
             raise SecurityError("** of these values")
         if operator == "%" and isinstance(left, str):
-            raise SecurityError("% on text; write '{}'.format(…)")
+            raise SecurityError("% on strings; write '{}'.format(…)")
         if operator == "*" and any(isinstance(each, str | list | tuple) for each in (left, right)):
-            raise SecurityError("* on text and lists")
+            raise SecurityError("* on strings and lists")
         return super().call_binop(context, operator, left, right)
 
     def _range(self, *bounds: int) -> range:
         steps = range(*bounds)
         self.steps += max(len(steps), 1)
         if self.steps > MAX_STEPS:
-            raise SecurityError(f"loops of more than {MAX_STEPS} steps in all")
+            raise SecurityError(f"loops of more than {MAX_STEPS} steps in total")
         return steps
 
 
 def _render(text: str, context: Mapping[str, object], place: str) -> str:
     if len(text) > MAX_TEXT:
-        raise BadInput(f"{place}: the template is longer than {MAX_TEXT} characters")
+        raise BadInput(f"{place}: the template is longer than {MAX_TEXT} characters. Shorten it.")
     pieces: list[str] = []
     length = 0
     for piece in _Sandbox().from_string(text).generate(context):
         length += len(piece)
         if length > MAX_TEXT:
-            raise BadInput(f"{place}: rendered text is longer than {MAX_TEXT} characters")
+            raise BadInput(f"{place}: the rendered text is longer than {MAX_TEXT} characters. Shorten it.")
         pieces.append(piece)
     return "".join(pieces)
 
@@ -123,7 +123,7 @@ def _describe_undefined(error: jinja2.UndefinedError, context: Mapping[str, Any]
         owner, known = _guess_owner(message, context)
     else:
         return f"{where}: {message}"
-    hint = did_you_mean(name, known) or (f" Known are: {', '.join(known)}." if known else "")
+    hint = did_you_mean(name, known) or (f" Known names: {', '.join(known)}." if known else "")
     return f"{where}: {quoted(name)} is undefined in {owner}.{hint}"
 
 

@@ -1,4 +1,4 @@
-"""Functions and operators on text and arrays that Spark computes as PostgreSQL does; all others are ours."""
+"""Text and array functions and operators that Spark computes like PostgreSQL; all others are our own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPERATORS: dict[type, str] = {
     exp.BitwiseLeftShift: "<<",
     exp.BitwiseRightShift: ">>",
 }
-# Types that may be called like functions.
+# Types that can be called like functions.
 _CASTS = ("date", "int2", "int4", "int8", "float4", "float8", "bool", "text", "timestamptz")
 _PARAMETERS = {
     "make_interval": ("years", "months", "weeks", "days", "hours", "mins", "secs"),
@@ -42,12 +42,12 @@ def _join(work: Work, node: exp.DPipe) -> Typed:
 
 
 def _join_arrays(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    """PostgreSQL leaves out a NULL array; an item is put before or after."""
+    """Concatenate arrays and elements. PostgreSQL ignores a NULL array."""
     element = left.type.element or right.type.element
     sides = []
     for each in (left, right):
         if each.type.name == "unknown" and each.constant is not None and not each.constant.startswith("{"):
-            work.refuse(node, f"joins an array and {each.constant!r}, which is no array; cast it")
+            work.refuse(node, f"joins an array and {each.constant!r}, which is not an array; cast it")
         if each.type.name == "unknown":
             sides.append(cast(work, each, SqlType("array", element=element), node))
         elif each.type.element is None:
@@ -66,12 +66,12 @@ def _octets(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _normalized(work: Work, node: exp.Anonymous) -> Typed:
-    """normalize(x, NFKC), whose form is a word, not a column."""
+    """normalize(x, NFKC), whose form is a keyword, not a column."""
     values = [work.expression(each) for each in node.expressions[:1]]
     for each in node.expressions[1:]:
         form = fold(each.this) if isinstance(each, exp.Column) and not each.table else ""
         if form not in ("nfc", "nfd", "nfkc", "nfkd"):
-            work.refuse(node, "needs NFC, NFD, NFKC or NFKD as its form")
+            work.refuse(node, "needs NFC, NFD, NFKC or NFKD as its second argument")
         values.append(Typed(text_literal(form), TEXT, form))
     return call_function(work, "normalize", values, node)
 
@@ -100,7 +100,7 @@ def _like(work: Work, node: exp.Binary) -> Typed:
 
 
 def _liked(work: Work, node: exp.Binary, mark: str) -> Typed:
-    """LIKE by Spark where the pattern is written out, ILIKE by our functions: case mapping differs."""
+    """LIKE by Spark if the pattern is a literal; ILIKE by our functions, because case mapping differs."""
     if is_quantified(node.expression):
         return _match_several(work, node, mark)
     left, right = _padded(work.expression(node.this)), work.expression(node.expression)
@@ -115,13 +115,11 @@ def _liked(work: Work, node: exp.Binary, mark: str) -> Typed:
 
 
 def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
-    """`x LIKE ANY (ARRAY[…])` and its like: a test of each pattern."""
+    """`x LIKE ANY (ARRAY[…])` and similar: tests each pattern."""
     every, operand = quantified(node.expression)
     patterns = operand.this if isinstance(operand, exp.Cast) else operand
     if not isinstance(patterns, exp.Array) or not patterns.expressions or isinstance(node.parent, exp.Not):
-        work.refuse(
-            node, "matches with several patterns; write them out, as in x LIKE ANY (ARRAY['a%', 'b%'])"
-        )
+        work.refuse(node, "matches several patterns; write them as literals: x LIKE ANY (ARRAY['a%', 'b%'])")
     tests = []
     for pattern in patterns.expressions:
         one = node.copy()
@@ -131,19 +129,19 @@ def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
 
 
 def _padded(value: Typed) -> Typed:
-    """The text of a character(n) with its blanks, which count in patterns and in bytes."""
+    """The text of a character(n) with its padding, which counts in patterns and byte lengths."""
     return Typed(value.sql, TEXT) if value.type.name == "bpchar" else value
 
 
 def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
-    """The same pattern with Spark's escapes: only before what would have a meaning."""
+    """Rewrite a pattern with Spark's escapes: only before characters that have a meaning."""
     result, position = "", 0
     while position < len(pattern):
         sign = pattern[position]
         if mark and sign == mark:
             position += 1
             if position == len(pattern):
-                work.refuse(node, "has a pattern that ends with its escape character")
+                work.refuse(node, "has a pattern that ends with its escape character; double it")
             sign = pattern[position]
             result += f"\\{sign}" if sign in _SPECIAL else sign
         else:
@@ -155,7 +153,7 @@ def _for_spark(work: Work, pattern: str, mark: str, node: exp.Expr) -> str:
 def _escape(work: Work, node: exp.Escape) -> Typed:
     mark = work.expression(node.expression).constant
     if mark is None or len(mark) > 1:
-        work.refuse(node, "needs one character, or none, after ESCAPE")
+        work.refuse(node, "needs at most one character after ESCAPE")
     inner = node.this
     if isinstance(inner, exp.SimilarTo):
         values = [_padded(work.expression(inner.this)), work.expression(inner.expression)]
@@ -174,17 +172,17 @@ def _binary(work: Work, node: exp.Binary) -> Typed:
 
 def _format(work: Work, node: exp.Anonymous) -> Typed:
     if any(isinstance(each, exp.Variadic) for each in node.expressions):
-        work.refuse(node, "is not supported on Spark with VARIADIC; write its arguments one by one")
+        work.refuse(node, "is not supported on Spark with VARIADIC; list its arguments instead")
     template, *rest = node.expressions
     values = [work.expression(template), *(Typed(_shown(work, each, node), TEXT) for each in rest)]
     return call_function(work, "format", values, node)
 
 
 def _convert(work: Work, node: exp.Anonymous) -> Typed:
-    """convert_to and convert_from, of the one encoding that databases here have."""
+    """convert_to and convert_from, for UTF8 only, the encoding of every database here."""
     values = [work.expression(each) for each in node.expressions]
     if len(values) != 2 or (values[1].constant or "").lower().replace("-", "") not in ("utf8", "unicode"):
-        work.refuse(node, "needs the encoding 'UTF8' written out")
+        work.refuse(node, "needs the encoding as the literal 'UTF8'")
     return call_function(work, f"{node.name.lower()} utf8", values[:1], node)
 
 
@@ -223,12 +221,12 @@ def _cut(work: Work, values: list[Typed], node: exp.Expr) -> Typed:
     ):
         return call_function(work, "substring", values, node)
     text, start = to_text(work, text, node), cast(work, start, INTEGER, node)
-    # Not GREATEST, which passes over NULL.
+    # Not GREATEST, which ignores NULL.
     first = f"CASE WHEN {start.sql} < 1 THEN 1 ELSE {start.sql} END"
     if not length:
         return Typed(f"SUBSTRING({text.sql}, {first})", TEXT)
     size = cast(work, length[0], INTEGER, node)
-    # Positions before the first count, with nothing there: substring('abc', 0, 2) is 'a'.
+    # Positions before the first count as empty: substring('abc', 0, 2) is 'a'.
     end = f"(CAST({start.sql} AS BIGINT) + {size.sql})"
     kept = f"SUBSTRING({text.sql}, {first}, CAST(CASE WHEN {end} < 1 THEN 1 ELSE {end} END - {first} AS INT))"
     if size.constant is not None and not size.constant.startswith("-"):
@@ -256,12 +254,12 @@ def _overlay(work: Work, node: exp.Overlay) -> Typed:
 
 def _array(work: Work, node: exp.Array) -> Typed:
     if not node.expressions:
-        work.refuse(node, "is an empty array without a type; write '{}'::text[]")
+        work.refuse(node, "is an empty array without a type; write '{}'::text[] instead")
     items = unify(work, [work.expression(item) for item in node.expressions], node)
     if items[0].type.element is not None:
         work.refuse(
             node,
-            "is an array of arrays, which no dataset has; write jsonb_build_array(…), or join them by ||",
+            "is an array of arrays, which a dataset cannot store; write jsonb_build_array(…) or use ||",
         )
     return Typed(f"ARRAY({', '.join(item.sql for item in items)})", SqlType("array", element=items[0].type))
 
@@ -271,13 +269,13 @@ def _item(work: Work, node: exp.Bracket) -> Typed:
     if value.type.name == "jsonb" and len(node.expressions) == 1:
         return call_function(work, "->", [value, work.expression(node.expressions[0])], node)
     if value.type.element is None or len(node.expressions) != 1:
-        work.refuse(node, "takes an item of something that is not an array of one dimension")
+        work.refuse(node, "needs a one-dimensional array")
     place = node.expressions[0]
     if isinstance(place, exp.Slice):
         return _slice(work, value, place, node)
     index = cast(work, work.expression(place), INTEGER, node)
     found = f"TRY_ELEMENT_AT({value.sql}, {index.sql})"
-    # Spark counts from the end for numbers below zero and refuses zero; PostgreSQL has nothing there.
+    # Spark counts negative indexes from the end and refuses zero. PostgreSQL returns NULL for both.
     return Typed(f"CASE WHEN {index.sql} > 0 THEN {found} END", value.type.element)
 
 
@@ -293,11 +291,11 @@ def _slice(work: Work, value: Typed, place: exp.Slice, node: exp.Expr) -> Typed:
 
 
 def _array_to_text(work: Work, node: exp.Anonymous) -> Typed:
-    """array_to_string, whose items Spark writes where it writes them as PostgreSQL does."""
+    """array_to_string; Spark writes the elements where it formats them like PostgreSQL."""
     values = [work.expression(each) for each in node.expressions]
     element = values[0].type.element if values else None
     if element is not None and element.name == "bpchar":
-        values[0] = Typed(values[0].sql, SqlType("array", element=TEXT))  # with its blanks
+        values[0] = Typed(values[0].sql, SqlType("array", element=TEXT))  # with its padding
     elif element is not None and values[0].type.family != "text[]":
         values[0] = cast(work, values[0], SqlType("array", element=TEXT), node)
     return call_function(work, "array_to_string", values, node)
@@ -311,14 +309,14 @@ def _cardinality(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def ours(work: Work, node: exp.Anonymous) -> Typed:
-    """Any other function, by its name."""
+    """Call any other function by name."""
     name = node.name.lower()
     if name in _CASTS and len(node.expressions) == 1:
         return cast(work, work.expression(node.expressions[0]), read_type(name), node)
     arguments = _in_place(work, node) if any(map(_is_named, node.expressions)) else node.expressions
     for each in arguments:
         if isinstance(each, exp.Variadic | exp.Star | exp.Distinct | exp.Order):
-            work.refuse(node, f"is not supported on Spark with such an argument{instead_of(name)}")
+            work.refuse(node, f"is not supported on Spark with this argument{instead_of(name)}")
     return call_function(work, name, [work.expression(each) for each in arguments], node)
 
 
@@ -327,16 +325,16 @@ def _is_named(node: exp.Expr) -> bool:
 
 
 def _in_place(work: Work, node: exp.Anonymous) -> list[exp.Expr]:
-    """Arguments given by name, `days => 3`, in the places that PostgreSQL has for them."""
+    """Put named arguments, `days => 3`, in PostgreSQL's positional order."""
     names = _PARAMETERS.get(node.name.lower(), ())
     first = [each for each in node.expressions if not _is_named(each)]
     given = {each.this.name.lower(): each.expression for each in node.expressions[len(first) :]}
     rest = names[len(first) :]
     if not names or set(given) - set(rest) or len(given) + len(first) != len(node.expressions):
-        work.refuse(node, f"has arguments by name; write them in order{_listed(names)}")
+        work.refuse(node, f"has arguments by name; write them in order instead{_listed(names)}")
     missing = [name for name in rest if name not in given]
     if missing and node.name.lower() != "make_interval":
-        work.refuse(node, f"lacks the argument {missing[0]}")
+        work.refuse(node, f"is missing the argument {missing[0]}")
     return [*first, *(given.get(name, exp.Literal.number(0)) for name in rest)]
 
 

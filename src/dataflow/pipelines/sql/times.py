@@ -1,4 +1,4 @@
-"""Dates, times, zones and intervals; a session in UTC is taken for granted, in Spark and in PostgreSQL."""
+"""Dates, times, zones and intervals. Assumes that the sessions of Spark and PostgreSQL use UTC."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def _at_zone(work: Work, node: exp.AtTimeZone) -> Typed:
 def _interval(work: Work, node: exp.Interval) -> Typed:
     unit = node.args.get("unit")
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
-        work.refuse(node, "is an interval that is not written out; write interval '1 day' * x")
+        work.refuse(node, "is an interval that is not a literal; write interval '1 day' * x instead")
     text = f"{node.this.name} {unit.name}" if unit is not None else node.this.name
     return cast(work, Typed("", SqlType("unknown"), text), INTERVAL, node)
 
 
 def add_times(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed | None:
-    """Sum or difference of dates, times and intervals that Spark computes itself; None if it is no such."""
+    """Sum or difference of dates, times and intervals that Spark computes itself; None for anything else."""
     if word == "+" and right.type.name in TIMES and left.type.name not in TIMES:
         left, right = right, left
     if left.type.name not in TIMES:
@@ -87,7 +87,7 @@ def _shift(work: Work, word: str, time: Typed, interval: Typed, node: exp.Expr) 
         time = cast(work, time, TIMESTAMP, node)
     months, days, micros = (f"{interval.sql}.{field}" for field in ("months", "days", "micros"))
     seconds = f"CAST(CAST({micros} AS DECIMAL(20, 0)) / CAST(1000000 AS DECIMAL(7, 0)) AS DECIMAL(18, 6))"
-    # One after the other, as PostgreSQL adds them.
+    # One after the other, in PostgreSQL's order.
     shifted = f"({time.sql} {word} MAKE_INTERVAL(0, {months}, 0, {days}, 0, 0, {seconds}))"
     return Typed(shifted, time.type)
 
@@ -107,7 +107,7 @@ def _current_date(work: Work, node: exp.CurrentDate) -> Typed:
 
 def _current_time(work: Work, node: exp.Expr) -> Typed:
     if not isinstance(node, exp.Anonymous) and node.args.get("this") is not None:
-        work.refuse(node, "rounds the current time")
+        work.refuse(node, "rounds the current time; write date_trunc('second', now()) instead")
     return Typed("CURRENT_TIMESTAMP()", TIMESTAMPTZ)
 
 

@@ -1,6 +1,6 @@
-"""PostgreSQL's SQL to Spark's, by meaning: what has no equal there is refused, never changed in silence.
+"""Translates PostgreSQL SQL to Spark SQL with the same meaning, and refuses what has no equivalent.
 
-Both are taken to work in UTC, to compare text byte by byte (collation C), and Spark with ANSI rules.
+Both are assumed to use UTC and to compare text byte by byte (collation C). Spark is assumed to use ANSI mode.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FUNCTIONS: dict[str, Handler] = {
 
 @record
 class Translated:
-    """Spark SQL, the datasets it names, the functions to register first, its columns and PostgreSQL types.
+    """Spark SQL, the datasets it reads, the functions to register first, its columns and PostgreSQL types.
 
     Columns are known for the PostgreSQL dialect only.
     """
@@ -50,11 +50,11 @@ class Translated:
     tables: tuple[str, ...]
     functions: tuple[Function, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
-    kept: tuple[tuple[str, str], ...] = ()  # the same with the types that files of the result have
+    kept: tuple[tuple[str, str], ...] = ()  # the same columns, with the types that the result's files have
 
 
 def result_columns(translated: Translated, in_lake: bool) -> tuple[tuple[str, str], ...]:
-    """The columns that a target of the result has; a database keeps the digits of numerics by itself."""
+    """The columns of a target of the result. A database keeps the digits of numerics itself."""
     if in_lake:
         return translated.kept
     return tuple(
@@ -66,9 +66,9 @@ def result_columns(translated: Translated, in_lake: bool) -> tuple[tuple[str, st
 def translate(
     sql: str, dialect: str, schema: Mapping[str, Mapping[str, str]], place: str = "query"
 ) -> Translated:
-    """Spark SQL that gives the rows PostgreSQL would give; BadInput, naming `place`, if there is none.
+    """Return Spark SQL that returns the same rows as PostgreSQL; BadInput, naming `place`, if there is none.
 
-    `schema` has the datasets that may be named, each with its columns and their PostgreSQL types.
+    `schema` lists the datasets that a query may read, each with its columns and their PostgreSQL types.
     """
     statement = read_statement(sql, dialect, place)
     if dialect == "spark":
@@ -80,11 +80,11 @@ def translate(
     try:
         query = queries.query(work, statement)
     except RecursionError as error:
-        raise BadInput(f"{place}: nested too deeply to be translated") from error
+        raise BadInput(f"{place}: the query is nested too deeply. Simplify it.") from error
     for name, kind in query.columns:
         if not kind.storable:
             raise BadInput(
-                f"{place}: column {quoted(name)} is {kind.postgres}, which no dataset can keep. "
+                f"{place}: column {quoted(name)} is {kind.postgres}, which a dataset cannot store. "
                 f"{_kept_as(kind)}"
             )
     columns = tuple((name, kind.postgres) for name, kind in query.columns)
@@ -94,7 +94,7 @@ def translate(
 
 def _kept_as(kind: SqlType) -> str:
     if kind.name == "interval":
-        return "Write extract(epoch from …) for its seconds, or ::text."
+        return "Write extract(epoch from …) to get its seconds, or add ::text."
     return "Cast it, for example to text."
 
 
@@ -106,6 +106,6 @@ def _list_tables(
     for table in list_tables(statement, "spark"):
         name = ".".join(part.name for part in table.parts)
         if name.lower() not in known:
-            raise BadInput(f"{place}: there is no dataset {name!r}. There are: {', '.join(sorted(schema))}.")
+            raise BadInput(f"{place}: unknown dataset {name!r}. Known datasets: {', '.join(sorted(schema))}.")
         named[known[name.lower()]] = None
     return tuple(named)

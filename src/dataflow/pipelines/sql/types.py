@@ -1,4 +1,4 @@
-"""PostgreSQL's types as the translation sees them, and what each is in Spark; no expressions."""
+"""PostgreSQL's types as the translation sees them, and their Spark types; no expressions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_DIGITS = 38  # of a Spark decimal
 
 @record
 class SqlType:
-    """A PostgreSQL type, and how Spark holds its values.
+    """A PostgreSQL type, and how Spark stores its values.
 
-    A numeric with a precision is a Spark DECIMAL, and every value shows exactly `scale` digits; without one
-    it is PostgreSQL's own text of the number, since each value shows as many digits as it has; `fraction` is
-    then how many after the point can be other than zero, -1 if any number can. `declared` tells whether
-    PostgreSQL knows precision, scale or length, too: the result of `price * 2` has none.
+    A numeric with a precision is a Spark DECIMAL, and every value has exactly `scale` decimal digits. Without
+    a precision it is PostgreSQL's text of the number, because each value has its own number of digits.
+    `fraction` is then the number of decimal digits that can be nonzero, -1 if unlimited. `declared` says
+    whether PostgreSQL also knows the precision, scale or length: the result of `price * 2` has none.
     """
 
     name: str
@@ -31,22 +31,22 @@ class SqlType:
 
     @property
     def digits_after(self) -> int:
-        """How many digits after the point a whole number or numeric can have, zeros at the end apart."""
+        """How many decimal digits an integer or numeric can have, not counting trailing zeros."""
         return self.fraction if self.is_exact_text else self.scale
 
     @property
     def is_decimal(self) -> bool:
-        """Whether it is a numeric that Spark holds as a DECIMAL."""
+        """Whether it is a numeric that Spark stores as a DECIMAL."""
         return self.name == "numeric" and self.precision > 0
 
     @property
     def is_exact_text(self) -> bool:
-        """Whether it is a numeric that Spark holds as text."""
+        """Whether it is a numeric that Spark stores as text."""
         return self.name == "numeric" and not self.precision
 
     @property
     def spark(self) -> str:
-        """The Spark type that holds it."""
+        """The Spark type that stores it."""
         if self.is_decimal:
             return f"DECIMAL({self.precision}, {self.scale})"
         if self.element is not None:
@@ -55,14 +55,14 @@ class SqlType:
 
     @property
     def family(self) -> str:
-        """The name under which functions know it: a length or precision makes no difference to them."""
+        """Its name in signatures, where length and precision make no difference."""
         if self.element is not None:
             return f"{self.element.family}[]"
         return "text" if self.name in TEXTS else self.name
 
     @property
     def storable(self) -> bool:
-        """Whether a column of a dataset may have it."""
+        """Whether a dataset column can have it."""
         if self.element is not None:
             return self.element.storable and self.element.name not in ("json", "jsonb")
         return self.name not in ("interval", "bytea", "unknown", "record")
@@ -142,7 +142,7 @@ _TYPE = re.compile(
 
 
 def read_type(text: str) -> SqlType:
-    """The type of that PostgreSQL name; BadInput if views cannot work with it."""
+    """The type with that PostgreSQL name; BadInput if views do not support it."""
     folded = " ".join(text.lower().split()).replace("numeric(*)", "numeric")
     if folded.endswith("]"):
         return SqlType("array", element=read_type(re.sub(r"\s*\[\s*\d*\s*\]$", "", folded)))
@@ -162,21 +162,21 @@ def read_type(text: str) -> SqlType:
 
 
 def numeric(precision: int, scale: int, declared: bool = False) -> SqlType:
-    """A numeric of that many digits; BadInput if Spark cannot hold a declared one."""
+    """A numeric of that precision; BadInput if Spark does not support a declared one."""
     if 0 <= scale <= precision <= MAX_DIGITS and precision:
         return SqlType("numeric", precision, scale, declared=declared)
     if declared:
-        raise BadInput(f"numeric({precision},{scale}) does not fit into the {MAX_DIGITS} digits Spark has")
+        raise BadInput(f"numeric({precision},{scale}) has more than Spark's limit of {MAX_DIGITS} digits")
     return NUMERIC
 
 
 def as_numeric(kind: SqlType) -> SqlType:
-    """The numeric that holds every value of an integer or numeric type."""
+    """The numeric that can represent every value of an integer or numeric type."""
     return kind if kind.name == "numeric" else SqlType("numeric", _DIGITS[kind.name])
 
 
 def find_common(kinds: list[SqlType]) -> SqlType | None:
-    """The type PostgreSQL gives to values of these types taken together; None if it has none."""
+    """The common type that PostgreSQL chooses for these types; None if there is none."""
     known = [kind for kind in kinds if kind.name != "unknown"]
     if not known:
         return TEXT
@@ -190,7 +190,7 @@ def find_common(kinds: list[SqlType]) -> SqlType | None:
 
 
 def without_length(kind: SqlType) -> SqlType:
-    """The same type as a result of computing: PostgreSQL forgets a declared precision or length."""
+    """The same type as a computed result: PostgreSQL drops a declared precision or length."""
     if kind.element is not None:
         return SqlType("array", element=without_length(kind.element))
     if kind.name == "numeric":
@@ -199,7 +199,7 @@ def without_length(kind: SqlType) -> SqlType:
 
 
 def exact_numeric(*fractions: int, product: bool = False) -> SqlType:
-    """A numeric kept as text, computed from values with so many digits after the point."""
+    """A numeric kept as text, computed from values with that many decimal digits."""
     if min(fractions) < 0:
         return NUMERIC
     return SqlType("numeric", fraction=sum(fractions) if product else max(fractions))
@@ -230,5 +230,5 @@ def _join_numbers(left: SqlType, right: SqlType) -> SqlType:
         return SqlType(max(names, key=INTEGERS.index))
     first, second = as_numeric(left), as_numeric(right)
     if first.is_exact_text or second.is_exact_text or first.scale != second.scale:
-        return exact_numeric(first.digits_after, second.digits_after)  # each value keeps the digits it has
+        return exact_numeric(first.digits_after, second.digits_after)  # each value keeps its digits
     return SqlType("numeric", max(first.precision, second.precision), first.scale)

@@ -1,4 +1,4 @@
-"""Builds the one SELECT of a view pipeline from its parts; translates and runs nothing."""
+"""Builds the one SELECT of a view pipeline from its parts. Does not translate or run it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataflow.pipelines.sql.templates import Template, render
 from dataflow.pipelines.sql.work import fold
 
 Rendered = Callable[[str, str], str]
-"""A template's text for the interval, by the text and the attribute it stands in."""
+"""Renders a template for the interval, given its text and the attribute it comes from."""
 
 _IN_WHERE = {"expressions", "from_", "where", "order"}
 _IN_JOIN = {"expressions", "from_", "joins"}
@@ -25,7 +25,7 @@ _IN_JOIN = {"expressions", "from_", "joins"}
 
 @record
 class View:
-    """A view pipeline's SQL as its class gives it. Either `query`, or `fields` with what belongs to them.
+    """A view pipeline's SQL as its class defines it: either `query`, or `fields` and its clauses.
 
     `fields` is True for all columns, or a list of (expression, alias) pairs and plain expressions.
     """
@@ -38,13 +38,13 @@ class View:
     query: str = ""
     dialect: str = "postgres"
     params: Any = ()
-    tables: Mapping[str, str] = {}  # what a dataset is called where it is read, if not by its name
+    tables: Mapping[str, str] = {}  # the table to read for a dataset, if not its name
 
 
 def build_select(view: View, interval: Interval, constants: Mapping[str, object] | None = None) -> str:
-    """The view's SELECT for one interval, templates rendered and each part checked to be what it should be.
+    """Return the view's SELECT for one interval, with templates rendered and each part checked.
 
-    The text is written anew from what was understood, so nothing hides in a comment or a quote.
+    The text is generated from the parsed tree, so nothing can hide in a comment or a quote.
     """
 
     def rendered(text: str, name: str) -> str:
@@ -80,7 +80,7 @@ def _assemble(view: View, clauses: Mapping[str, str], rendered: Rendered) -> exp
 
 
 def _refuse_others(view: View, statement: exp.Expr) -> None:
-    """BadInput for a table that is none of its datasets: it would be read unpinned, and never waited for."""
+    """BadInput for a table that is not one of its datasets: it would not be pinned or waited for."""
     others: dict[str, None] = {}
     for table in list_tables(statement, view.dialect):
         name = ".".join(fold(part) for part in table.parts)
@@ -94,13 +94,13 @@ def _refuse_others(view: View, statement: exp.Expr) -> None:
         listed = ", ".join(f'"{name}"' for name in plain)
         raise BadInput(
             f"{view.pipeline} reads {' and '.join(map(quoted, others))}, which dataset_pipeline does not "
-            f"name. Name all that it reads, by dataset or class: dataset_pipeline = [{listed}]"
-            + (", and leave schemas out of the SQL" if "." in "".join(others) else "")
+            f"list. List everything it reads, by dataset or class: dataset_pipeline = [{listed}]"
+            + (", and remove schema names from the SQL" if "." in "".join(others) else "")
         )
 
 
 def _rename(view: View, statement: exp.Expr) -> None:
-    """Reads each table under the name it has there; in the statement it keeps that of the dataset."""
+    """Read each dataset from its actual table; the statement keeps the dataset's name."""
     for table in list_tables(statement, view.dialect):
         if called := view.tables.get(fold(table.this)):
             if not table.alias:
@@ -118,16 +118,16 @@ def _without_end(text: str) -> str:
 
 
 def _read_clause(view: View, attribute: str, text: str, before: str, allowed: set[str]) -> exp.Select:
-    """Reads a clause at its place in a SELECT, and refuses it if more than that place was filled by it."""
+    """Parse a clause in its position in a SELECT; BadInput if it contains more than that clause."""
     place = f"{view.pipeline}.{attribute}"
     found = read_statement(text, view.dialect, place, f"SELECT 1 FROM {_quoted(view)}{before}")
     extra = [key for key, value in found.args.items() if value and key not in allowed]
     if not isinstance(found, exp.Select) or extra or len(found.expressions) != 1:
         what = extra[0].rstrip("_").upper() if isinstance(found, exp.Select) and extra else found.key.upper()
-        wanted = "joins only" if attribute == "join_clause" else "one condition, with ORDER BY at most"
-        raise BadInput(f"{place}: {what} is more than belongs there: {wanted}. For a whole SELECT use query.")
+        wanted = "only joins" if attribute == "join_clause" else "one condition and an optional ORDER BY"
+        raise BadInput(f"{place}: {what} is not allowed here. Write {wanted}. For a whole SELECT use query.")
     if "joins" in allowed and not found.args.get("joins"):
-        raise BadInput(f"{place}: no JOIN found in {quoted(text)}")
+        raise BadInput(f"{place}: no JOIN in {quoted(text)}")
     return found
 
 
@@ -136,7 +136,7 @@ def _read_fields(view: View, rendered: Rendered) -> list[exp.Expr]:
         return [exp.Star()]
     is_list = isinstance(view.fields, Sequence) and not isinstance(view.fields, str)
     if not is_list or not view.fields or "__all__" in view.fields:
-        raise BadInput(f"{view.pipeline}.fields: write '__all__', or a list of (expression, alias) pairs")
+        raise BadInput(f"{view.pipeline}.fields: must be '__all__' or a list of (expression, alias) pairs")
     fields = [_read_field(view, number, field, rendered) for number, field in enumerate(view.fields, 1)]
     _refuse_doubles(view, [field.output_name for field in fields])
     return fields
@@ -155,24 +155,24 @@ def _read_field(view: View, number: int, field: Any, rendered: Rendered) -> exp.
         return value
     if isinstance(value, exp.Alias | exp.Star) or value.is_star:
         raise BadInput(
-            f"{place}: {quoted(expression)} cannot be called {quoted(alias)}; it has a name or is several"
+            f"{place}: {quoted(expression)} cannot be named {quoted(alias)}: it has a name or is several"
         )
     return exp.Alias(this=value, alias=exp.to_identifier(alias, quoted=True))
 
 
 def _read_pair(place: str, field: Any) -> tuple[str, str]:
     if not isinstance(field, Sequence) or len(field) != 2 or not all(isinstance(each, str) for each in field):
-        raise BadInput(f"{place}: {quoted(str(field))} is not a pair of texts (expression, alias)")
+        raise BadInput(f"{place}: {quoted(str(field))} is not a pair of strings (expression, alias)")
     _check_name(place, field[1])
     return field[0], field[1]
 
 
 def _check_name(place: str, name: str) -> None:
     if not name or "\0" in name:
-        raise BadInput(f"{place}: alias {quoted(name)} is empty or holds a NUL character")
+        raise BadInput(f"{place}: alias {quoted(name)} is empty or contains a NUL character")
     if len(name.encode()) > LONGEST_NAME:
         raise BadInput(
-            f"{place}: alias {quoted(name)} is longer than the {LONGEST_NAME} bytes PostgreSQL keeps"
+            f"{place}: alias {quoted(name)} is longer than PostgreSQL's limit of {LONGEST_NAME} bytes"
         )
 
 
@@ -187,5 +187,5 @@ def _refuse_doubles(view: View, names: list[str]) -> None:
     for name in names:
         if name and names.count(name) > 1:
             raise BadInput(
-                f"{view.pipeline}: two columns are called {quoted(name)}. Give one of them another alias."
+                f"{view.pipeline}: two columns are named {quoted(name)}. Give one of them another alias."
             )

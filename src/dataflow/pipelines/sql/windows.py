@@ -1,4 +1,4 @@
-"""Window functions: OVER, its frames, and what works only there."""
+"""Window functions: OVER, frames, and functions that need OVER."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from dataflow.pipelines.sql.work import Handler, Typed, Work, fold
 
 
 def order_by(work: Work, order: exp.Expr) -> str:
-    """A sort order with PostgreSQL's place for NULLs: last, or first when descending."""
+    """Write a sort order with PostgreSQL's default for NULLs: last, or first if descending."""
     keys = [sort_key(work, work.expression(each.this), each) for each in order.expressions]
     return ", ".join(f"{key}{direction(each)}" for key, each in zip(keys, order.expressions, strict=True))
 
 
 def direction(ordered: exp.Expr) -> str:
-    """Ascending or descending, and where NULLs go, written out."""
+    """Write ASC or DESC and the position of NULLs explicitly."""
     nulls = "FIRST" if ordered.args.get("nulls_first") else "LAST"
     return f" {'DESC' if ordered.args.get('desc') else 'ASC'} NULLS {nulls}"
 
@@ -41,10 +41,10 @@ def _window(work: Work, node: exp.Window) -> Typed:
     function = inner.this if isinstance(inner, exp.Filter) else inner
     if not is_aggregate(function) and not _is_window_function(function):
         hint = instead_of(function.name.lower()) if isinstance(function, exp.Anonymous) else ""
-        work.refuse(node, f"has OVER, and is not a window function that is supported on Spark{hint}")
+        work.refuse(node, f"has OVER, but is not a window function that is supported on Spark{hint}")
     over = _specification(work, node, framed=_has_frame(function))
     before = work.over, work.surrounded, work.over_order
-    # The handler of FILTER passes the window on.
+    # The FILTER handler passes the window on.
     work.over, work.surrounded = f" OVER ({over})", inner
     work.over_order = _resolve(work, node).get("order")
     try:
@@ -58,12 +58,12 @@ def _is_window_function(node: exp.Expr) -> bool:
 
 
 def _has_frame(node: exp.Expr) -> bool:
-    """Whether a frame makes a difference to it: numbers of rows and neighbours pass over it."""
+    """Whether a frame affects it: ranking functions, lag and lead ignore the frame."""
     return not _is_window_function(node) or node.name.lower() in _FRAMED
 
 
 def _specification(work: Work, node: exp.Window, framed: bool) -> str:
-    """What stands in OVER (…), with the named window it builds on."""
+    """Translate the contents of OVER (…), including the named window it extends."""
     parts = _resolve(work, node)
     text = []
     if partition := parts.get("partition_by"):
@@ -72,7 +72,7 @@ def _specification(work: Work, node: exp.Window, framed: bool) -> str:
     if order := parts.get("order"):
         text.append(f"ORDER BY {order_by(work, order)}")
     if not framed and not parts.get("order"):
-        work.refuse(node, "depends on the order of rows, and its window has none; add ORDER BY")
+        work.refuse(node, "depends on the order of rows, but its window has no order; add ORDER BY")
     if spec := parts.get("spec"):
         frame = _frame(work, spec, parts.get("order"))
         text += [frame] if framed else []
@@ -86,7 +86,7 @@ def _resolve(work: Work, node: exp.Expr) -> dict[str, Any]:
         return found
     base = work.scope.windows.get(fold(name))
     if base is None:
-        work.refuse(node, f"uses the window {fold(name)}, which is not defined")
+        work.refuse(node, f"uses the window {fold(name)}, which is not defined; add WINDOW … AS (…)")
     return {**_resolve(work, base), **found}
 
 
@@ -98,17 +98,17 @@ def _frame(work: Work, spec: exp.Expr, order: exp.Expr | None) -> str:
     ]
     offsets = [bound for bound, _ in bounds if isinstance(bound, exp.Expr)]
     if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
-        work.refuse(spec, "is a window frame that is not supported on Spark; use ROWS or RANGE alone")
+        work.refuse(spec, "is a window frame that is not supported on Spark; use plain ROWS or RANGE instead")
     if kind == "RANGE" and offsets and (spans := _spans(work, spec, bounds, order)):
         return f"RANGE BETWEEN {spans[0]} AND {spans[1]}"
     if any(not each.is_int for each in offsets):
         work.refuse(
-            spec, "is a window frame that is not supported on Spark; write its offsets as whole numbers"
+            spec, "is a window frame that is not supported on Spark; write its offsets as integer literals"
         )
     if kind == "RANGE" and offsets:
         keys = order.expressions if order is not None else []
         if len(keys) != 1 or work.expression(keys[0].this).type.name not in INTEGERS:
-            work.refuse(spec, "is a RANGE frame with an offset, which needs one ORDER BY of an integer type")
+            work.refuse(spec, "is a RANGE frame with an offset, which needs a single integer key in ORDER BY")
     words = [f"{bound or 'CURRENT ROW'} {side or ''}".upper().strip() for bound, side in bounds]
     return f"{kind} BETWEEN {words[0]} AND {words[1]}"
 
@@ -116,7 +116,7 @@ def _frame(work: Work, spec: exp.Expr, order: exp.Expr | None) -> str:
 def _spans(
     work: Work, spec: exp.Expr, bounds: list[tuple[Any, str | None]], order: exp.Expr | None
 ) -> list[str] | None:
-    """Bounds of a RANGE frame over dates or times, which are intervals; None if it is over something else."""
+    """Bounds of a RANGE frame over dates or times, as intervals; None for any other frame."""
     keys = order.expressions if order is not None else []
     kind = work.expression(keys[0].this).type if len(keys) == 1 else None
     if kind is None or kind.name not in TIMES:
@@ -124,7 +124,7 @@ def _spans(
     spans = [f"{_span(work, spec, bound, kind)} {side or ''}".upper().strip() for bound, side in bounds]
     if len({" MONTH " in span for span in spans if "INTERVAL" in span}) > 1:
         work.refuse(
-            spec, "is a RANGE frame from months to days, which Spark does not have; write both in days"
+            spec, "is a RANGE frame in months and days, which is not supported on Spark; write both in days"
         )
     return spans
 
@@ -135,7 +135,7 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     literal = bound.this if isinstance(bound, exp.Cast) else bound
     signature = find_cast("text", "interval")
     if not isinstance(literal, exp.Literal) or not literal.is_string or signature is None:
-        work.refuse(spec, "is a RANGE frame whose offset is not an interval written out")
+        work.refuse(spec, "is a RANGE frame whose offset is not an interval literal; write interval '1 day'")
     try:
         months, days, micros = signature.call(literal.name)
     except ValueError as error:
@@ -143,13 +143,13 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
     if min(months, days, micros) < 0 or (months and (days or micros)) or (kind == DATE and micros):
         work.refuse(
             spec,
-            "is a RANGE frame with an offset that Spark does not have; write whole days, or whole months",
+            "is a RANGE frame with an offset that is not supported on Spark; write whole days or months",
         )
     if months:
         return f"INTERVAL '{months}' MONTH"
     if kind == DATE:
         return f"INTERVAL '{days}' DAY"
-    # Spark wants one literal, whose hours are fewer than 24.
+    # Spark accepts one literal with fewer than 24 hours.
     more, rest = divmod(micros, 86_400_000_000)
     hours, rest = divmod(rest, 3_600_000_000)
     minutes, rest = divmod(rest, 60_000_000)
@@ -160,7 +160,7 @@ def _span(work: Work, spec: exp.Expr, bound: Any, kind: SqlType) -> str:
 def _ranking(word: str, kind: SqlType = BIGINT, count: int = 0) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
         if len(node.expressions) != count:
-            work.refuse(node, "takes one argument" if count else "takes no argument")
+            work.refuse(node, "takes one argument" if count else "takes no arguments")
         arguments = [_written_out(work, work.expression(each), node) for each in node.expressions]
         call = f"{word}({', '.join(arguments)}){_over(work, node)}"
         return Typed(f"CAST({call} AS {kind.spark})", kind)
@@ -169,10 +169,10 @@ def _ranking(word: str, kind: SqlType = BIGINT, count: int = 0) -> Handler:
 
 
 def _written_out(work: Work, value: Typed, node: exp.Expr) -> str:
-    """A number that Spark takes only where it is the same for all rows."""
+    """A number that Spark requires to be the same for all rows."""
     found = cast(work, value, INTEGER, node)
     if found.constant is None:
-        work.refuse(node, "has a number that is not written out, which Spark does not take; write it out")
+        work.refuse(node, "has a number that is not a literal; on Spark it must be a literal")
     return found.sql
 
 

@@ -1,4 +1,4 @@
-"""What all parts of the translation share: typed pieces of Spark SQL, scopes, how a construct is refused."""
+"""Shared by all parts of the translation: typed pieces of Spark SQL, scopes, and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_SQL = 1_000_000
 
 @record
 class Typed:
-    """A piece of Spark SQL and its PostgreSQL type; `constant` is what was written out in the query."""
+    """A piece of Spark SQL and its PostgreSQL type. `constant` is its literal value in the query, if any."""
 
     sql: str
     type: SqlType
@@ -26,16 +26,16 @@ class Typed:
 
     @property
     def calls_python(self) -> bool:
-        """Whether it calls one of our own functions."""
+        """Whether it calls one of our Python functions."""
         return PREFIX in self.sql
 
 
 _INSTEAD: dict[type, str] = {
-    exp.CurrentTime: "is a time of day, which no dataset can keep; write to_char(now(), 'HH24:MI:SS')",
-    exp.Localtime: "is a time of day, which no dataset can keep; write to_char(now(), 'HH24:MI:SS')",
-    exp.Tuple: "is a row, which no dataset can keep; name its columns one by one",
-    exp.JSONBPathExists: "is a path of JSON; write ->, ->> and jsonb_array_elements instead",
-    exp.Placeholder: "is a parameter; write {{ params.name }}",
+    exp.CurrentTime: "is a time of day, which a dataset cannot store; write to_char(now(), 'HH24:MI:SS')",
+    exp.Localtime: "is a time of day, which a dataset cannot store; write to_char(now(), 'HH24:MI:SS')",
+    exp.Tuple: "is a row, which a dataset cannot store; list its columns instead",
+    exp.JSONBPathExists: "is a JSON path; write ->, ->> and jsonb_array_elements instead",
+    exp.Placeholder: "is a query parameter; write {{ params.name }} instead",
 }
 _WITHOUT_ARGUMENTS = (
     *("now", "transaction_timestamp", "statement_timestamp"),
@@ -47,30 +47,30 @@ Handler = Callable[["Work", Any], Typed]
 
 
 class Scope:
-    """The columns a SELECT can name: those of its FROM by alias, then those of the SELECT around it."""
+    """The columns a SELECT can name: those of its FROM by alias, then those of the enclosing SELECT."""
 
     def __init__(self, outer: Scope | None, is_level: bool = False) -> None:
         self.outer = outer
-        self.is_level = is_level  # whether Spark has to pass columns of the outer scope into it
-        self.reached: set[str] = set()  # tables of the outer scope of which it did
+        self.is_level = is_level  # whether Spark must pass columns of the outer scope into it
+        self.reached: set[str] = set()  # tables of the outer scope whose columns it uses
         self.sources: dict[str, Columns] = {}
         self.merged: dict[str, Typed] = {}
-        self.functions: set[str] = set()  # aliases of functions of rows that have one column
+        self.functions: set[str] = set()  # aliases of set-returning functions that have one column
         self.windows: dict[str, exp.Expr] = {}  # WINDOW name AS (…)
-        self.totals: dict[str, SqlType] = {}  # keys that are NULL in the total of GROUPING SETS
-        self.is_total = False  # whether that total is being translated
-        self.rows: dict[int, Typed] = {}  # columns that stand for functions of rows in SELECT, by node
-        self.grouped: dict[str, str] = {}  # what stands for an expression of GROUP BY outside aggregates
+        self.totals: dict[str, SqlType] = {}  # keys that are NULL in the grand total of GROUPING SETS
+        self.is_total = False  # whether the grand total is being translated
+        self.rows: dict[int, Typed] = {}  # columns that replace set-returning functions in SELECT, by node
+        self.grouped: dict[str, str] = {}  # what replaces a GROUP BY expression outside aggregates
 
     def find(self, name: str, table: str = "") -> Typed | None:
-        """The column of that name, nearest scope first; BadInput when two tables of one scope have it."""
+        """Find a column by name, nearest scope first; BadInput if two tables of one scope have it."""
         found = self._find_here(name, table)
         if found is not None or self.outer is None or table in self.sources:
             return found
         return self.outer.find(name, table)
 
     def list_crossed(self, name: str, table: str = "") -> list[Scope]:
-        """The scopes into which the column of that name has to be passed."""
+        """The scopes into which Spark must pass the column of that name."""
         here = self._find_here(name, table) is not None or (not table and name in self.functions)
         if here or self.outer is None:
             return []
@@ -83,41 +83,39 @@ class Scope:
             alias for alias, columns in self.sources.items() if name in columns and table in ("", alias)
         ]
         if len(aliases) > 1:
-            raise BadInput(
-                f"column {quoted(name)} is in {' and in '.join(aliases)}. Write {aliases[0]}.{name}"
-            )
+            raise BadInput(f"column {quoted(name)} is in {' and '.join(aliases)}. Write {aliases[0]}.{name}")
         if aliases:
             return Typed(f"{quote(aliases[0])}.{quote(name)}", self.sources[aliases[0]][name])
         return None
 
     def find_rows(self, alias: str) -> Typed | None:
-        """What the name of a function of rows in FROM stands for: its only column."""
+        """What the name of a set-returning function in FROM stands for: its only column."""
         if alias in self.functions:
             ((name, kind),) = self.sources[alias].items()
             return Typed(f"{quote(alias)}.{quote(name)}", kind)
         return self.outer.find_rows(alias) if self.outer else None
 
     def is_inside(self) -> bool:
-        """Whether there are tables of a query around this one."""
+        """Whether an enclosing query has tables."""
         return self.outer is not None and (bool(self.outer.sources) or self.outer.is_inside())
 
     def is_own(self, column: exp.Column) -> bool:
-        """Whether a column is one of this scope's own tables."""
+        """Whether a column belongs to one of this scope's own tables."""
         name, table = fold(column.this), fold(column.args.get("table"))
         if table:
             return table in self.sources
         return name in self.merged or name in self.functions or self.has(name)
 
     def has(self, name: str) -> bool:
-        """Whether a table of this scope itself has a column of that name."""
+        """Whether one of this scope's own tables has a column of that name."""
         return any(name in columns for columns in self.sources.values())
 
     def aliases(self) -> list[str]:
-        """The names of tables here and outside."""
+        """The names of all tables in this scope and the enclosing ones."""
         return [*self.sources, *(self.outer.aliases() if self.outer else [])]
 
     def all_columns(self) -> list[tuple[str, Typed]]:
-        """What `*` stands for: columns joined by USING first, then every table's own."""
+        """The columns `*` stands for: those joined by USING first, then each table's own."""
         own = [
             (name, Typed(f"{quote(alias)}.{quote(name)}", kind))
             for alias, columns in self.sources.items()
@@ -127,13 +125,13 @@ class Scope:
         return [*self.merged.items(), *own]
 
     def known(self, table: str = "") -> list[str]:
-        """All column names here and outside, for messages."""
+        """All column names in this scope and the enclosing ones, for messages."""
         here = [name for alias, columns in self.sources.items() if table in ("", alias) for name in columns]
         return here + (self.outer.known(table) if self.outer else [])
 
 
 class Work:
-    """One translation under way. `handlers` are tried by node class, `functions` by PostgreSQL name."""
+    """The state of one translation. `handlers` are found by node class, `functions` by PostgreSQL name."""
 
     def __init__(
         self, place: str, handlers: Mapping[type, Handler], functions: Mapping[str, Handler]
@@ -143,23 +141,23 @@ class Work:
         self.functions = functions
         self.scope = Scope(None)
         self.used: dict[str, Function] = {}
-        self.guards: list[str] = []  # conditions under which the present expression is looked at
-        self.filter = ""  # FILTER of the aggregate being translated, and of none inside it
+        self.guards: list[str] = []  # conditions under which the current expression is evaluated
+        self.filter = ""  # FILTER of the aggregate being translated, but not of aggregates inside it
         self.over = ""  # its OVER
         self.over_order: exp.Expr | None = None  # the ORDER BY in it
-        self.surrounded: exp.Expr | None = None  # that aggregate
+        self.surrounded: exp.Expr | None = None  # the aggregate itself
         self.inside_aggregate = False
-        self.reached: dict[int, set[str]] = {}  # tables that a subquery takes columns of, by its node
+        self.reached: dict[int, set[str]] = {}  # tables whose columns a subquery uses, by its node
         self.translate_query: Callable[[Work, exp.Expr], Any]
 
     def expression(self, node: exp.Expr) -> Typed:
-        """The Spark SQL of one PostgreSQL expression, meaning the same; BadInput if there is none."""
+        """Translate a PostgreSQL expression to Spark SQL with the same meaning; BadInput if there is none."""
         handler = self.handlers.get(type(node))
         if isinstance(node, exp.Anonymous):
             name = node.name.lower()
             handler = self.functions.get(name) or handler
             if not node.expressions and name in self.functions and name not in _WITHOUT_ARGUMENTS:
-                self.refuse(node, "lacks an argument")
+                self.refuse(node, "is missing an argument")
         if handler is None:
             self.refuse(node, _INSTEAD.get(type(node), "is not supported on Spark"))
         around = self.filter, self.over
@@ -171,25 +169,23 @@ class Work:
             self.filter, self.over = around
         if len(found.sql) > MAX_SQL:
             raise BadInput(
-                f"{self.place}: the translation is longer than {MAX_SQL} characters. Split the expression."
+                f"{self.place}: the translated SQL is longer than {MAX_SQL} characters. Split the expression."
             )
         if not self.inside_aggregate and found.sql in self.scope.grouped:
             return Typed(self.scope.grouped[found.sql], found.type)
         return found
 
     def column(self, node: exp.Column) -> Typed:
-        """A column by name; BadInput with the nearest name if there is none."""
+        """Look up a column by name; BadInput with the nearest name if it is unknown."""
         if node.args.get("db"):
-            self.refuse(node, "names a schema; write table.column")
+            self.refuse(node, "includes a schema name; write table.column instead")
         name, table = fold(node.this), fold(node.args.get("table"))
         try:
             found = self.scope.find(name, table) or (self.scope.find_rows(name) if not table else None)
         except BadInput as error:
             raise BadInput(f"{self.place}: {error}") from None
         if found is None and not table and name in self.scope.aliases():
-            self.refuse(
-                node, "is the name of a table, not of a column; name its columns, or write to_jsonb(…)"
-            )
+            self.refuse(node, "is a table, not a column; list its columns, or write to_jsonb(…)")
         if found is None:
             whole = f"{table}.{name}" if table else name
             known = self.scope.known(table)
@@ -201,13 +197,13 @@ class Work:
         if len(crossed) > 1:
             self.refuse(
                 node,
-                "is a column of a query two levels out, and Spark passes columns one level in; "
-                "join its table in the query between, or compute it there",
+                "is a column of a query two levels out, but Spark can only reach one level out; "
+                "join its table in the query between, or compute the value there",
             )
         return found
 
     def aggregate_argument(self, node: exp.Expr) -> Typed:
-        """An argument of an aggregate: it sees rows, not groups, and no condition around the aggregate."""
+        """Translate an aggregate's argument: it sees rows, not groups, and no outer conditions."""
         before = self.guards, self.inside_aggregate
         self.guards, self.inside_aggregate = [], True
         try:
@@ -216,7 +212,7 @@ class Work:
             self.guards, self.inside_aggregate = before
 
     def guarded(self, node: exp.Expr, tests: list[str]) -> Typed:
-        """An expression that is only looked at where these conditions hold."""
+        """Translate an expression that is evaluated only where these conditions hold."""
         before = self.guards
         self.guards = [*before, *tests]
         try:
@@ -225,7 +221,7 @@ class Work:
             self.guards = before
 
     def refuse(self, node: exp.Expr, why: str) -> NoReturn:
-        """BadInput: this construct cannot be translated with the same meaning."""
+        """Raise BadInput: this construct cannot be translated with the same meaning."""
         written = node.sql(dialect="postgres")
         raise BadInput(
             f"{self.place}: {quoted(written)} {why}. Rewrite it, or write the whole query for Spark: "
@@ -234,7 +230,7 @@ class Work:
 
 
 def fold(identifier: Any) -> str:
-    """A name as PostgreSQL reads it: lower case unless quoted."""
+    """A name as PostgreSQL reads it: in lower case unless quoted."""
     if identifier is None:
         return ""
     text = str(identifier.this if isinstance(identifier, exp.Identifier) else identifier)
@@ -242,14 +238,14 @@ def fold(identifier: Any) -> str:
 
 
 def quote(name: str) -> str:
-    """A name as a Spark identifier, whatever is in it."""
+    """Quote any name as a Spark identifier."""
     if "${" in name:
-        # Spark would put a setting in its place, even inside quotes.
-        raise BadInput(f"name {quoted(name)} contains '${{'. Choose another.")
+        # Spark would substitute a setting here, even inside quotes.
+        raise BadInput(f"name {quoted(name)} contains '${{'. Choose another name.")
     return "`" + name.replace("`", "``") + "`"
 
 
 def text_literal(text: str) -> str:
-    """A text as a Spark literal, whatever is in it."""
+    """Write any string as a Spark literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
     return f"'{escaped}'"

@@ -1,4 +1,4 @@
-"""Random queries on PostgreSQL and Spark, until the time is over: `make fuzz`."""
+"""Runs random queries on PostgreSQL and Spark until the time is up: `make fuzz`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.postgres import PostgresServer
 
 
 def main() -> int:
-    """Prints every difference as it is found, then the counts; 1 if anything differed."""
+    """Print every difference as it is found, then the counts; return 1 if anything differed."""
     given = _read_arguments()
     counts: Counter[str] = Counter()
     with _both_databases() as both:
@@ -48,7 +48,7 @@ def _read_arguments() -> argparse.Namespace:
 def _both_databases() -> Iterator[Both]:
     with PostgresServer.create() as server, tempfile.TemporaryDirectory() as folder:
         spark = start_spark(threads=1)
-        # Errors are expected and judged: neither Spark nor PySpark needs to log them.
+        # Errors are expected and compared, so Spark and PySpark need not log them.
         spark.sparkContext.setLogLevel("OFF")
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         try:

@@ -1,4 +1,4 @@
-"""Random expressions of a wanted type, nested as a person might nest them."""
+"""Random expressions of a given type, nested as a person might nest them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tests.pipelines.sql.fuzz.templates import CONSTANTS, TEMPLATES
 
 
 class Expressions:
-    """Makes expressions over columns; `columns` has the names of each family."""
+    """Generates expressions over columns; `columns` lists the names by family."""
 
     def __init__(self, random: Random, columns: dict[str, list[str]]) -> None:
         self.random = random
         self.columns = columns
 
     def make(self, family: str, depth: int) -> str:
-        """An expression of that family, nested at most `depth` deep."""
+        """Generate an expression of that family, nested at most `depth` levels deep."""
         if depth <= 0 or self.random.random() < 0.15:
             return self._leaf(family)
         if self.random.random() < 0.12:
@@ -24,11 +24,11 @@ class Expressions:
         return found if found.startswith("(") or found.endswith(")") else f"({found})"
 
     def condition(self, depth: int) -> str:
-        """A condition, nested at most `depth` deep."""
+        """Generate a condition, nested at most `depth` levels deep."""
         return self.make("boolean", depth)
 
     def fill(self, template: str, depth: int) -> str:
-        """A template with its choices made, and operands nested one less deep."""
+        """Fill in a template: make its choices and generate its operands, one level less deep."""
         found = ""
         position = 0
         while position < len(template):

@@ -1,4 +1,4 @@
-"""Random queries, asked of PostgreSQL and of Spark, and how their answers compare.
+"""Runs random queries on PostgreSQL and Spark, and compares the results.
 
 To run it for as long as you like: `make fuzz SECONDS=600 SEED=1`.
 """
@@ -24,10 +24,10 @@ from tests.pipelines.sql.fuzz.tables import make_tables
 LIMITS = (
     "digits after the point",
     "NUMERIC_VALUE_OUT_OF_RANGE",
-    "translation is longer",
+    "translated SQL is longer",
     "cannot hold a numeric",
 )
-"""What Spark refuses at run time, within the limits that docs/sql.md states."""
+"""Errors that Spark raises at run time because of the limits in docs/sql.md."""
 
 # Compiling a query to Java takes longer than reading tables this small.
 _INTERPRETED = {
@@ -40,7 +40,7 @@ _INTERPRETED = {
 
 @record
 class Verdict:
-    """How one query came out: same, refused, limit, error (in both) or different, and what differs."""
+    """The result for one query: same, refused, limit, error (in both) or different, and what differs."""
 
     query: str
     word: str
@@ -51,7 +51,7 @@ class Verdict:
 
 
 def make_both(url: str, spark: SparkSession, folder: Path) -> Both:
-    """The fuzzer's tables in an empty PostgreSQL database and in a Spark session of their own."""
+    """Create the fuzzer's tables in an empty PostgreSQL database and in a separate Spark session."""
     both = Both(url, spark, folder, make_tables())
     for name, value in _INTERPRETED.items():
         both.spark.conf.set(name, value)
@@ -59,7 +59,7 @@ def make_both(url: str, spark: SparkSession, folder: Path) -> Both:
 
 
 def generate_queries(seed: int) -> Iterator[str]:
-    """Queries without end; the same for the same seed."""
+    """Generate queries forever; the same for the same seed."""
     queries = Queries(seed)
     while True:
         yield queries.make()
@@ -71,7 +71,7 @@ def list_queries(seed: int, count: int) -> list[str]:
 
 
 def judge(both: Both, query: str) -> Verdict:
-    """Asks both and compares the names, types and values of all columns."""
+    """Run the query on both, and compare the names, types and values of all columns."""
     theirs = _ask_postgres(both, query)
     try:
         ours: Answer | str = both.ask_spark(query)
@@ -80,8 +80,8 @@ def judge(both: Both, query: str) -> Verdict:
     except (PySparkException, Py4JError) as error:
         ours = _cause(str(error))
     if isinstance(theirs, str):
-        # PostgreSQL does not say which values it leaves out because nothing needs them, so an error of a
-        # value (classes 21 and 22) may be its own alone. What it cannot read at all must be refused here too.
+        # PostgreSQL may skip values that nothing needs, so an error in a value (classes 21 and 22) may occur
+        # on one side only. SQL that PostgreSQL cannot parse must be refused here too.
         word = "error" if isinstance(ours, str) or theirs.startswith(("22", "21")) else "different"
         return Verdict(query, word, f"PostgreSQL: {theirs}; Spark: {_short(ours)}")
     if isinstance(ours, str):
@@ -116,6 +116,6 @@ def _short(answer: Answer | str) -> str:
 
 
 def _cause(text: str) -> str:
-    """The line of an error that says what happened."""
+    """The line of an error that says what went wrong."""
     found = re.findall(r"(?:[A-Za-z]*Error|[A-Za-z]*Exception): .*$", text, re.MULTILINE)
     return (found[-1] if found else text.splitlines()[0])[:300]

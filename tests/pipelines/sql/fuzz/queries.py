@@ -1,4 +1,4 @@
-"""Random queries around random expressions; each has one answer, in whatever order rows come."""
+"""Random queries around random expressions; each has one result, whatever the order of rows."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ GROUPABLE = ["integer", "text", "boolean", "date", "numeric"]
 
 
 class Queries:
-    """Makes queries over `facts` and `teams`."""
+    """Generates queries over `facts` and `teams`."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.facts = Expressions(self.random, FACT_COLUMNS)
 
     def make(self) -> str:
-        """One query."""
+        """Generate one query."""
         shapes = [self._plain, self._plain, self._plain, self._grouped, self._grouped]
         shapes += [
             self._window,
@@ -147,7 +147,7 @@ class Queries:
         word = self.random.choice(["union all", "union all", "union", "intersect", "except"])
         if word == "union all" and family in ("integer", "bigint", "numeric"):
             other = self.random.choice(["integer", "numeric", "bigint"])
-        # Which digits of two equal numbers are kept is left open.
+        # Which of two equal numbers with different digits is kept is undefined.
         wrap = "round({}, 2)" if word != "union all" and family == "numeric" else "{}"
         first, second = (wrap.format(self.facts.make(each, self._depth())) for each in (family, other))
         return f"select {first} as u from facts {word} select {second} from facts"

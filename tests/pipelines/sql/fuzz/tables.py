@@ -1,4 +1,4 @@
-"""Two tables of awkward values, with a column of every type, for random queries."""
+"""Two tables of edge cases, with a column of every type, for random queries."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ _DOCS += [{"a": {"b": {"c": "deep"}}, "tags": ["x", "y"]}]
 
 
 def make_tables(seed: int = 7, size: int = 48) -> Tables:
-    """The same tables for the same seed."""
+    """Generate the tables; the same for the same seed."""
     random = Random(seed)
     return {"facts": (FACTS, _facts(random, size)), "teams": (TEAMS, _teams())}
 

@@ -1,6 +1,6 @@
-"""What random expressions are made of: constants and templates of each family, one a line.
+"""Building blocks of random expressions: constants and templates of each family, one per line.
 
-In a template `{family}` stands for an operand of that family, and `⟨one¦other⟩` for one of several texts.
+In a template, `{family}` is an operand of that family, and `⟨one¦other⟩` is one of several alternatives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random queries give the same columns, types and rows in PostgreSQL and, translated, in Spark."""
+"""Random queries return the same columns, types and rows in PostgreSQL and Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_COMPARED = 0.9
 
 
 @pytest.mark.timeout(900)  # hundreds of queries, each on two databases, perhaps on a busy machine
-def test_random_queries_give_what_postgres_gives(
+def test_random_queries_return_the_same_result_as_postgres(
     postgres_url: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     with closing(make_both(postgres_url, spark, tmp_path)) as both:

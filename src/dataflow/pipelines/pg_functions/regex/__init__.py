@@ -1,1 +1,1 @@
-"""PostgreSQL's regular expressions: the syntax of its flavors and its rules for which match is the match."""
+"""PostgreSQL's regular expressions: the syntax of its flavors, and its rules for choosing the match."""

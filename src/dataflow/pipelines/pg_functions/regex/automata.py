@@ -1,6 +1,6 @@
-"""Runs an expression over a text: where can a match that begins here end?
+"""Runs an expression over a text: finds where a match that starts at a given position can end.
 
-Sets of states are computed when a text first leads to them and kept for the next text.
+State sets are computed when a text first reaches them, and kept for the next text.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from dataflow.pipelines.pg_functions.regex.shortcut import is_basic
 from dataflow.pipelines.pg_functions.regex.tokens import refuse
 
 MOST_STATES = 50_000
-MOST_SETS = 10_000  # of states kept at a time
+MOST_SETS = 10_000  # state sets kept at a time
 TEXT_START, TEXT_END = -1, -2  # the colors before the first and after the last character
 
 States = frozenset[int]
 
 
 class Palette(dict[str, int]):
-    """Gives characters that no set of the pattern tells apart the same color."""
+    """Assigns the same color to characters that no set of the pattern distinguishes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Palette(dict[str, int]):
         self._members: list[tuple[bool, ...]] = []
 
     def add(self, points: CodePoints) -> int:
-        """Number a set; all are added before the first character is asked for."""
+        """Number a set; all sets must be added before the first lookup of a character."""
         return self._sets.setdefault(points, len(self._sets))
 
     def __missing__(self, character: str) -> int:
@@ -52,12 +52,12 @@ class Palette(dict[str, int]):
         return color
 
     def is_in(self, color: int, number: int) -> bool:
-        """Whether characters of this color are in the set of this number."""
+        """Whether characters of this color are in the set with this number."""
         return color >= 0 and self._members[color][number]
 
 
 class Text:
-    """A text under search: its characters' colors, and which lookarounds hold where."""
+    """A text being searched: the colors of its characters, and where lookarounds hold."""
 
     def __init__(self, text: str, palette: Palette) -> None:
         self.characters = text
@@ -73,11 +73,11 @@ class Text:
 
     @cached_property
     def is_basic(self) -> bool:
-        """Whether a shortcut knows all its characters."""
+        """Whether a shortcut supports all its characters."""
         return is_basic(self.characters)
 
     def holds(self, look: _Look, position: int) -> bool:
-        """Whether a lookaround constraint is fulfilled at a position."""
+        """Whether a lookaround constraint holds at a position."""
         key = (id(look), position)
         if key not in self._looks:
             found = self._is_ahead(look, position) if look.is_ahead else position in self._list_ends(look)
@@ -102,17 +102,17 @@ class _Look:
 
 @dataclass(eq=False)
 class _Closed:
-    """A set of states with all that can be reached without a character."""
+    """A state set, including all states that are reachable without a character."""
 
     states: States
     accepts: bool
     following: dict[int, _Kernel | None] = field(default_factory=dict)
-    freely: dict[int, _Closed | None] = field(default_factory=dict)  # where no constraint is in the way
+    freely: dict[int, _Closed | None] = field(default_factory=dict)  # where no constraint applies
 
 
 @dataclass(eq=False)
 class _Kernel:
-    """A set of states as a character led to it; the closed set depends on the colors around."""
+    """A state set as reached by a character; the closed set depends on the adjacent colors."""
 
     states: States
     closed: dict[tuple[int, int], _Closed] = field(default_factory=dict)
@@ -122,7 +122,7 @@ _Test = Edge | _Look | tuple[int, bool]
 
 
 class Automaton:
-    """The automaton of one expression; `is_search` lets the match begin anywhere after the start."""
+    """The automaton of one expression; with `is_search` the match can begin anywhere after the start."""
 
     def __init__(self, expression: Expression, palette: Palette, is_search: bool = False) -> None:
         self._palette = palette
@@ -143,7 +143,7 @@ class Automaton:
         self._start_freely = self._close(self._initial, None, 0)
 
     def list_ends(self, text: Text, start: int, limit: int, enough: int | None = None) -> list[int]:
-        """Where matches that begin at `start` end, up to `limit`; the list ends at `enough` or beyond."""
+        """The ends of matches that begin at `start`, up to `limit`; the list stops at or after `enough`."""
         if self._has_constraints:
             return self._list_constrained_ends(text, start, limit, enough)
         colors, position = text.colors, start

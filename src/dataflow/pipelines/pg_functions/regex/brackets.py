@@ -1,4 +1,4 @@
-"""The set of characters that a bracket expression, or a single character, stands for."""
+"""The set of characters that a bracket expression or a single character matches."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ BAD_CLASS = "invalid character class"
 
 
 def character_set(code: int, flags: Flag) -> CodePoints:
-    """The character, or both its cases where case is ignored."""
-    # A character that is neither of its cases, such as ǅ, then does not match itself.
+    """The character, or both of its cases if case is ignored."""
+    # A character that is neither of its cases, such as ǅ, does not match itself then.
     codes = (lower_code(code), upper_code(code)) if flags & Flag.IGNORE_CASE else (code,)
     return from_ranges((code, code) for code in codes)
 
@@ -34,7 +34,7 @@ def class_set(name: str, flags: Flag) -> CodePoints:
 
 
 def read_bracket(tokens: Tokens) -> CodePoints:
-    """Read a bracket expression, from its opening bracket to the token after it."""
+    """Parse a bracket expression, from its opening bracket to the token after it."""
     is_positive = tokens.value
     parts: list[CodePoints] = []
     tokens.advance()

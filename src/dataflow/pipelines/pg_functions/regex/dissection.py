@@ -1,7 +1,7 @@
-"""Finds what each group of a pattern captures within a match whose bounds are known.
+"""Finds what each group of a pattern captures in a match with known bounds.
 
-A part is taken apart from left to right: the first child gets the length it prefers among those that leave
-the rest a match. Only back references can make an attempt fail and the next length be tried.
+A part is split from left to right: the first child gets its preferred length among those that let the rest
+match. Only back references can make an attempt fail, so that the next length is tried.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataflow.pipelines.pg_functions.regex.repetition import LongestFirst, Short
 from dataflow.pipelines.pg_functions.regex.tree import Node, Shape, Trait
 
 Span = tuple[int, int]
-Spans = dict[int, Span]  # of the groups that have matched
+Spans = dict[int, Span]  # of the groups matched so far
 
 
 class Dissection:
-    """The captures of one text, found part by part in `spans`."""
+    """The captures of one text, collected in `spans`."""
 
     def __init__(self, text: Text, get_automaton: Callable[[Node], Automaton], ignores_case: bool) -> None:
         self._text = text.characters

@@ -1,4 +1,4 @@
-"""What the letters after a backslash mean, and the names of characters in `[[.name.]]`."""
+"""The meaning of letters after a backslash, and the names of characters in `[[.name.]]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a part of a pattern can match, free of captures, back references and preferences."""
+"""What a part of a pattern can match, without captures, back references and preferences."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataflow.pipelines.pg_functions.code_points import CodePoints, complement
 
 @record
 class Characters:
-    """One character of a set."""
+    """One character from a set."""
 
     points: CodePoints
 
 
 @record
 class Sequence:
-    """One part after the other; without parts it is the empty text."""
+    """The parts in sequence; without parts it matches the empty string."""
 
     parts: tuple[Expression, ...]
 
@@ -31,7 +31,7 @@ class Choice:
 
 @record
 class Repeat:
-    """A part several times; `most` is None without a limit."""
+    """A repeated part; `most` is None if there is no limit."""
 
     part: Expression
     least: int
@@ -47,7 +47,7 @@ class Edge:
 
 @record
 class Neighbor:
-    """The character before or after this point is one of a set."""
+    """The character before or after this position is in a set."""
 
     points: CodePoints
     is_ahead: bool
@@ -55,7 +55,7 @@ class Neighbor:
 
 @record
 class LookAround:
-    """What stands before or after this point matches, or does not."""
+    """The text before or after this position matches, or does not."""
 
     part: Expression
     is_ahead: bool
@@ -70,19 +70,19 @@ START, END = Edge(True), Edge(False)
 
 
 def in_sequence(*parts: Expression) -> Expression:
-    """The parts one after the other."""
+    """The parts in sequence."""
     return parts[0] if len(parts) == 1 else Sequence(parts)
 
 
 def repeat(part: Expression, least: int, most: int | None) -> Expression:
-    """The part so many times."""
+    """The part repeated."""
     if most == 0:
         return EMPTY
     return part if least == most == 1 else Repeat(part, least, most)
 
 
 def look_around(part: Expression, is_ahead: bool, is_wanted: bool) -> Expression:
-    """A lookaround constraint, as a mere neighbor where it is about one character."""
+    """A lookaround constraint; a check of the adjacent character if it is about one character."""
     if not isinstance(part, Characters):
         return LookAround(part, is_ahead, is_wanted)
     if is_wanted:
@@ -91,7 +91,7 @@ def look_around(part: Expression, is_ahead: bool, is_wanted: bool) -> Expression
 
 
 def word_edge(word: CodePoints, before: bool, after: bool) -> Expression:
-    """A point with a word's character before it, or not, and after it, or not."""
+    """A position with or without a word character before it and after it."""
     return Sequence((_beside(word, False, before), _beside(word, True, after)))
 
 
@@ -101,7 +101,7 @@ def _beside(word: CodePoints, is_ahead: bool, is_wanted: bool) -> Expression:
 
 @cache
 def drop_constraints(expression: Expression) -> Expression:
-    """The expression with all its constraints taken as fulfilled."""
+    """The expression with all its constraints assumed to hold."""
     match expression:
         case Sequence(parts):
             return Sequence(tuple(drop_constraints(part) for part in parts))

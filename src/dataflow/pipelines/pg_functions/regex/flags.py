@@ -1,4 +1,4 @@
-"""How a pattern is to be read: its flavor and options, from a function's argument or the pattern itself."""
+"""How to read a pattern: its flavor and options, from a function argument or from the pattern itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Flag(IntFlag):
-    """One property of the reading of a pattern."""
+    """One property of how a pattern is read."""
 
     EXTENDED = 1
     ADVANCED_FEATURES = 2
@@ -43,18 +43,18 @@ _CHANGES = {
 
 
 def apply_option(flags: Flag, letter: str) -> Flag | None:
-    """The flags after an option letter inside the pattern; None when the letter is unknown."""
+    """The flags after an option letter inside the pattern; None if the letter is unknown."""
     change = _CHANGES.get(letter)
     return None if change is None else (flags & ~change.cleared) | change.added
 
 
 def read_options(options: str) -> tuple[Flag, bool]:
-    """The flags named by the options argument of a function, and whether `g` is among them."""
+    """The flags in the options argument of a function, and whether `g` is one of them."""
     flags, is_global = Flag.ADVANCED, False
     for letter in options:
         if letter == "g":
             is_global = True
-        elif letter == "e":  # as an argument it gives basic expressions, unlike inside a pattern
+        elif letter == "e":  # as an argument it selects basic expressions, unlike inside a pattern
             flags &= ~(Flag.ADVANCED | Flag.QUOTE)
         else:
             changed = apply_option(flags, letter)

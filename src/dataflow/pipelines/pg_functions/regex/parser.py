@@ -1,4 +1,4 @@
-"""Reads a pattern into a tree of the parts that must be told apart in a match."""
+"""Parses a pattern into a tree of the parts that must be distinguished in a match."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ENDS_OF_BRANCH = (Kind.BAR, Kind.STOP)
 
 
 class Syntax(NamedTuple):
-    """A pattern that has been read."""
+    """A parsed pattern."""
 
     root: Node
     groups: int
@@ -61,7 +61,7 @@ class Syntax(NamedTuple):
 class _Atom(NamedTuple):
     expression: Expression
     node: Node | None = None
-    must_split: bool = False  # it captures or refers, so its bounds matter
+    must_split: bool = False  # it captures or refers to a group, so its bounds matter
 
 
 class _Count(NamedTuple):
@@ -74,7 +74,7 @@ ONCE = _Count(1, 1, Trait.NONE)
 
 
 def read_pattern(pattern: str, flags: Flag) -> Syntax:
-    """Read a whole pattern."""
+    """Parse a whole pattern."""
     if flags & Flag.QUOTE and flags & (Flag.ADVANCED | Flag.EXPANDED | Flag.NEWLINE):
         refuse("invalid argument to regex function")
     parser = _Parser(Tokens(pattern, flags))
@@ -84,7 +84,7 @@ def read_pattern(pattern: str, flags: Flag) -> Syntax:
 
 
 class _Branch:
-    """What has been read of one branch and needs no taking apart."""
+    """The parsed items of one branch that need not be split."""
 
     def __init__(self) -> None:
         self.parts: list[Expression] = []
@@ -209,7 +209,7 @@ class _Parser:
             case Kind.PLAIN:
                 points = character_set(_get_code(tokens), tokens.flags)
             case Kind.CLOSE:
-                # An unbalanced parenthesis is plain in extended, but not in advanced or basic expressions.
+                # An unbalanced parenthesis is literal in extended, but not in advanced or basic expressions.
                 if tokens.flags & Flag.ADVANCED != Flag.EXTENDED:
                     refuse(BAD_PARENTHESES)
                 points = character_set(_get_code(tokens), tokens.flags)
@@ -282,7 +282,7 @@ class _Parser:
 
 class _Item(NamedTuple):
     node: Node
-    traits: Trait  # of the sequence that begins with it
+    traits: Trait  # of the sequence that starts with it
 
 
 def _repeat_node(atom: _Atom, count: _Count) -> _Item:
@@ -300,7 +300,7 @@ def _repeat_node(atom: _Atom, count: _Count) -> _Item:
     if not node.traits & (Trait.CAPTURES | Trait.REFERS):
         return _Item(Node(Shape.WHOLE, traits, expression), traits)
     if least > 0 and not node.traits & Trait.REFERS:
-        # Only the last repetition's captures are seen, so the others need not be told apart.
+        # Only the last repetition's captures are visible, so the others need not be distinguished.
         earlier = repeat(atom.expression, least - 1, None if most is None else most - 1)
         head = Node(Shape.WHOLE, traits & PREFERENCE, earlier)
         return _Item(_pair(traits, head, node), traits)

@@ -1,4 +1,4 @@
-"""A compiled pattern: finds the first match at or after a point, with its groups."""
+"""A compiled pattern: finds the first match at or after a position, with its groups."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pattern:
         return Automaton(self._root.expression, self._palette, is_search=True)
 
     def prepare(self, text: str) -> Text:
-        """What repeated searches of one text share."""
+        """The state shared by repeated searches of one text."""
         return Text(text, self._palette)
 
     def is_in(self, text: str) -> bool:
@@ -53,7 +53,7 @@ class Pattern:
         return self._find_first_end(prepared, 0) is not None
 
     def find(self, text: Text, start: int) -> Spans | None:
-        """The first match that begins at `start` or later: its span as group 0, and those of its groups."""
+        """The first match at or after `start`: its span as group 0, and those of its groups."""
         if start > text.length:
             return None
         if self._has_back_reference:
@@ -68,7 +68,7 @@ class Pattern:
             ends = root.list_ends(text, begin, text.length, begin if self._prefers_short else None)
             if ends:
                 return self._describe(text, (begin, ends[-1]))
-        raise AssertionError("the search found an end and no beginning")
+        raise AssertionError("the search found an end but no start")
 
     def _describe(self, text: Text, span: Span) -> Spans:
         if not self._wants_groups or not self.groups:
@@ -91,7 +91,7 @@ class Pattern:
                 if found is not None:
                     return found
             start = last + 1
-            if start >= text.length:  # PostgreSQL does not try the end of the text on its own
+            if start >= text.length:  # PostgreSQL does not try the end of the text separately
                 return None
 
     def _find_from(self, text: Text, begin: int) -> Spans | None:
@@ -117,7 +117,7 @@ def _list_spans(found: re.Match[str] | None) -> Spans | None:
 
 @lru_cache(PATTERNS_KEPT)
 def compile_pattern(pattern: str, flags: Flag, wants_groups: bool = True) -> Pattern:
-    """Compile a pattern, or give the one compiled before."""
+    """Compile a pattern, or return the cached one."""
     try:
         return Pattern(pattern, flags, wants_groups)
     except RecursionError:

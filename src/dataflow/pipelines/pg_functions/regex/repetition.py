@@ -1,4 +1,4 @@
-"""Divides a span among the repetitions of a part that captures: longest first, or shortest first."""
+"""Divides a span among the repetitions of a capturing part: longest first, or shortest first."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions.regex.tree import Node
 
-ListEnds = Callable[[int], list[int]]  # the ends of one repetition that begins here
+ListEnds = Callable[[int], list[int]]  # the ends of one repetition that starts here
 Verify = Callable[[int, int], bool]  # whether one repetition's back references allow these bounds
 
 
 class LongestFirst:
-    """Each repetition takes as much as it can; `points` are the bounds chosen so far."""
+    """Each repetition takes as much as possible; `points` are the bounds chosen so far."""
 
     def __init__(self, node: Node, span: tuple[int, int], list_ends: ListEnds, verify: Verify) -> None:
         start, self._end = span
@@ -26,7 +26,7 @@ class LongestFirst:
         self._limit = self._get_first_limit()
 
     def divide(self) -> bool:
-        """Choose the bounds and verify each repetition; False when no choice passes."""
+        """Choose the bounds and verify each repetition; False if no choice works."""
         count = 1
         while count > 0:
             found = self._find(count)
@@ -54,7 +54,7 @@ class LongestFirst:
         return None
 
     def _is_needed_empty(self, count: int, point: int) -> bool:
-        """Whether an empty repetition may be needed to reach the least count."""
+        """Whether an empty repetition may be needed to reach the minimum count."""
         return count < self._least and self._least - count >= self._end - point
 
     def _get_first_limit(self) -> int:
@@ -86,7 +86,7 @@ class LongestFirst:
 
 
 class ShortestFirst(LongestFirst):
-    """Each repetition takes as little as it can."""
+    """Each repetition takes as little as possible."""
 
     def _get_first_limit(self) -> int:
         return self._points[0]

@@ -1,4 +1,4 @@
-r"""The replacement of a match: plain text, the whole match as `\&` and groups as `\1` to `\9`."""
+r"""The replacement of a match: literal text, the whole match as `\&` and groups as `\1` to `\9`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ESCAPE = re.compile(r"\\([1-9&\\])")
 
 
 class Replacement(NamedTuple):
-    """Plain texts and numbers of groups, in order."""
+    """Literal strings and group numbers, in order."""
 
     parts: tuple[str | int, ...]
     has_groups: bool  # beyond the whole match
 
     def write(self, text: str, found: Spans) -> Iterator[str]:
-        """The parts with what the groups of a match captured."""
+        """Fill in the captures of a match."""
         for part in self.parts:
             if isinstance(part, str):
                 yield part
@@ -29,7 +29,7 @@ class Replacement(NamedTuple):
 
 @lru_cache(512)
 def read_replacement(written: str) -> Replacement:
-    """Read a replacement; a backslash before anything else is plain."""
+    """Parse a replacement; a backslash before anything else is literal."""
     parts: list[str | int] = []
     done = 0
     for escape in ESCAPE.finditer(written):

@@ -1,8 +1,8 @@
-"""Translates a pattern for Python's `re` where no choice has to be made.
+"""Translates a pattern to Python's `re` if there is only one way to match it.
 
-That is so where each quantifier repeats one character that nothing after it could match as well: there is
-one way at most to match from a given start, so the longest match, the first one and the greedy one are the
-same. Only characters below U+10000 are translated, since large sets beyond are slow in `re`.
+That is the case if each quantifier repeats one character that nothing after it can match. Then there is at
+most one match from a given start, so the longest, the first and the greedy match are the same. Only
+characters below U+10000 are translated, because large sets beyond them are slow in `re`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class _Item(NamedTuple):
 
 
 class _NotSimpleError(Exception):
-    """The pattern leaves a choice."""
+    """The pattern can match in several ways."""
 
 
 def make_shortcut(root: Node) -> re.Pattern[str] | None:
-    """The pattern for `re`, its groups named g1 and so on; None where it is not simple."""
+    """The pattern for `re`, with groups named g1 and so on; None if it is not simple."""
     translation = _Translation()
     try:
         translation.add_node(root)
@@ -51,7 +51,7 @@ def make_shortcut(root: Node) -> re.Pattern[str] | None:
 
 
 def is_basic(text: str) -> bool:
-    """Whether a text has only characters that a shortcut knows."""
+    """Whether a text contains only characters that a shortcut supports."""
     return text.isascii() or max(text) <= "\uffff"
 
 
@@ -84,7 +84,7 @@ class _Translation:
                 self._parts.append(_Item(_get_points(expression), 1, 1))
 
     def compile(self) -> re.Pattern[str]:
-        """The whole pattern, if it is simple."""
+        """Translate the whole pattern, if it is simple."""
         items = [part for part in self._parts if not isinstance(part, str)]
         for place, item in enumerate(items):
             if isinstance(item, Edge):
@@ -120,7 +120,7 @@ def _write(part: str | _Item | Edge) -> str:
     if isinstance(part, Edge):
         return r"\A" if part.is_start else r"\Z"
     count = f"{{{part.least},{'' if part.most is None else part.most}}}"
-    # Possessive: what follows could not match what is given back.
+    # Possessive: what follows could not match anything given back.
     return _write_set(part.points) + ("" if part.least == part.most == 1 else f"{count}+")
 
 

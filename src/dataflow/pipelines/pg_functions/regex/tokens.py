@@ -1,4 +1,4 @@
-"""Cuts a pattern into tokens. What a character means depends on the flavor and on where it stands."""
+"""Splits a pattern into tokens. The meaning of a character depends on the flavor and its context."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BAD_OPTION = "invalid embedded option"
 
 
 def refuse(reason: str) -> NoReturn:
-    """Raise what PostgreSQL says of a pattern it cannot read."""
+    """Raise PostgreSQL's error for an invalid pattern."""
     raise ValueError(f"invalid regular expression: {reason}")
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     START = auto()  # before the first token
-    STOP = auto()  # the pattern ends
-    PLAIN = auto()  # a character; the value is its code
+    STOP = auto()  # the end of the pattern
+    PLAIN = auto()  # a character; the value is its code point
     ANY = auto()
     CLASS = auto()  # an escape such as \w; the value is the class's name
     OTHER_CLASS = auto()  # an escape such as \W
@@ -36,7 +36,7 @@ class Kind(Enum):
     CLOSE = auto()
     BAR = auto()
     QUANTIFIER = auto()  # the value is a Quantifier
-    BOUND = auto()  # the brace that begins a bound
+    BOUND = auto()  # the brace that starts a bound
     DIGIT = auto()
     COMMA = auto()
     BOUND_END = auto()  # the value says whether it is greedy
@@ -60,7 +60,7 @@ class Kind(Enum):
 
 
 class Quantifier(NamedTuple):
-    """How often an atom may occur; `most` is None without a limit."""
+    """How often an atom can occur; `most` is None if there is no limit."""
 
     least: int
     most: int | None
@@ -75,7 +75,7 @@ class Look(NamedTuple):
 
 
 class Place(Enum):
-    """Where in a pattern the next token stands."""
+    """The context of the next token in a pattern."""
 
     MAIN = auto()
     BOUND = auto()
@@ -98,7 +98,7 @@ WORD_BRACKETS = {"[[:<:]]": Kind.WORD_START, "[[:>:]]": Kind.WORD_END}
 
 
 class Tokens:
-    """The tokens of one pattern; `kind` and `value` are those of the current one."""
+    """The tokens of one pattern; `kind` and `value` belong to the current one."""
 
     def __init__(self, pattern: str, flags: Flag) -> None:
         self.pattern = pattern
@@ -114,7 +114,7 @@ class Tokens:
         self.advance()
 
     def advance(self) -> None:
-        """Go to the next token."""
+        """Advance to the next token."""
         self._last = self.kind
         self.kind, self.value = self._read()
 
@@ -358,7 +358,7 @@ class Tokens:
         self.at -= 1
         if first != "0":
             number = self._read_digits(10, 1, 255)
-            # More than one digit is a back reference only if there is such a group by now.
+            # More than one digit is a back reference only if that group exists by now.
             if self.at == after_first or 0 < number <= self.groups:
                 self.has_back_reference = True
                 return Kind.BACK_REFERENCE, number

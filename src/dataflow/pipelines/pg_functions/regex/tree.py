@@ -10,15 +10,15 @@ from dataflow.pipelines.pg_functions.regex.expressions import Expression
 
 
 class Trait(IntFlag):
-    """A property of a part that decides how it is matched."""
+    """A property of a part that affects how it is matched."""
 
     NONE = 0
     LONGER = 1  # prefers the longest match
     SHORTER = 2
-    MIXED = 4  # parts within prefer different lengths
+    MIXED = 4  # its parts prefer different lengths
     CAPTURES = 8
     REFERS = 16  # contains a back reference
-    REFERRED = 32  # a back reference names it
+    REFERRED = 32  # a back reference refers to it
 
 
 PREFERENCE = Trait.LONGER | Trait.SHORTER
@@ -26,35 +26,35 @@ INHERITED = Trait.MIXED | Trait.CAPTURES | Trait.REFERS
 
 
 def inherit(traits: Trait) -> Trait:
-    """What a whole has from its parts."""
+    """The traits that a whole inherits from its parts."""
     mixed = Trait.MIXED if traits & PREFERENCE == PREFERENCE else Trait.NONE
     return (traits & INHERITED) | mixed
 
 
 def combine(first: Trait, second: Trait) -> Trait:
-    """The traits of two together: the preference is that of the first that has one."""
+    """The traits of two parts together; the first preference wins."""
     return inherit(first | second) | ((first & PREFERENCE) or (second & PREFERENCE))
 
 
 def is_complex(traits: Trait) -> bool:
-    """Whether a part with these traits must be taken apart."""
+    """Whether a part with these traits must be split."""
     return bool(traits & INHERITED)
 
 
 class Shape(Enum):
-    """How a node is taken apart."""
+    """How a node is split."""
 
     WHOLE = auto()  # not at all
     REFERENCE = auto()
     CHOICE = auto()
     PAIR = auto()  # a sequence of two
     REPEAT = auto()
-    CAPTURE = auto()  # captures what its only child, which captures too, matches
+    CAPTURE = auto()  # captures what its only child, which also captures, matches
 
 
 @dataclass(eq=False)
 class Node:
-    """One part; `group` and `reference` are 0 where it captures or refers to nothing."""
+    """One part; `group` and `reference` are 0 if it does not capture or refer."""
 
     shape: Shape
     traits: Trait
@@ -66,7 +66,7 @@ class Node:
     most: int | None = 1
 
     def list_groups(self) -> Iterator[int]:
-        """The groups captured within."""
+        """The groups captured inside."""
         if self.group:
             yield self.group
         for child in self.children:
