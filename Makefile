@@ -1,4 +1,4 @@
-# Everything a developer types. `make help` lists it.
+# The commands for developers. `make help` lists them.
 
 PYTHON  ?= python3
 WORKERS ?= 3
@@ -13,35 +13,35 @@ PYTEST  := $(BIN)/python -m pytest
 .PHONY: help setup java demo test test-all chaos fuzz check bench clean
 MAKEFLAGS += --no-print-directory
 
-help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## create .venv and install everything (needs Python 3.11 or newer; PYTHON=… chooses which)
+setup: $(STAMP) ## create .venv and install everything (Python 3.11 or newer; PYTHON=… chooses one)
 	@:
 
-# Installing again is only needed when what is installed was changed.
+# Installs again only when the requirements have changed.
 $(STAMP): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
-	  echo "There is no '$(PYTHON)' here. Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3.11"; exit 1; }
+	  echo "Command '$(PYTHON)' not found. Install Python 3.11 or newer, or choose one: make setup PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "DataFlow needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make setup PYTHON=python3.12"; exit 1; }
+	  echo "DataFlow needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Choose another: make setup PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "'$(PYTHON)' comes without venv. Install it (Debian, Ubuntu: apt-get install python3-venv), then: make setup"; exit 1; }
+	  echo "'$(PYTHON)' has no module venv. Install it (Debian, Ubuntu: apt-get install python3-venv), then: make setup"; exit 1; }
 	@echo "Setting up $(VENV) with $$($(PYTHON) -V) …"
 	@test -x $(BIN)/python && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	  || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,postgres,spark,connect]' --constraint constraints.txt
-	@$(BIN)/python -m compileall -q src  # some shells forbid writing these, and then every start would compile
+	@$(BIN)/python -m compileall -q src  # where bytecode cannot be written later, every start would compile again
 	@$(MAKE) java
 	@touch $@
 	@echo "Ready. Next: make demo, or: source $(BIN)/activate"
 
-# Only pipelines need Java. It is installed where that takes neither a password nor a question.
+# Only pipelines need Java. It is installed if that needs neither a password nor a confirmation.
 APT_GET := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=30
 java:
 	@found=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p'); \
 	test "$${found:-0}" -ge 17 && exit; \
-	echo "Pipelines run on Spark, which needs Java 17 or newer, and there is none here."; \
+	echo "Pipelines run on Spark, which needs Java 17 or newer. No such Java was found."; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
 	  for package in openjdk-17-jre-headless openjdk-21-jre-headless; do \
 	    echo "Installing $$package …"; \
@@ -49,33 +49,33 @@ java:
 	      || { $(APT_GET) update && $(APT_GET) install -y --no-install-recommends $$package; }; } >/dev/null 2>&1 && exit; \
 	  done; \
 	fi; \
-	echo "All else works without it. To install it (Debian, Ubuntu): apt-get install openjdk-17-jre-headless"
+	echo "Everything else works without it. To install it (Debian, Ubuntu): apt-get install openjdk-17-jre-headless"
 
-demo: setup ## a hundred chunks, a kill -9, and nothing lost; then pipelines, where there is Java
+demo: setup ## 100 chunks, a kill -9, nothing lost; with Java, pipelines too (about a minute)
 	@$(BIN)/python examples/demo.py
 
 PARALLEL := -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-test: setup ## the tests to run many times a day (WORKERS=0 uses one process, T=… chooses some)
+test: setup ## run the daily tests (WORKERS=0 uses one process, T=… selects some)
 	@$(PYTEST) -m "not chaos and not full" $(PARALLEL) $(T)
 
-test-all: setup ## all tests except chaos
+test-all: setup ## run all tests except chaos
 	@$(PYTEST) -m "not chaos" $(PARALLEL) $(T)
 
-chaos: setup ## the tests that kill, restart and race for minutes
+chaos: setup ## run the tests that kill, restart and race for minutes
 	@$(PYTEST) -m chaos --timeout 600 $(T)
 
-fuzz: setup ## random queries on PostgreSQL and Spark, for as long as you like: SECONDS=600 SEED=1
+fuzz: setup ## compare random queries on PostgreSQL and Spark (SECONDS=600 SEED=1)
 	@$(BIN)/python -m tests.pipelines.sql.fuzz $(SECONDS) $(SEED)
 
-check: setup ## what CI runs: lint, format, types, floors, all tests except chaos
+check: setup ## run what CI runs: lint, format, types, imports, all tests except chaos
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted. Run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 	@$(MAKE) test-all
 
-bench: setup ## measure; prints one JSON object per line (ARGS="drain --size 1000" chooses what)
+bench: setup ## measure and print JSON lines (ARGS="drain --size 1000" selects a measurement)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove .venv and every cache

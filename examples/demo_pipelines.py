@@ -1,6 +1,6 @@
-"""The demo's second part: orders from an API into a lake, an outage on the way, twelve months, and the proof.
+"""The demo's second part: orders from an API into a lake, an outage, twelve monthly results, the proof.
 
-What is proven is what others wrote down: the API its answers, DuckDB what it finds in the published files.
+The proof uses what others recorded: the API its answers, DuckDB the rows in the published files.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Months = dict[str, tuple[int, int]]
 
 
 def find_missing() -> str:
-    """What pipelines, or this demo of them, would need and is not there, in a sentence; empty if all is."""
+    """Say in one sentence what pipelines, or this demo of them, need and lack; empty if nothing."""
     sys.path.insert(0, str(ROOT / "src"))
     from dataflow.errors import ConfigError
     from dataflow.pipelines.spark.java import check_java
 
     packages = [name for name in ("pyspark", "pyarrow", "duckdb") if find_spec(name) is None]
     if packages:
-        return f"There is no {' nor '.join(packages)}. Install them: pip install '.[spark,dev]'."
+        return f"Not installed: {', '.join(packages)}. Install them: pip install '.[spark,dev]'."
     try:
         check_java(os.environ)
     except ConfigError as error:
@@ -50,7 +50,7 @@ def find_missing() -> str:
 
 
 def run_pipelines(demo: Demo) -> None:
-    """From the API to twelve months that anybody can read; every step says what it shows."""
+    """Go from the API to twelve months that any program can read; every step says what it shows."""
     with serving(demo):
         fetch_and_kill(demo)
         fetch_again(demo)
@@ -61,14 +61,14 @@ def run_pipelines(demo: Demo) -> None:
 
 @contextmanager
 def serving(demo: Demo) -> Iterator[None]:
-    """The API, for as long as the body lasts; what it prints are the settings of those who ask it."""
-    demo.step("Now pipelines on Spark. An API has orders; it serves them page by page, signed with Hawk.")
+    """Serve the API while the body runs; it prints the settings for its clients."""
+    demo.step("Now pipelines on Spark. An API serves orders page by page, signed with Hawk.")
     print("   $ python orders_api.py --port 0 &", flush=True)
     api = demo.start("python orders_api.py --port 0", stdout=subprocess.PIPE)
     try:
         assert api.stdout is not None
         told, settings = api.stdout.readline(), api.stdout.readline()
-        expect(settings.startswith("export "), f"the API was to tell its settings: {told}{settings}")
+        expect(settings.startswith("export "), f"the API should print its settings: {told}{settings}")
         print(f"   {told}   $ {settings}", end="")
         demo.environment |= dict(setting.split("=", 1) for setting in settings.split()[1:])
         yield
@@ -78,9 +78,9 @@ def serving(demo: Demo) -> Iterator[None]:
 
 
 def fetch_and_kill(demo: Demo) -> None:
-    """The dataset pipeline, in an outage of the API, killed while it waits."""
+    """Run the dataset pipeline in an outage of the API and kill it while it waits."""
     show(demo.run("dataflow pipeline list"), 3)
-    demo.step(f"All orders into the lake; but the API fails after page {FETCHED}, and then comes a kill -9.")
+    demo.step(f"All orders go into the lake. The API fails after page {FETCHED}, then comes a kill -9.")
     outage = demo.folder / orders_api.OUTAGE
     print(f"   $ echo {FETCHED} > {outage.name}")
     outage.write_text(f"{FETCHED}\n")
@@ -88,47 +88,47 @@ def fetch_and_kill(demo: Demo) -> None:
     process = demo.start(f"dataflow run {DATASET}", stdin=subprocess.DEVNULL)
     wait_for_outage(demo, process)
     os.kill(process.pid, signal.SIGKILL)
-    expect(process.wait() == -signal.SIGKILL, f"it was to be killed and ended with {process.returncode}")
+    expect(process.wait() == -signal.SIGKILL, f"it should be killed, and ended with {process.returncode}")
     print(f"   $ kill -9 {process.pid}")
-    print(f"   It had {FETCHED} pages and was waiting for the API to come back. Nothing is published:")
+    print(f"   It had fetched {FETCHED} pages and was waiting for the API. Nothing is published:")
     show(demo.run("dataflow chunks omis_dataset"))
     outage.unlink()
     print(f"   $ rm {outage.name}")
 
 
 def wait_for_outage(demo: Demo, process: subprocess.Popen[str]) -> None:
-    """Waits until the pipeline asks again for the page it does not get: those before it are kept by then."""
+    """Wait until the pipeline retries the missing page: by then the pages before it are kept."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     while sum(status == 503 for status, _, _ in list_answers(demo)) < 2:
         if process.poll() is not None or time.monotonic() > give_up_at:
             process.kill()
-            fail(f"dataflow run {DATASET} was to meet the outage; its exit code is {process.returncode}")
+            fail(f"dataflow run {DATASET} should meet the outage; its exit code is {process.returncode}")
         time.sleep(0.05)
 
 
 def fetch_again(demo: Demo) -> None:
-    """The same command goes on after the page it had."""
+    """Run the same command, which continues after the last fetched page."""
     before = len(list_answers(demo))
     demo.step("The same command again.")
     show(demo.run(f"dataflow run {DATASET}"))
     run = demo.ask(f"dataflow runs --job {DATASET} --outcome done")[0]
     show(demo.run(f"dataflow logs {run['run_id']}"))
     first = list_answers(demo)[before][1]
-    expect(first == FETCHED + 1, f"it was not to go on with page {first}")
+    expect(first == FETCHED + 1, f"it should continue with page {FETCHED + 1}, not {first}")
 
 
 def run_months(demo: Demo) -> None:
-    """Twelve intervals that are all due: catching up is the ordinary command."""
-    demo.step(f"The completed orders of each month: {MONTHS} results are due, and the command catches up.")
+    """Catch up on twelve due intervals with the ordinary command."""
+    demo.step(f"The completed orders of each month: {MONTHS} results are due, and one command catches up.")
     show(demo.run(f"dataflow run {VIEW} --drain"))
     chunks = demo.ask("dataflow chunks completed_omis_orders")
     states = Counter((chunk["status"], chunk["version"]) for chunk in chunks)
-    expect(states == {("READY", 1): MONTHS}, f"each of {MONTHS} months was to be published once: {states}")
+    expect(states == {("READY", 1): MONTHS}, f"each of {MONTHS} months should be published once: {states}")
 
 
 def read_with_duckdb(demo: Demo) -> Months:
-    """Any program that reads Parquet can read the result; gives each month's orders and pence."""
-    demo.step("What is published is Parquet. DuckDB reads it where it is, and no Spark is needed.")
+    """Read the result as any program that reads Parquet can; return each month's orders and pence."""
+    demo.step("The published files are Parquet. DuckDB reads them directly, without Spark.")
     show(demo.run(READ_MONTHS), 30)
     import duckdb  # without it this part is skipped
 
@@ -140,10 +140,10 @@ def read_with_duckdb(demo: Demo) -> Months:
 
 
 def prove(demo: Demo, months: Months) -> None:
-    """Every order that the API served is published once, and every month has what it must have."""
+    """Prove that every served order is published once and that every month has the right sum."""
     import duckdb
 
-    demo.step("The count, from what the API wrote down and what DuckDB finds.")
+    demo.step("The count, from what the API recorded and what DuckDB finds.")
     pages = Counter(page for status, page, _ in list_answers(demo) if status == 200)
     served = sum(rows for status, _, rows in list_answers(demo) if status == 200)
     files = list_files(demo, "omis_dataset")
@@ -155,13 +155,16 @@ def prove(demo: Demo, months: Months) -> None:
     print(f"   The API answered {pages.total()} pages in all, each of its {orders_api.PAGES} once.")
     print(f"\n{served:,} orders served, {rows:,} published, {rows - orders} twice")
     print(f"{len(months)} months, {len(wrong)} with a wrong sum")
-    expect(pages == dict.fromkeys(range(1, orders_api.PAGES + 1), 1), f"pages were asked for again: {pages}")
-    expect(served == rows == orders == orders_api.ORDERS, f"there are {orders_api.ORDERS} orders")
-    expect(len(wanted) == MONTHS and not wrong, f"{sorted(wrong)} are not as the orders say")
+    expect(pages == dict.fromkeys(range(1, orders_api.PAGES + 1), 1), f"pages were requested again: {pages}")
+    expect(
+        served == rows == orders == orders_api.ORDERS,
+        f"{orders_api.ORDERS} orders should be published",
+    )
+    expect(len(wanted) == MONTHS and not wrong, f"these months do not match the orders: {sorted(wrong)}")
 
 
 def add_up_months() -> Months:
-    """What each month must have, from the orders themselves."""
+    """Compute what each month must have, from the orders themselves."""
     pence: dict[str, list[int]] = defaultdict(list)
     for order in orders_api.list_orders():
         if order["status"] == "complete":
@@ -171,12 +174,12 @@ def add_up_months() -> Months:
 
 
 def list_answers(demo: Demo) -> list[tuple[int, int, int]]:
-    """What the API wrote down of each answer: status, page and rows."""
+    """List what the API recorded of each answer: status, page and rows."""
     log = demo.folder / orders_api.LOG
     lines = log.read_text().splitlines() if log.exists() else []
     return [(int(status), int(page), int(rows)) for status, page, rows in map(str.split, lines)]
 
 
 def list_files(demo: Demo, dataset: str) -> list[str]:
-    """The files of all chunks that together are the dataset now."""
+    """List the files of all chunks of the dataset."""
     return [file for chunk in demo.ask(f"dataflow locate {dataset}") for file in chunk["files"]]

@@ -1,4 +1,4 @@
-"""The folder a demo works in, the commands it runs there, and how it shows them and fails."""
+"""The folder of the demo, the commands it runs there, and how it shows them and fails."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = {"RunJob": "dataflow.cli.runjob", "dataflow": "dataflow.cli.main"}
-# What this shell is set up for, another store, a passphrase, a database, is none of the demo's business.
+# Settings of this shell, such as another store, a passphrase or a database, must not reach the demo.
 FOREIGN = ("DATAFLOW_", "PASSKEY", "AIRFLOW_CONN_", "HAWK_", "DATAHUB_", "INGEST_", "SPARK_", "PYSPARK_")
-# In a command with a shell's own signs, ours are found without being installed.
+# For commands that need a shell: finds ours without installing them.
 PRELUDE = """python() { "$DEMO_PYTHON" "$@"; }
 dataflow() { "$DEMO_PYTHON" -m dataflow.cli.main "$@"; }
 """
 
 
 class Demo:
-    """The project folder and the commands that are run in it."""
+    """The project folder and the commands that run in it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -32,35 +32,35 @@ class Demo:
         self._step = 0
 
     def step(self, text: str) -> None:
-        """The headline of the next step."""
+        """Print the headline of the next step."""
         self._step += 1
         print(f"\n{self._step}. {text}", flush=True)
 
     def start(self, line: str, **options: Any) -> subprocess.Popen[str]:
-        """Starts a command of ours, or any other, in the project folder."""
+        """Start a command in the project folder."""
         argv = ["sh", "-c", PRELUDE + line] if "$(" in line else as_arguments(line)
         return subprocess.Popen(argv, cwd=self.folder, env=self.environment, text=True, **options)
 
     def run(self, line: str, exit_code: int = 0) -> str:
-        """Shows a command and runs it; gives what it wrote, which was to end with that exit code."""
+        """Show a command and run it; return its output. Fail if its exit code differs."""
         print(f"   $ {line}", flush=True)
         process = self.start(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         output, _ = process.communicate()
         if process.returncode != exit_code:
-            fail(f"{line} ended with {process.returncode}, not {exit_code}:\n{output}")
+            fail(f"{line} exited with {process.returncode}, not {exit_code}:\n{output}")
         return output
 
     def ask(self, line: str) -> Any:
-        """What a reading command answers, without showing it."""
+        """Return the JSON that a command prints, without showing it."""
         output = subprocess.PIPE
         process = self.start(f"{line} --json", stdin=subprocess.DEVNULL, stdout=output)
         answer, _ = process.communicate()
         if process.returncode:
-            fail(f"{line} --json ended with {process.returncode}")
+            fail(f"{line} --json exited with {process.returncode}")
         return json.loads(answer)
 
     def list_recorded(self) -> list[tuple[str, str, int]]:
-        """What the scripts wrote down at their end: job, dataid and run id."""
+        """List what the scripts recorded at their end: job, dataid and run id."""
         if not self.ledger.exists():
             return []
         lines = [line.split() for line in self.ledger.read_text().splitlines()]
@@ -68,7 +68,7 @@ class Demo:
 
 
 def as_arguments(line: str) -> list[str]:
-    """A command as its arguments; Python, and what is written in it, by the one that runs this."""
+    """Split a command into arguments; Python and our commands run with this interpreter."""
     name, *arguments = shlex.split(line)
     if name in COMMANDS:
         return [sys.executable, "-m", COMMANDS[name], *arguments]
@@ -76,21 +76,21 @@ def as_arguments(line: str) -> list[str]:
 
 
 def show(output: str, most: int = 3) -> None:
-    """What a command wrote; of a long output its end."""
+    """Print the end of a command's output."""
     lines = output.rstrip().splitlines()
     if len(lines) > most:
-        print(f"   … {len(lines) - most} more lines before:")
+        print(f"   … {len(lines) - most} earlier lines")
     for line in lines[-most:]:
         print(f"   {line}".rstrip())
 
 
 def expect(is_so: bool, message: str) -> None:
-    """Ends the demo, loudly, if something is not as it must be."""
+    """End the demo with a message if a condition does not hold."""
     if not is_so:
         fail(message)
 
 
 def fail(message: str) -> NoReturn:
-    """Ends the demo with exit code 1."""
+    """End the demo with exit code 1."""
     print(f"\nThe demo failed: {message}", file=sys.stderr)
     raise SystemExit(1)

@@ -2,9 +2,9 @@
 
     python orders_api.py [--port N]
 
-Only Python's own library is needed; it ends with the shell that started it. Each answer is noted in
-orders_api.log: status, page, rows. While a file `outage` holds the number of a page, all pages after it are
-answered with 503.
+It needs only Python's standard library and ends with the shell that started it. Each answer is recorded in
+orders_api.log: status, page, rows. While a file `outage` contains a page number, all later pages are answered
+with 503.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PLACE = "/v4/dataset/omis-dataset"
 LOG = Path("orders_api.log")
 OUTAGE = Path("outage")
 
-# A demo's key, so it may stand here; a real one never stands in a file that others can read.
+# This key is for the demo only. Never keep a real one in a file that others can read.
 HAWK_ID = "data-flow"
 HAWK_KEY = "a-key-for-the-demo-only"
 ALLOWED_SKEW_SECONDS = 60
@@ -52,7 +52,7 @@ SERVICES = ("Market research", "Meet the buyer", "Validated contacts", "Trade fa
 
 
 def list_orders() -> list[dict[str, Any]]:
-    """All orders, the same ones every time."""
+    """Return all orders, the same ones every time."""
     chance = random.Random(2018)
     return [_make_order(number, chance) for number in range(1, ORDERS + 1)]
 
@@ -60,7 +60,7 @@ def list_orders() -> list[dict[str, Any]]:
 def _make_order(number: int, chance: random.Random) -> dict[str, Any]:
     status = chance.choice(STATUSES)
     moment = FIRST_DAY + timedelta(seconds=chance.randrange(SECONDS))
-    # Some are written in the time of another zone, and so may seem to be of the next month.
+    # Some have the offset of another zone, so that their local date may be in the next month.
     written = moment.astimezone(SUMMER_TIME) if chance.random() < 0.5 else moment
     return {
         "reference": f"OMI{number:06d}/18",
@@ -84,7 +84,7 @@ def _day(day: date, days: int) -> str:
 
 
 class OrdersApi(ThreadingHTTPServer):
-    """Serves the orders; remembers the nonces it has seen, so that no request can be sent twice."""
+    """Serves the orders; remembers the nonces it has seen, so that no request can be replayed."""
 
     daemon_threads = True
 
@@ -97,32 +97,32 @@ class OrdersApi(ThreadingHTTPServer):
         self._parent = os.getppid()
 
     def service_actions(self) -> None:
-        """Ends when whoever started it has ended."""
+        """Exit when the parent process has exited."""
         if os.getppid() != self._parent:
             sys.exit()
 
     def is_new(self, timestamp: str, nonce: str) -> bool:
-        """True the first time that a request comes."""
+        """Return whether the request has not been seen before."""
         with self._lock:
             is_new = (timestamp, nonce) not in self._nonces
             self._nonces.add((timestamp, nonce))
             return is_new
 
     def note(self, status: int, page: int, rows: int) -> None:
-        """Adds a line to the log."""
+        """Add a line to the log."""
         with self._lock, LOG.open("a") as log:
             log.write(f"{status} {page} {rows}\n")
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Without these two, the end of each page would wait for the client to acknowledge its beginning.
+    # Without these two, the end of each page waits until the client acknowledges its beginning.
     disable_nagle_algorithm = True
     wbufsize = 64 * 1024
     server: OrdersApi
 
     def do_GET(self) -> None:
-        """One page of orders, or why not."""
+        """Answer with one page of orders, or an error."""
         self.hawk = dict(re.findall(r'(\w+)="([^"]*)"', self.headers.get("Authorization", "")))
         refusal = self._find_refusal()
         split = urlsplit(self.path)
@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal:
             self._answer(401, {"detail": refusal})
         elif split.path != PLACE or not page.isdecimal() or not 1 <= int(page) <= PAGES:
-            self._answer(404, {"detail": "There is no such page."})
+            self._answer(404, {"detail": "Page not found."})
         elif OUTAGE.exists() and int(page) > int(OUTAGE.read_text()):
             self.server.note(503, int(page), 0)
             self._answer(503, {"detail": "Out of order."})
@@ -141,17 +141,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, {"count": ORDERS, "next": following, "results": rows})
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """The log is our own."""
+        """Write nothing: the server has a log of its own."""
 
     def _find_refusal(self) -> str:
-        """Why this request is not let in; empty if it is."""
+        """Return why the request is refused; empty if it is not."""
         given = self.hawk
         mac = self._mac("header", given.get("hash", "")).encode()
         if given.get("id") != HAWK_ID or not hmac.compare_digest(mac, given.get("mac", "").encode()):
-            return "The request is not signed with a key that is known here."
+            return "The request is not signed with a known key."
         if abs(time.time() - int(given["ts"])) > ALLOWED_SKEW_SECONDS:
-            return "The request is not of this minute."
-        return "" if self.server.is_new(given["ts"], given["nonce"]) else "The request was sent before."
+            return "The timestamp of the request is too far from the server's clock."
+        return "" if self.server.is_new(given["ts"], given["nonce"]) else "The request is a replay."
 
     def _answer(self, status: int, content: dict[str, Any]) -> None:
         body = json.dumps(content, ensure_ascii=False).encode()
@@ -171,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _mac(self, kind: str, digest: str) -> str:
-        """What Hawk signs: the request that this is about, and the hash of a body."""
+        """Return the Hawk MAC of the request and the hash of a body."""
         host, _, port = self.headers.get("Host", "").partition(":")
         request = (self.hawk.get("ts", ""), self.hawk.get("nonce", ""), "GET", self.path, host, port or "80")
         return _hmac("\n".join((f"hawk.1.{kind}", *request, digest, "", "")))
@@ -182,11 +182,11 @@ def _hmac(text: str) -> str:
 
 
 def main() -> None:
-    """Serves until it is ended."""
+    """Serve until interrupted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0: any that is free")
+    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0 chooses a free port")
     api = OrdersApi(parser.parse_args().port)
-    print(f"Serving {ORDERS:,} orders in {PAGES} pages. For those who ask:", flush=True)
+    print(f"Serving {ORDERS:,} orders in {PAGES} pages. Settings for clients:", flush=True)
     print(f"export DATAHUB_BASE_URL={api.origin} HAWK_ID={HAWK_ID} HAWK_KEY={HAWK_KEY}", flush=True)
     try:
         api.serve_forever()

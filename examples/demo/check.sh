@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says no unless every row that went in came out.
+# Fails unless every input row is in the output.
 set -eu
 rows_in=$(wc -l < "$extracted_location")
 rows_out=$(wc -l < "$loaded_location")

@@ -2,5 +2,5 @@
 
 import os
 
-# Where the orders come from; by itself, orders_api.py in this folder serves them there.
+# The API of the orders; orders_api.py in this folder serves it at the default address.
 DATAHUB_BASE_URL = os.environ.get("DATAHUB_BASE_URL", "http://127.0.0.1:8765")

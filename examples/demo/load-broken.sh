@@ -1,5 +1,5 @@
 #!/bin/sh
-# A bad day's version of load.sh: it loses all rows but the first, and says nothing.
+# A broken version of load.sh: it silently loses all rows except the first.
 set -eu
 sed -n "1s/\$/,run $DATAFLOW_RUN_ID/p" "$extracted_location" > "$loaded_location"
 echo "load $dataid $DATAFLOW_RUN_ID" >> ledger.txt

@@ -76,8 +76,8 @@ def test_every_key_of_a_properties_file_is_documented() -> None:
     assert tuple(row[0].strip("`") for row in rows) == KNOWN_KEYS
 
 
-def test_every_field_that_a_script_is_told_is_documented() -> None:
-    section = ENVIRONMENT["What a script is told"]
+def test_every_field_that_a_script_receives_is_documented() -> None:
+    section = ENVIRONMENT["What a script receives"]
     rows = [row for row in list_rows(section) if row[0].startswith("`")]
     shown = {name for row in rows for name in spans_of(row[0])}
     assert {

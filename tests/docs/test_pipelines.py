@@ -1,4 +1,4 @@
-"""The page about pipelines names every attribute, source, check, key and template name there is."""
+"""The pages about pipelines, their sources and Spark name every attribute, check, key and template name."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from dataflow.pipelines.spark.session import SUPPORTED
 from dataflow.pipelines.sql.macros import MACROS, Interval, build_context
 from tests.docs.pages import DOCS, list_rows, list_sections, list_spans
 
-PAGE = DOCS / "pipelines.md"
-SECTIONS = list_sections(PAGE)
-SPANS = list_spans(PAGE)
+# The later pages hold the details of sections that the first only introduces.
+READ = [DOCS / name for name in ("pipelines.md", "sources.md", "spark.md")]
+SECTIONS = {title: text for page in READ for title, text in list_sections(page).items()}
+SPANS = [span for page in READ for span in list_spans(page)]
 SQL = SECTIONS["SQL and templates"]
 
 

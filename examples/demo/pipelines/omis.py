@@ -1,21 +1,20 @@
-"""Two pipelines: all orders of an API as one dataset, and of them one result for each month.
+"""Two pipelines: a dataset with all orders of an API, and a view with one result per month.
 
-`constants` (from constants.py) and `datetime` are provided, and the classes are found by their names.
+`constants` (from constants.py) and `datetime` need no import. Classes are recognised by their names.
 Change something, then: dataflow pipeline plan CompletedOMISOrderViewPipeline
 """
 
 
 class OMISDatasetPipeline:
-    # Target table name
+    # Name of the target table
     table_name = "omis_dataset"
-    # Source API access url; HAWK_ID and HAWK_KEY in the environment sign the requests
+    # URL of the source API; HAWK_ID and HAWK_KEY in the environment sign the requests
     source_url = "{}/v4/dataset/omis-dataset".format(constants.DATAHUB_BASE_URL)
     # Target database: a connection in dataflow.toml
     target_db = "datasets_db"
-    # Start date for this flow
+    # First interval
     start_date = datetime(2018, 11, 1)
-    # Maps source API response fields with target db columns
-    # (source_response_field_name, target_table_field_name, target_table_field_constraints)
+    # Maps fields of the source to columns of the target: (source field, column, type and constraints)
     field_mapping = [
         ("reference", "omis_order_reference", "character varying(100) PRIMARY KEY"),
         ("company__name", "company_name", "character varying(255) NOT NULL"),

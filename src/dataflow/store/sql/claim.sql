@@ -33,7 +33,7 @@ WHERE job_id = :job_id AND outcome = 'CANCELLED' AND has_kill_command AND :outli
 ORDER BY run_id
 
 -- name: list_lapsed
--- Runs of a job that are seen to be dead: the lease has lapsed, the machine was started anew, or the claimant is gone.
+-- Runs of a job that are seen to be dead: the lease has lapsed, the machine was restarted, or the claimant is gone.
 -- One whose work may outlive its process is left until its kill command has run.
 SELECT r.run_id, r.work_id, r.dataid, r.host, r.claimant, r.has_kill_command
 FROM run r

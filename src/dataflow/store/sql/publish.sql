@@ -110,7 +110,7 @@ WHERE dirty_run_id = :run_id
 RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
 
 -- name: clean_place
--- The one place of a dataset was written anew, whole: what shared it is no longer half overwritten.
+-- The shared location of a dataset was completely rewritten: its other chunks are no longer half overwritten.
 UPDATE chunk SET dirty_run_id = NULL, modified_at = $now_at
 WHERE dataset_id = :dataset_id AND dirty_run_id IS NOT NULL
 RETURNING dataset_id, dataid, sort_key, version > 0 AND NOT withdrawn AND NOT stale
@@ -214,5 +214,5 @@ FROM $records
 SELECT 1
 
 -- name: count_rows @postgres
--- What autovacuum does some minutes after so many rows; until then PostgreSQL plans for a few.
+-- Autovacuum does this minutes after a large insert; until then PostgreSQL plans for a few rows.
 ANALYZE chunk, work, work_input, run, run_input

@@ -226,7 +226,7 @@ UPDATE calendar SET cursor_at = :cursor_at, due_at = :due_at
 WHERE dataset_id = :dataset_id AND due_at = :was_due_at
 
 -- name: reset_work
--- A job's work before its inputs are counted anew.
+-- A job's work before its inputs are counted again.
 UPDATE work
 SET missing = :inputs, priority = :priority, ordered = :ordered,
     state = CASE WHEN state = 'CLAIMABLE' THEN 'WAITING' ELSE state END, modified_at = $now_at
