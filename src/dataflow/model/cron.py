@@ -187,7 +187,10 @@ def _ever_happens(expression: str) -> bool:
 
 
 def _refused(expression: str, reason: str) -> BadInput:
+    text = f"Schedule {quoted(expression)} is not valid: {reason}."
+    name = f"@{expression.strip().lower()}"
+    if name in PRESETS or name in PRESET_ALIASES:
+        text += f" Did you mean {name}?"
     return BadInput(
-        f"Schedule {quoted(expression)} is not valid: {reason}. Use a preset such as @daily, or a cron "
-        "expression of 5 fields such as 30 6 * * *."
+        f"{text} Use a preset such as @daily, or a cron expression of 5 fields such as 30 6 * * *."
     )
