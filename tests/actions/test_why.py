@@ -322,12 +322,13 @@ def test_an_invalid_rerun_says_that_the_old_version_is_still_readable(world: Wor
 def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     world.chain("raw", "clean", retries=2, retry_delay_seconds=120)
     world.ready("raw", "1.0")
-    world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="exited with 1")
+    world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="It exited with 1.")
     found = ask(world, "to_clean")
-    assert found.verdict.startswith("PENDING: exited with 1; the next attempt is in 1")
+    assert found.verdict.startswith("PENDING: It exited with 1; the next attempt is in 1")
     assert answers(found)["safe"] == "yes"
     world.advance(121)
-    assert "the next RunJob takes it" in ask(world, "to_clean").verdict
+    told = "PENDING: It exited with 1; nothing blocks it: the next RunJob takes it"
+    assert ask(world, "to_clean").verdict == told
 
 
 def test_returned_work_says_which_answer_was_no(world: World) -> None:
