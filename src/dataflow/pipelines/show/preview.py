@@ -70,7 +70,7 @@ def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
             "before it runs."
         )
     if plan.definition.kind == VIEW:
-        return _preview_view(plan, outlook.why(), facilities, most)
+        return _preview_view(outlook, plan, facilities, most)
     return _preview_dataset(plan, facilities, most)
 
 
@@ -102,13 +102,14 @@ def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> P
     )
 
 
-def _preview_view(plan: IntervalPlan, why: str, facilities: Facilities, most: int) -> Preview:
+def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
     """The first rows that the view's SQL gives over the versions a run made now would read."""
     job, dataid = plan.definition.job, plan.dataid
     missing = [one.dataset.name for one in plan.inputs if not one.location]
     if missing:
         raise BadInput(
-            f"{job} {dataid} cannot read {', '.join(missing)} yet: {why}. See: dataflow why {job} {dataid}"
+            f"{job} {dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
+            f"Next: {outlook.next_command()}"
         )
     read = ", ".join(f"{one.dataset.name} {one}" for one in plan.inputs)
     if plan.is_native:
