@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
 from dataflow.model.records import PYTHON, VIEW
+from dataflow.model.wording import plural
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.file_source import FileSource
@@ -176,8 +177,9 @@ class _Collected:
 
     def list_nulls(self) -> list[str]:
         """Columns that may hold no NULL and do, a line each."""
+        seen = f"{self._fitting} {plural(self._fitting, 'row')}"
         return [
-            f"column {name} must not be NULL, and is in {count} of {self._fitting} rows looked at"
+            f"column {name} must not be NULL, and is in {count} of {seen} looked at"
             for name, count in self._nulls.items()
             if count
         ]
