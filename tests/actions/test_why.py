@@ -635,6 +635,19 @@ def test_an_ended_interval_that_lacks_another_input_comes_after_one_that_has_all
     assert world.take("yearly").dataid == "2022"
 
 
+def test_a_retry_whose_wait_is_over_comes_before_an_ended_interval(world: World) -> None:
+    job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True, retries=1)
+    add_job(world.store, replace(job, retry_delay_seconds=60))
+    add_due_intervals(world.store, world.plan("yearly"))
+    world.do("yearly", "2020", RunOutcome.FAILED, reason="x")
+    add_job(world.store, replace(job, retry_delay_seconds=60, end="2022"))
+    assert ask(world, "yearly").dataid == "2021"
+    world.advance(61)
+    assert ask(world, "yearly").dataid == "2020"
+    add_due_intervals(world.store, world.plan("yearly"))
+    assert world.take("yearly").dataid == "2020"
+
+
 def test_an_ended_interval_of_an_ordered_job_waits_for_failed_work(world: World) -> None:
     job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True, ordered=True)
     add_job(world.store, job)

@@ -96,5 +96,7 @@ def test_any_expression_is_taken_or_refused(expression: str) -> None:
 
 @pytest.mark.parametrize(("expression", "meant"), [("daily", "@daily"), (" Midnight ", "@midnight")])
 def test_a_preset_without_its_at_sign_is_suggested(expression: str, meant: str) -> None:
-    with pytest.raises(BadInput, match=f"a cron expression has 5: .* Did you mean {meant}\\? Use a preset"):
+    with pytest.raises(
+        BadInput, match=f"it has 1 field and a cron expression has 5: .* Did you mean {meant}\\? Use a preset"
+    ):
         canonical_expression(expression)
