@@ -76,7 +76,8 @@ def test_work_is_held_released_marked_and_resubmitted(bob: Commands) -> None:
     assert [statuses(bob)[name] for name in "345"] == ["READY", "FAILED", "INVALID"]
     assert "resubmitted 1 dataid." in bob.say("resubmit loadbob --failed").err
     assert "resubmitted 1 dataid." in bob.say("resubmit loadbob --invalid").err
-    assert "no such work" in bob.say("resubmit loadbob --failed").err
+    told = bob.say("resubmit loadbob --failed").err
+    assert told == "loadbob: nothing is FAILED; nothing changed.\n"
     assert "resubmitted 9 dataids." in bob.say("resubmit loadbob --from 1 --to 9").err
     assert set(statuses(bob).values()) == {"RESUBMIT"}
 
@@ -147,7 +148,7 @@ def test_listing_failed_work_mentions_invalid_work(bob: Commands) -> None:
     bob.say("ready bobin 1.0")
     bob("mark", "loadbob", "1.0", "INVALID", "--why", "it is " + "very " * 40 + "wrong")
     told = bob.say("resubmit loadbob --failed").err
-    assert "no such work. 1 is INVALID: dataflow resubmit loadbob --invalid" in told
+    assert "nothing is FAILED; nothing changed. 1 is INVALID: dataflow resubmit loadbob --invalid" in told
     status = bob.say("status").out
     assert "dataflow resubmit loadbob 1.0" in status and "wrong" not in status
     assert "wrong" in bob.say("status --json").out

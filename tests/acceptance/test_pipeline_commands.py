@@ -83,13 +83,26 @@ def test_the_clauses_of_a_view_are_shown_as_they_are_written(example: Project) -
         ("pipeline show OrdersDatasetPipelin", 66, "OrdersDatasetPipeline"),
         ("pipeline plan OrdersDatasetPipeline --dataid soon", 65, "soon"),
         ("pipeline preview OrdersDatasetPipeline --rows 0", 64, "must be at least 1, got 0"),
-        ("pipeline preview MonthlyTotalsViewPipeline", 65, "cannot read orders yet"),
+        ("pipeline preview MonthlyTotalsViewPipeline", 65, ". Next: dataflow run OrdersDatasetPipeline\n"),
     ],
 )
 def test_what_cannot_be_previewed_is_reported(example: Project, words: str, code: int, told: str) -> None:
     done = example.run("dataflow", *words.split(), check=False)
     assert done.returncode == code
     assert told in done.stderr
+
+
+@pytest.mark.parametrize("words", ["why {}", "resubmit {} --failed", "hold {}"])
+def test_a_pipeline_that_has_not_run_is_not_called_unknown(example: Project, words: str) -> None:
+    example.run("dataflow", "job", "add", "OrdersDatasetPipelines", "--schedule", "none")
+    done = example.run("dataflow", *words.format(DATASET).split(), check=False)
+    assert (done.returncode, done.stderr) == (
+        66,
+        f"dataflow: {DATASET} is a pipeline that has not run yet; see: dataflow pipeline plan {DATASET}, "
+        f"or: dataflow run {DATASET}\n",
+    )
+    done = example.run("dataflow", *words.format("OrdersDatasetPipelin").split(), check=False)
+    assert 'No job "OrdersDatasetPipelin"' in done.stderr
 
 
 @pytest.mark.parametrize("words", ["run --dry-run {}", "run {} --dry-run"])

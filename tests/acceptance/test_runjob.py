@@ -30,6 +30,22 @@ def test_drain_takes_everything_in_natural_order(flow: Flow) -> None:
     assert "5 done, 0 failed" in done.stderr
 
 
+def test_drain_counts_the_work_that_still_waits(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare()
+    flow.ready("bobin", "1", "2", "3", "4")
+    flow.dataflow("withdraw", "bobin", "3")
+    flow.dataflow("hold", "loadbob", "4")
+    flow.script("loadbob.sh")
+    done = flow.runjob("--drain", "loadbob.sh")
+    told = "loadbob: 2 done, 0 failed; nothing more to claim; 2 waiting: dataflow why loadbob\n"
+    assert told in done.stderr
+    flow.dataflow("ready", "bobin", "3")
+    flow.dataflow("release", "loadbob", "4")
+    done = flow.runjob("--drain", "loadbob.sh")
+    assert "loadbob: 2 done, 0 failed; nothing more to claim\n" in done.stderr
+
+
 def test_drain_with_streams_runs_that_many_in_parallel(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", *map(str, range(1, 9)))

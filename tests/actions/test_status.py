@@ -189,6 +189,21 @@ def test_a_gap_far_away_is_found_with_few_counts() -> None:
     assert len(asked) < 50
 
 
+def test_the_next_day_of_a_job_that_reads_its_own_output_is_not_late(world: World) -> None:
+    for name in ("raw", "sums", "rates"):
+        world.dataset(name, grain="daily")
+    world.job("cumulate", ["raw", "rates", "sums:previous"], ["sums"], start="2026-08-20")
+    world.ready("raw", "2026-08-20")
+    world.ready("rates", "2026-08-20")
+    world.do("cumulate", "2026-08-20")
+    found = job(world, "cumulate")
+    assert (found.counts["WAITING"], found.oldest, found.is_late(-1)) == (1, None, False)
+    world.ready("raw", "2026-08-21")  # announced, and rates are missing
+    found = job(world, "cumulate")
+    assert found.oldest is not None
+    assert (found.oldest.dataid, found.is_late(-1)) == ("2026-08-21", True)
+
+
 def test_intervals_that_nobody_has_added_make_a_job_late(world: World) -> None:
     add_dataset(world.store, Dataset("out", grain="daily"))
     now = world.store.read.get_now()

@@ -11,12 +11,13 @@ import pytest
 
 from dataflow.actions.calendar import add_due_intervals
 from dataflow.actions.register import add_dataset, add_job
+from dataflow.actions.selection import Selection, count_selected
 from dataflow.actions.why import why
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
 from dataflow.model.answers import Question, Why
 from dataflow.model.record import replace
-from dataflow.model.records import Dataset, Job
+from dataflow.model.records import Dataset, Job, JobInput
 from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import World, make_request
 
@@ -321,12 +322,13 @@ def test_an_invalid_rerun_says_that_the_old_version_is_still_readable(world: Wor
 def test_a_retry_says_how_long_it_waits_and_what_failed(world: World) -> None:
     world.chain("raw", "clean", retries=2, retry_delay_seconds=120)
     world.ready("raw", "1.0")
-    world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="exited with 1")
+    world.do("to_clean", None, RunOutcome.FAILED, exit_code=1, reason="It exited with 1.")
     found = ask(world, "to_clean")
-    assert found.verdict.startswith("PENDING: exited with 1; the next attempt is in 1")
+    assert found.verdict.startswith("PENDING: It exited with 1; the next attempt is in 1")
     assert answers(found)["safe"] == "yes"
     world.advance(121)
-    assert "the next RunJob takes it" in ask(world, "to_clean").verdict
+    told = "PENDING: It exited with 1; nothing blocks it: the next RunJob takes it"
+    assert ask(world, "to_clean").verdict == told
 
 
 def test_returned_work_says_which_answer_was_no(world: World) -> None:
@@ -559,19 +561,101 @@ def test_a_schedule_says_when_its_next_interval_ends(world: World) -> None:
     )
     found = ask(world, "yearly", "2600")
     assert "its interval ends at 2601-01-01T00:00:00Z" in found.verdict
+    assert found.next == "wait until 2601-01-01T00:00:00Z"
+
+
+def test_a_cron_interval_that_has_not_ended_says_until_when_to_wait(world: World) -> None:
+    add_job(world.store, Job("tick", (), (), schedule="*/5 * * * *", start="2500-01-01", catchup=True))
+    found = ask(world, "tick", "2500-01-01T00:05+00:00")
+    assert "its interval ends at 2500-01-01T00:10:00Z" in found.verdict
+    assert found.next == "wait until 2500-01-01T00:10:00Z"
+    assert "has no interval" in ask(world, "tick", "2500-01-01T00:06+00:00").verdict
+    assert "has no interval" in ask(world, "tick", "2499-01-01T00:05+00:00").verdict
+
+
+def test_every_spelling_of_a_cron_interval_is_the_same_work(world: World) -> None:
+    job = Job("tick", (), (), schedule="*/5 * * * *", start="2026-01-05", end="2026-01-05T01", catchup=True)
+    add_job(world.store, replace(job, timezone="Europe/Berlin"))
+    add_due_intervals(world.store, world.plan("tick"))
+    world.do("tick", "2026-01-04T23:00+00:00")
+    world.do("tick", "2026-01-04T23:05+00:00")
+    for text in ("2026-01-05T00:05", "2026-01-05 00:05", "2026-01-05T00:05+01:00", "2026-01-04T23:05Z"):
+        found = ask(world, "tick", text)
+        assert found.dataid == "2026-01-04T23:05+00:00"
+        assert found.verdict.startswith("READY: already done by run ")
+        assert count_selected(world.store, world.plan("tick"), Selection(dataids=(text,))) == 1
+    with pytest.raises(BadInput, match=r"occurs twice .* 2026-10-25T00:30\+00:00 or 2026-10-25T01:30\+00:00"):
+        ask(world, "tick", "2026-10-25T02:30")
 
 
 def test_an_interval_that_has_ended_is_what_the_next_run_adds(world: World) -> None:
     add_dataset(world.store, Dataset("out", grain="yearly"))
     add_job(world.store, Job("yearly", (), ("out",), schedule="@yearly", start="2020", catchup=True))
     found = ask(world, "yearly")
-    assert "interval 2020 of yearly.calendar has ended, and the next RunJob adds it" in found.verdict
+    assert (found.dataid, found.verdict) == (
+        "2020",
+        "PENDING: no chunk calls for yearly/2020: input yearly.calendar/2020 is not ready: "
+        "its interval has ended, and the next RunJob adds it",
+    )
     assert "its interval has ended" in ask(world, "yearly", "2021").verdict
     found = ask(world, "yearly", "1990")
     assert "calendar yearly.calendar has no interval 1990" in found.verdict
     assert found.next == "dataflow force yearly 1990, followed by -- and its script"
     world.poke("UPDATE job SET script_path = '/srv/yearly report.sh' WHERE name = 'yearly'")
     assert ask(world, "yearly", "1990").next == "dataflow force yearly 1990 -- '/srv/yearly report.sh'"
+
+
+def test_an_interval_that_ended_after_the_last_run_is_next(world: World) -> None:
+    job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True)
+    add_job(world.store, job)
+    add_due_intervals(world.store, world.plan("yearly"))
+    world.do("yearly", "2020")
+    assert ask(world, "yearly").verdict.startswith("READY: already done by run ")
+    add_job(world.store, replace(job, end="2022"))
+    found = ask(world, "yearly")
+    assert (found.dataid, found.next) == ("2021", "RunJob --job yearly, followed by its script")
+    assert found.verdict.endswith(": its interval has ended, and the next RunJob adds it")
+    add_due_intervals(world.store, world.plan("yearly"))
+    assert world.take("yearly").dataid == "2021"
+
+
+def test_an_ended_interval_that_lacks_another_input_comes_after_one_that_has_all(world: World) -> None:
+    add_dataset(world.store, Dataset("raw", grain="yearly"))
+    add_job(
+        world.store, Job("yearly", (JobInput("raw"),), (), schedule="@yearly", start="2020", catchup=True)
+    )
+    assert ask(world, "yearly").dataid == "2020"
+    world.ready("raw", "2022")
+    world.poke("UPDATE job SET script_path = '/etl/yearly.sh'")
+    assert (ask(world, "yearly").dataid, ask(world, "yearly").next) == ("2022", "RunJob /etl/yearly.sh")
+    world.ready("raw", "1990")  # no interval, so it waits without end
+    assert ask(world, "yearly").dataid == "2022"
+    add_due_intervals(world.store, world.plan("yearly"))
+    assert ask(world, "yearly").dataid == "2022"
+    assert world.take("yearly").dataid == "2022"
+
+
+def test_a_retry_whose_wait_is_over_comes_before_an_ended_interval(world: World) -> None:
+    job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True, retries=1)
+    add_job(world.store, replace(job, retry_delay_seconds=60))
+    add_due_intervals(world.store, world.plan("yearly"))
+    world.do("yearly", "2020", RunOutcome.FAILED, reason="x")
+    add_job(world.store, replace(job, retry_delay_seconds=60, end="2022"))
+    assert ask(world, "yearly").dataid == "2021"
+    world.advance(61)
+    assert ask(world, "yearly").dataid == "2020"
+    add_due_intervals(world.store, world.plan("yearly"))
+    assert world.take("yearly").dataid == "2020"
+
+
+def test_an_ended_interval_of_an_ordered_job_waits_for_failed_work(world: World) -> None:
+    job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True, ordered=True)
+    add_job(world.store, job)
+    add_due_intervals(world.store, world.plan("yearly"))
+    world.do("yearly", "2020", RunOutcome.FAILED, reason="x")
+    add_job(world.store, replace(job, end="2022"))
+    found = ask(world, "yearly")
+    assert (found.dataid, found.next) == ("2020", "dataflow resubmit yearly 2020")
 
 
 def test_a_calendar_that_has_ended_goes_on_when_its_job_is_given_a_later_end(world: World) -> None:

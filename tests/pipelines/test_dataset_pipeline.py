@@ -104,7 +104,7 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     ("field", "value", "reason"),
     [
         ("id", 0, "unique(order_id): 2 rows are not unique"),
-        ("company", {"name": None}, "not_null(company_name): 1 of 95 rows have NULL"),
+        ("company", {"name": None}, "not_null(company_name): 1 of 95 rows has NULL"),
         ("amount", -1, "sql(amount >= 0): 1 row is false"),
         ("company", {"name": "x" * 21}, "part 10 row 5 company.name="),
     ],

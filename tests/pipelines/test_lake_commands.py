@@ -112,7 +112,8 @@ def test_what_is_not_in_the_lake_is_told_where_it_is(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_dataset(shop.store, Dataset("sales", location="postgresql://db/public.sales?run={run_id}"))
-    assert "is not in the lake: it is at /raw/{dataid}" in call(capsys, "locate", "raw", code=65)[1]
+    told = "Dataset raw is not in the lake: it is at /raw/{dataid}. Its chunks: dataflow versions raw DATAID"
+    assert told in call(capsys, "locate", "raw", code=65)[1]
     assert (
         "it is the table public.sales in PostgreSQL (connection db)"
         in call(capsys, "locate", "sales", code=65)[1]

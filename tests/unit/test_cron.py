@@ -92,3 +92,11 @@ def test_any_expression_is_taken_or_refused(expression: str) -> None:
     except BadInput:
         return
     assert canonical_expression(taken) == taken
+
+
+@pytest.mark.parametrize(("expression", "meant"), [("daily", "@daily"), (" Midnight ", "@midnight")])
+def test_a_preset_without_its_at_sign_is_suggested(expression: str, meant: str) -> None:
+    with pytest.raises(
+        BadInput, match=f"it has 1 field and a cron expression has 5: .* Did you mean {meant}\\? Use a preset"
+    ):
+        canonical_expression(expression)

@@ -23,10 +23,12 @@ def test_the_line_is_gone_before_something_else_is_said(monkeypatch: pytest.Monk
     with PipelineProgress() as progress:
         progress.show("fetching", 2, 1500, 60_000)
         progress.show("publishing", 1, 6)
+        progress.show("checking", 1, 1)
         progress.clear()
         print("done", file=sys.stderr)
     before, _, after = terminal.getvalue().partition("done\n")
     assert before.endswith("\r\x1b[K")
     assert "fetching, 2 pages, 1,500 of 60,000 rows, " in before
     assert "publishing, 1 page, 6 rows" in before
+    assert "checking, 1 page, 1 row, " in before
     assert after == ""

@@ -86,7 +86,7 @@ def _wait(case: WorkCase, work: WorkRow, run: RunRow | None) -> Reason | None:
     if run is not None and is_cancelled:
         text = f"run {run.run_id} was cancelled and may still be ending: {wait} of its lease left"
         return Reason(text, command, question=Question.SAFE)
-    text = f"{work.reason or 'it was returned'}; the next attempt is in {wait}"
+    text = f"{work.reason.rstrip('.') or 'it was returned'}; the next attempt is in {wait}"
     question = question_of(work.reason)
     # A problem that persists says how to repair it; safety is checked again.
     repair = (find_repair(case, question) if question else None) or command

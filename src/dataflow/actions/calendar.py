@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.schedule import Schedule, due_intervals, today_interval
+from dataflow.model.schedule import Schedule, due_intervals, find_interval, today_interval
 from dataflow.store import calendars, chunks
 from dataflow.store.registry import calendar_name
 
@@ -77,6 +77,18 @@ def list_due_intervals(calendar: DueCalendar) -> tuple[list[Interval], float | N
         is_due = calendar.due_at is not None and calendar.due_at <= calendar.now_at
         return [today] if is_due else [], today.end_at
     return due_intervals(schedule_of(calendar), calendar.cursor_at, calendar.now_at, MOST_INTERVALS)
+
+
+def find_text_interval(calendar: DueCalendar, dataid: str) -> Interval | None:
+    """Return the interval of a cron or fixed-step calendar that a dataid names; None if it names none."""
+    from dataflow.model import clock
+
+    try:
+        moment = clock.parse_moment(dataid)
+        found = find_interval(schedule_of(calendar), moment.timestamp()) if moment.tzinfo else None
+    except clock.BEYOND_CALENDAR:
+        return None
+    return found if found is not None and found.dataid == dataid else None
 
 
 def schedule_of(calendar: DueCalendar) -> Schedule:

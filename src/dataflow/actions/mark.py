@@ -6,8 +6,9 @@ from dataflow.actions.hold import hold
 from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection
 from dataflow.errors import BadInput
-from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import job_dataid
 from dataflow.model.status import Status, WorkState
 from dataflow.model.wording import did_you_mean, quoted
 
@@ -28,7 +29,7 @@ def mark(store: Store, plan: Plan, dataid: str, status: str, why: str = "") -> s
     """Set the status of work and return its previous state; RUNNING work loses its run, except for HOLD."""
     wanted = _parse_mark(status)
     grain = Grain(plan.grain)
-    dataid = canonical_dataid(dataid, grain, plan.timezone)
+    dataid = job_dataid(dataid, plan)
     if wanted in STATES:
         return store.mark(plan, (dataid, sort_key(dataid, grain)), STATES[wanted], why)
     before = store.read.find_work(plan.job_id, dataid)

@@ -68,7 +68,7 @@ def find_producer(store: Store, dataset_id: int) -> str | None:
 
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     """Return when a calendar has its next chunk; None if the input is not a calendar."""
-    calendar = _find_calendar(case.store, source.dataset_id)
+    calendar = find_calendar(case.store, source.dataset_id)
     if calendar is None:
         return None
     name, command = source.dataset.name, run_command(case.plan)
@@ -142,7 +142,7 @@ def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
         if plan is not None and plan.is_pipeline and _has_next(case.store, plan):
             return run_command(plan)
         return why_command(producer, dataid) if dataid else why_command(producer)
-    if _find_calendar(case.store, source.dataset_id) is not None:
+    if find_calendar(case.store, source.dataset_id) is not None:
         return run_command(case.plan)
     return ready_command(source.dataset.name, dataid or "DATAID")
 
@@ -151,7 +151,7 @@ def _has_next(store: Store, plan: Plan) -> bool:
     """Return whether a run of the job would find work, including intervals that are not added yet."""
     if store.read.find_first_claimable(plan.job_id) is not None:
         return True
-    calendars = [_find_calendar(store, source.dataset_id) for source in plan.inputs]
+    calendars = [find_calendar(store, source.dataset_id) for source in plan.inputs]
     return any(calendar[0] for calendar in calendars if calendar is not None)
 
 
@@ -176,7 +176,7 @@ def _why_no_beginning(case: WorkCase, source: PlanInput, chunk: ChunkFacts | Non
 
 
 def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | None:
-    calendar = _find_calendar(case.store, source.dataset_id)
+    calendar = find_calendar(case.store, source.dataset_id)
     if calendar is None:
         return None
     name, command = source.dataset.name, run_command(case.plan)
@@ -186,14 +186,28 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
     due, _, now = calendar
     if any(interval.dataid == dataid for interval in due):
         return Reason(f"its interval has ended, and the next {runner(case.plan)} adds it", command)
-    span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
-    if span is not None and span[1].timestamp() > now:
-        return Reason(f"its interval ends at {time_of(span[1].timestamp())}", command)
+    ends_at = _interval_end(case.store, source, dataid)
+    if ends_at is not None and ends_at > now:
+        return Reason(f"its interval ends at {time_of(ends_at)}", f"wait until {time_of(ends_at)}")
     # Neither `ready` nor, after the first interval, another --start makes a calendar go back.
     return Reason(f"calendar {name} has no interval {dataid}", force_command(case.plan, case.dataid))
 
 
-def _find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:
+def _interval_end(store: Store, source: PlanInput, dataid: str) -> float | None:
+    """Return when an interval of a calendar ends; None if it has no such interval."""
+    if source.dataset.grain != Grain.TEXT:
+        span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
+        return None if span is None else span[1].timestamp()
+    calendar = store.read.find_calendar(source.dataset_id)
+    if calendar is None:
+        return None
+    from dataflow.actions.calendar import find_text_interval  # most jobs have no calendar
+
+    interval = find_text_interval(calendar, dataid)
+    return None if interval is None else interval.end_at
+
+
+def find_calendar(store: Store, dataset_id: int) -> tuple[list[Interval], float | None, float] | None:
     """Return a calendar's ended intervals that are not added, when the next is due, and the store's time."""
     found = store.read.find_calendar(dataset_id)
     if found is None:

@@ -119,7 +119,7 @@ def _explain_producer(case: WorkCase) -> Reason:
 
 def _nothing_in_the_way(case: WorkCase, work: WorkRow) -> Reason:
     first = case.store.read.find_first_claimable(case.plan.job_id)
-    history = f"{work.reason}; " if work.reason else ""
+    history = f"{work.reason.rstrip('.')}; " if work.reason else ""
     if first is None or first == case.dataid or case.plan.job.ordered:
         text = f"{history}nothing blocks it: the next {runner(case.plan)} takes it"
         return Reason(text, run_command(case.plan))

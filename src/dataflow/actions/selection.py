@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataflow.errors import Conflict, UnknownName
-from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.model.dataid import sort_key
 from dataflow.model.dataid_range import refuse_backwards
 from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import record
 from dataflow.store.store import BULK_BATCH
 
@@ -72,7 +73,7 @@ def _is_meant(plan: Plan, selection: Selection, dataid: str) -> bool:
 
 def _pairs(plan: Plan, dataids: tuple[str, ...]) -> list[Pair]:
     grain = Grain(plan.grain)
-    canonical = dict.fromkeys([canonical_dataid(text, grain, plan.timezone) for text in dataids])
+    canonical = dict.fromkeys([job_dataid(text, plan) for text in dataids])
     return [(dataid, sort_key(dataid, grain)) for dataid in canonical]
 
 
@@ -124,8 +125,8 @@ def _between(store: Store, plan: Plan, selection: Selection) -> Iterator[list[Pa
 
 def _ends(plan: Plan, selection: Selection) -> tuple[str, str]:
     grain = Grain(plan.grain)
-    first = canonical_dataid(selection.first, grain, plan.timezone)
-    last = canonical_dataid(selection.last, grain, plan.timezone)
+    first = job_dataid(selection.first, plan)
+    last = job_dataid(selection.last, plan)
     if sort_key(last, grain) < sort_key(first, grain):
         raise refuse_backwards(first, last)
     return sort_key(first, grain), sort_key(last, grain)

@@ -111,16 +111,14 @@ def get_status(store: Store) -> StoreStatus:
     open_groups: dict[int, list[OpenGroup]] = {}
     for group in store.read.list_open_groups():
         open_groups.setdefault(group.job_id, []).append(group)
+    chained = store.read.list_chained_jobs()
     overdue, longest = list_overdue(store), list_oldest_runs(store, now)
     for job in store.read.list_job_holds():
         groups = [replace(group, hold=group.hold or job.hold) for group in open_groups.get(job.job_id, ())]
         counts = _counts(groups, totals.get(job.job_id, 0))
-        due = overdue.get(job.job)
-        jobs.append(
-            JobStatus(
-                job.job, job.kind, counts, _oldest(store, groups, now), due, longest.get(job.job_id), job.hold
-            )
-        )
+        called = _called_from_outside(store, groups) if job.job_id in chained else groups
+        oldest, due = _oldest(store, called, now), overdue.get(job.job)
+        jobs.append(JobStatus(job.job, job.kind, counts, oldest, due, longest.get(job.job_id), job.hold))
         for state in (WorkState.FAILED, WorkState.INVALID):
             if counts[state]:
                 failures += _failures(store, job, state)
@@ -133,6 +131,17 @@ def _counts(groups: list[OpenGroup], total: int) -> dict[str, int]:
         counts[HOLD if group.hold and group.state in UNFINISHED else group.state] += group.count
     counts[WorkState.DONE] = max(0, total - sum(counts.values()))
     return counts
+
+
+def _called_from_outside(store: Store, groups: list[OpenGroup]) -> list[OpenGroup]:
+    """Leave out the WAITING work that only the job's own last output calls for: its turn has not come."""
+    found = []
+    for group in groups:
+        if group.state != WorkState.WAITING or group.hold:
+            found.append(group)
+        elif (since := store.read.find_waiting_since(group.job_id)) is not None:
+            found.append(replace(group, since=since))
+    return found
 
 
 def _oldest(store: Store, groups: list[OpenGroup], now: float) -> Oldest | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
+from dataflow.actions.next_work import find_next
 from dataflow.actions.prepare import answer_right, answer_valid
 from dataflow.actions.reasons import explain, without_work
 from dataflow.actions.refusals import ask_located, list_input_chunks
 from dataflow.actions.work_case import WorkCase, why_not_ready
 from dataflow.model.answers import Answer, Question, Verdict, Why, combine
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
-from dataflow.model.status import Status, WorkState
+from dataflow.model.job_dataid import job_dataid
+from dataflow.model.record import replace
+from dataflow.model.status import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
     from dataflow.config.settings import Config
     from dataflow.model.records import Plan
     from dataflow.store.store import Store
-
-LOOKED_FOR = (
-    WorkState.RUNNING,
-    WorkState.CLAIMABLE,
-    WorkState.WAITING,
-    WorkState.FAILED,
-    WorkState.INVALID,
-)
-"""Without a dataid, the first work in the first of these states is explained, else a DONE one."""
 
 ANSWERED_BY_RUN = (Status.READY, Status.FAILED, Status.INVALID)
 
@@ -43,22 +35,14 @@ def why(
     `is_dead` returns whether a claimant of this machine is certainly dead. Nothing is changed.
     """
     if dataid is not None:
-        dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
-    else:
-        dataid = find_next(store, plan)
+        dataid = job_dataid(dataid, plan)
     case = WorkCase(store, config, plan, dataid or "", is_dead)
+    if dataid is None:
+        dataid = find_next(case)
+        case = replace(case, dataid=dataid or "")
     found = explain(case) if dataid else without_work(case)
     answers = _answers(case, found)
     return Why(plan.job.name, case.dataid, f"{found.status}: {found.text}", answers, found.next)
-
-
-def find_next(store: Store, plan: Plan) -> str | None:
-    """Return the dataid that is running, next or stuck, or one that is DONE; None if the job has no work."""
-    for state in LOOKED_FOR:
-        dataid = store.read.find_first_in_state(plan.job_id, state)
-        if dataid is not None:
-            return dataid
-    return store.read.find_last_done(plan.job_id)
 
 
 def _answers(case: WorkCase, found: Explanation) -> tuple[Answer, ...]:

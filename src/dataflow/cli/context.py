@@ -8,6 +8,7 @@ import warnings
 
 from dataflow.config.project import PROJECT_FILE
 from dataflow.config.settings import load_config
+from dataflow.errors import UnknownName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,10 +94,17 @@ class Context:
         return self._passphrase
 
     def get_plan(self, job: str) -> Plan:
-        """A job by name; UnknownName with the nearest name if it is unknown."""
+        """A job by name; UnknownName with the nearest name, or how to run a pipeline that has not run."""
         from dataflow.actions.names import get_plan
 
-        return get_plan(self.store, job)
+        try:
+            return get_plan(self.store, job)
+        except UnknownName:
+            from dataflow.cli.pipeline_names import find_hint  # start-up: only this error needs it
+
+            if hint := find_hint(self.config.project_dir, job):
+                raise UnknownName(hint) from None
+            raise
 
     def get_dataset(self, name: str) -> tuple[int, Dataset]:
         """A dataset and its id by name; UnknownName with the nearest name if it is unknown."""

@@ -90,7 +90,7 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
     refuse_running(context.store, plan, selection)
     count = count_selected(context.store, plan, selection)
     if not count:
-        context.say(f"{args.job}: no such work. {_other_end(args, context, plan)}")
+        context.say(f"{args.job}: {_nothing_selected(args, context, plan)}")
         return 0
     if count > ASK_ABOVE and not may_go_on(f"Resubmit {count:,} dataids of {args.job}?", args.yes):
         return 1
@@ -101,14 +101,17 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _other_end(args: argparse.Namespace, context: Context, plan: Plan) -> str:
-    """A hint at the other kind of ended work: INVALID if its checks failed, else FAILED."""
+def _nothing_selected(args: argparse.Namespace, context: Context, plan: Plan) -> str:
+    """Why nothing was selected, with a hint at the other kind of ended work: INVALID or FAILED."""
+    if not (args.failed or args.invalid):
+        return "no such work; nothing changed. See: dataflow status"
     other = Selection(state=WorkState.INVALID if args.failed else WorkState.FAILED)
-    if (args.failed or args.invalid) and (count := count_selected(context.store, plan, other)):
+    nothing = f"nothing is {'FAILED' if args.failed else 'INVALID'}; nothing changed."
+    if count := count_selected(context.store, plan, other):
         word, state = ("--invalid", "INVALID") if args.failed else ("--failed", "FAILED")
         are = "is" if count == 1 else "are"
-        return f"{count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
-    return "See: dataflow status"
+        return f"{nothing} {count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
+    return nothing
 
 
 def _ordinary(plan: Plan) -> str:

@@ -51,7 +51,8 @@ class PipelineProgress:
         rate = rows / max(now - self._began_at, 0.001)
         pages_text = f"{pages:,} page{'s' * (pages != 1)}"
         of_all = f" of {total:,}" if total is not None else ""
-        counts = f", {pages_text}, {rows:,}{of_all} rows, {rate:,.0f} rows/s" if pages or rows else ""
+        noun = "row" if (rows if total is None else total) == 1 else "rows"
+        counts = f", {pages_text}, {rows:,}{of_all} {noun}, {rate:,.0f} rows/s" if pages or rows else ""
         print(f"\r\x1b[K{stage}{counts} …", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

@@ -11,8 +11,7 @@ from dataflow.cli.chunks import count
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
 from dataflow.cli.output import add_json_option
 from dataflow.cli.tables import add_wide_option, show_rows
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import job_dataid
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.lock import is_claimant_name, is_dead
 
@@ -75,7 +74,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     dataid = args.dataid or ""
     plan = find_plan(context.store, args.job) if args.job else None
     if plan and dataid:
-        dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
+        dataid = job_dataid(dataid, plan)
     found = context.store.read.list_runs(args.limit, args.job or "", dataid, args.outcome or "")
     if args.job and not plan and not found:
         context.get_plan(args.job)  # a removed job would still have its runs: the name is unknown

@@ -11,7 +11,7 @@ from dataflow.errors import BadInput
 from dataflow.model.fixed_step import canonical_step, is_step
 from dataflow.model.grain import Grain
 from dataflow.model.records import ON_DEMAND
-from dataflow.model.wording import did_you_mean, quoted
+from dataflow.model.wording import did_you_mean, plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +141,10 @@ def _checked_cron(expression: str) -> str:
     fields = expression.split()
     if len(fields) != len(FIELDS):
         names = ", ".join([name for name, _ in FIELDS])
-        raise _refused(expression, f"it has {len(fields)} fields and a cron expression has 5: {names}")
+        raise _refused(
+            expression,
+            f"it has {len(fields)} {plural(len(fields), 'field')} and a cron expression has 5: {names}",
+        )
     for position, field in enumerate(fields):
         if not _is_field(field, position):
             name, accepted = FIELDS[position]
@@ -187,7 +190,10 @@ def _ever_happens(expression: str) -> bool:
 
 
 def _refused(expression: str, reason: str) -> BadInput:
+    text = f"Schedule {quoted(expression)} is not valid: {reason}."
+    name = f"@{expression.strip().lower()}"
+    if name in PRESETS or name in PRESET_ALIASES:
+        text += f" Did you mean {name}?"
     return BadInput(
-        f"Schedule {quoted(expression)} is not valid: {reason}. Use a preset such as @daily, or a cron "
-        "expression of 5 fields such as 30 6 * * *."
+        f"{text} Use a preset such as @daily, or a cron expression of 5 fields such as 30 6 * * *."
     )

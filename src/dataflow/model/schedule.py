@@ -106,6 +106,18 @@ def due_intervals(
     return due, None
 
 
+def find_interval(schedule: Schedule, at: float) -> Interval | None:
+    """Return the interval that starts at a moment; None if the schedule has none there."""
+    if _is_plain(schedule):
+        return None
+    start_at, end_at = _bounds(schedule)
+    if (start_at is not None and at < start_at) or (end_at is not None and at > end_at):
+        return None
+    starts = _starts(schedule, at)
+    begins_at, dataid = next(starts)
+    return Interval(dataid, begins_at, next(starts)[0]) if begins_at == at else None
+
+
 def keeps_start(before: Schedule, after: Schedule, now: float) -> bool:
     """Return True if a start that moves with the clock would drop an interval that has begun.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import record, replace
 
 TYPE_CHECKING = False
@@ -54,4 +53,4 @@ def with_canonical_dataid(request: JobRequest, plan: Plan) -> JobRequest:
     """Return the request with its dataid in canonical form; BadInput if the grain does not allow it."""
     if request.dataid is None:
         return request
-    return replace(request, dataid=canonical_dataid(request.dataid, Grain(plan.grain), plan.timezone))
+    return replace(request, dataid=job_dataid(request.dataid, plan))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from dataflow.actions.names import get_plan
+from dataflow.errors import StoreError
 from dataflow.model.record import replace
 from dataflow.model.records import PIPELINE
-from dataflow.model.status import RunOutcome
+from dataflow.model.status import RunOutcome, WorkState
 from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
@@ -21,6 +23,8 @@ from dataflow.runjob.worker import Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dataflow.model.records import Claimant, Ending, Plan
     from dataflow.runjob.request import Face, JobRequest
     from dataflow.store.store import Store
@@ -77,7 +81,7 @@ def _work(request: JobRequest, face: Face, lock: ClaimantLock, guard: Guard) -> 
     except BaseException:
         lock.leave_file()
         raise
-    code = _exit_code(request, worker, report)
+    code = _exit_code(request, worker, report, partial(_waiting, face.store, request.job))
     if code is None:
         code = _nothing_done(request, face.store, handoff.plan, report)
     for terminal in terminals:
@@ -111,7 +115,7 @@ def _warn_other_script(request: JobRequest, plan: Plan, claimant: Claimant, repo
         )
 
 
-def _exit_code(request: JobRequest, worker: Worker, report: Report) -> int | None:
+def _exit_code(request: JobRequest, worker: Worker, report: Report, waiting: Callable[[], str]) -> int | None:
     """Return the exit code of what was done; None when nothing was."""
     tally = worker.tally
     if tally.broken is not None:
@@ -122,9 +126,23 @@ def _exit_code(request: JobRequest, worker: Worker, report: Report) -> int | Non
     if worker.signal:
         return INTERRUPTED + worker.signal
     if request.drain and tally.last is not None:
-        report.say(f"{request.job}: {tally.done} done, {tally.failed} failed; nothing more to claim")
+        counted = f"{tally.done} done, {tally.failed} failed; nothing more to claim"
+        report.say(f"{request.job}: {counted}{waiting()}")
         return FAILED if tally.failed else 0
     return None if tally.last is None else _code_of(tally.last)
+
+
+def _waiting(store: Store, job: str) -> str:
+    """Return how much work still waits, as the end of a sentence; "" for none."""
+    from dataflow.actions.next_commands import why_command  # start-up: only with --drain
+
+    try:
+        # What is CLAIMABLE and was not claimed is on hold, or comes after other work.
+        states = (WorkState.WAITING, WorkState.CLAIMABLE)
+        count = sum(store.read.count_open_work(job, state) for state in states)
+    except StoreError:  # everything is recorded; only this hint is lost
+        return ""
+    return f"; {count:,} waiting: {why_command(job)}" if count else ""
 
 
 def _code_of(ending: Ending) -> int:

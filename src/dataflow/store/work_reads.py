@@ -209,6 +209,14 @@ class WorkReads(Reads):
             for job_id, state, hold, count, since in self._rows("status.open_work")
         ]
 
+    def list_chained_jobs(self) -> set[int]:
+        """Return the ids of the jobs that read the previous chunk of their own output."""
+        return {row[0] for row in self._rows("status.chained_jobs")}
+
+    def find_waiting_since(self, job_id: int) -> Any | None:
+        """Return since when a chained job's WAITING work is called for by another's chunk; None for none."""
+        return first_of(self._find("status.waiting_since", job_id=job_id))
+
     def list_miscounted_work(self, most: int) -> list[WrongWork]:
         """Return work whose count of missing inputs is not that of its own rows."""
         return [WrongWork(*row) for row in self._rows("doctor.miscounted_work", most=most)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.errors import BadInput, FetchError, Untrusted
+from dataflow.errors import BadInput, FetchError, FetchStopped, Untrusted
 from dataflow.model.record import replace
 from dataflow.pipelines.fetch.authentication import Credentials
 from dataflow.pipelines.fetch.http_source import HttpSource
@@ -85,8 +85,25 @@ def test_a_header_that_cannot_be_sent_is_refused_without_its_value(
 def test_nobody_listening_is_told_after_the_last_attempt(tmp_path: Path) -> None:
     with ApiServer(make_rows(1)) as server:
         source = source_of(server)
-    with pytest.raises(FetchError, match=r"3 attempts; the last one: no connection"):
+    with pytest.raises(FetchError, match=r"3 attempts; the last one: no connection") as told:
         fetch(source, tmp_path)
+    assert "kept" not in str(told.value)
+
+
+def test_pages_are_called_kept_only_when_there_are_some(tmp_path: Path) -> None:
+    with ApiServer(make_rows(20), 10) as server:
+        server.fail(0, "500", times=3)
+        source = source_of(server)
+        refusal = refuse(source, tmp_path, "gave no page in 3 attempts")
+        assert "staged so far" not in refusal and not refusal.endswith("..")
+        stop = threading.Event()
+        stop.set()
+        with pytest.raises(FetchStopped, match=r"^Fetching was stopped\.$"):
+            list(source.fetch(open_staging(source, tmp_path), stop))
+        late = replace(QUICK, total_seconds=0.0)
+        refuse(
+            source_of(server, limits=late), tmp_path, r"limit of 0 s\. Raise the source's total_seconds\.$"
+        )
 
 
 @pytest.mark.parametrize("fault", ["429 seconds", "429 date"])

@@ -149,7 +149,7 @@ def test_more_rows_than_a_chain_of_pages_counts_are_noticed(tmp_path: Path, pagi
     document = {"next": None, "pages": 1, "results": make_rows(3)}
     with AnswerServer(lambda asked: Reply(document)) as server:
         refuse(
-            source_for(server, pagination), tmp_path, "has 1 rows in all by 'pages' .* but 3 rows have come"
+            source_for(server, pagination), tmp_path, "has 1 row in all by 'pages' .* but 3 rows have come"
         )
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from dataflow.errors import BadInput
 from dataflow.model.answers import Verdict
+from dataflow.pipelines.run.worker import told_rows
 from dataflow.pipelines.shape.checks import (
     Check,
     accepted,
@@ -75,8 +76,8 @@ def test_constraints_are_checks_without_a_declaration() -> None:
     batch = pa.RecordBatch.from_pylist(rows, schema=Shaper(FIELDS).schema)
     found = judge(completed, Statistics.of(batch, wanted_by(completed)), None, None)
     assert [(one.column, one.verdict, one.evidence) for one in found] == [
-        ("id", Verdict.NO, "1 of 2 rows have NULL"),
-        ("status", Verdict.NO, "1 of 2 rows have NULL"),
+        ("id", Verdict.NO, "1 of 2 rows has NULL"),
+        ("status", Verdict.NO, "1 of 2 rows has NULL"),
     ]
 
 
@@ -118,6 +119,29 @@ def test_a_column_of_nothing_but_null_is_named() -> None:
     assert verdict(not_wholly_null("status", "id"), rows) is Verdict.YES
     assert verdict(not_wholly_null("status", "day"), rows) is Verdict.NO
     assert verdict(not_wholly_null(), []) is Verdict.YES
+
+
+def test_one_row_is_counted_in_the_singular() -> None:
+    checks = [
+        minimum_rows(1),
+        at_least(0.5),
+        accepted("status", ["a"]),
+        not_null("id"),
+        not_wholly_null("id"),
+    ]
+    rows = [{"status": "z", "id": None}]
+    assert [found.evidence for found in findings(checks, rows)] == [
+        "1 of 1 row has NULL",
+        "1 row, at least 1 is needed",
+        "1 row, no last version to compare with",
+        '1 row has other values, such as "z"',
+        'the only row has NULL in "id"',
+    ]
+    policy = RejectPolicy("quarantine", 5)
+    assert decide(policy, 1, 1).reason == "1 of 1 row does not fit; up to 5 may"
+    assert decide(policy, 0, 1).reason == "the only row fits"
+    assert told_rows({"orders": 1}) == ", 1 row"
+    assert told_rows({"orders": 1, "lines": 2}) == ", 1 row of orders, 2 rows of lines"
 
 
 def test_accepted_values_are_compared_in_the_columns_type() -> None:

@@ -116,9 +116,10 @@ class Client:
                 return self._get_once(address)
             except Passing as trouble:
                 if attempt >= self._access.limits.attempts:
+                    kept = " The pages staged so far are kept for when it is done again."
                     raise FetchError(
-                        f"{address} gave no page in {attempt} attempts; the last one: {trouble}. The pages "
-                        "staged so far are kept for when it is done again.",
+                        f"{address} gave no page in {attempt} attempts; the last one: {trouble}."
+                        f"{kept if self._watch.has_staged else ''}",
                         status=trouble.status,
                     ) from trouble
                 self._watch.wait_to_retry(str(trouble), self._get_wait(address, attempt, trouble))

@@ -97,7 +97,7 @@ class HttpSource:
         """
         yield from staging.list_parts()
         if not staging.complete:
-            watch = Watch(self.limits, stop or threading.Event(), tell)
+            watch = Watch(self.limits, stop or threading.Event(), tell, lambda: len(staging.entries))
             yield from self._fetch_missing(staging, watch, hide)
 
     def _fetch_missing(self, staging: Staging, watch: Watch, hide: Hide) -> Iterator[Part]:

@@ -52,16 +52,28 @@ def say_nothing(trouble: str, following: str) -> None:
 class Watch:
     """The clocks of one fetch, asked by all its threads: shall we stop, is the time up, whose turn is it."""
 
-    def __init__(self, limits: Limits, stop: Stop, tell: Tell = say_nothing) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        stop: Stop,
+        tell: Tell = say_nothing,
+        count_staged: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._limits = limits
         self._stop = stop
         self._tell = tell
+        self._count_staged = count_staged
         self._telling = threading.Lock()
         self._ended = threading.Event()
         self._deadline = time.monotonic() + limits.total_seconds
         self._request = threading.local()
         self._turn_lock = threading.Lock()
         self._next_turn = 0.0
+
+    @property
+    def has_staged(self) -> bool:
+        """True if pages of this fetch are kept for a later run; never in a preview."""
+        return self._count_staged() > 0
 
     def end(self) -> None:
         """Makes every thread of the fetch stop soon."""
@@ -79,11 +91,15 @@ class Watch:
     def check(self) -> None:
         """FetchStopped when told to stop; FetchError when the time for the whole fetch is up."""
         if self._stop.is_set() or self._ended.is_set():
-            raise FetchStopped("Fetching was stopped; the pages staged so far are kept for the next run.")
+            kept = "; the pages staged so far are kept for the next run" if self.has_staged else ""
+            raise FetchStopped(f"Fetching was stopped{kept}.")
         if time.monotonic() >= self._deadline:
+            took = f"Fetching took longer than its total limit of {self._limits.total_seconds:g} s"
+            if not self.has_staged:
+                raise FetchError(f"{took}. Raise the source's total_seconds.")
             raise FetchError(
-                f"Fetching took longer than its total limit of {self._limits.total_seconds:g} s; the pages "
-                "staged so far are kept: have it done again to go on, or raise the source's total_seconds."
+                f"{took}; the pages staged so far are kept: have it done again to go on, or raise the "
+                "source's total_seconds."
             )
 
     def wait(self, seconds: float) -> None:
@@ -122,9 +138,10 @@ class Watch:
         """How long to wait after this attempt, at least what was asked; FetchError when that is too much."""
         longest = self._limits.longest_wait_seconds
         if asked is not None and asked > longest:
+            kept = ", the pages staged so far are kept" if self.has_staged else ""
             raise FetchError(
                 f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; have it done "
-                "again later, the pages staged so far are kept"
+                f"again later{kept}"
             )
         wait = min(self._limits.first_wait_seconds * 2.0 ** min(attempt - 1, 60), longest)
         # Jitter: many runs that failed together must not come back together.

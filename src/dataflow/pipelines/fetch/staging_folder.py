@@ -85,8 +85,8 @@ class Staging:
             self._record(entry)
         except OSError as wrong:
             raise FetchError(
-                f"Page {number} cannot be written to the staging folder {self.folder}: {wrong.strerror}. The "
-                "pages before it are kept for when there is room."
+                f"Page {number} cannot be written to the staging folder {self.folder}: {wrong.strerror}."
+                + (" The pages before it are kept for when there is room." if number > 1 else "")
             ) from wrong
         return as_part(entry)
 

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 
 from dataflow.errors import FetchError
 from dataflow.model.record import record
+from dataflow.model.wording import plural
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.client import Origins
 from dataflow.pipelines.fetch.limits import Limits
@@ -67,8 +68,9 @@ def most_rows(staged: tuple[Entry, ...]) -> int:
 def check_enough(page: Page, rows: int) -> None:
     """FetchError when fewer rows came than the last page says there are."""
     if page.total is not None and rows < page.total:
+        total = f"{page.total:,} {plural(page.total, 'row')}"
         raise FetchError(
-            f"The source has {page.total:,} rows, by its page at {page.address}, but only {rows:,} came: it "
+            f"The source has {total}, by its page at {page.address}, but only {rows:,} came: it "
             "changed while it was fetched, or left pages out. The next run starts with the first page.",
             start_again=True,
         )
@@ -76,9 +78,10 @@ def check_enough(page: Page, rows: int) -> None:
 
 def refuse_total(page: Page, rows: int, total: int, key: str) -> FetchError:
     """The error for more rows than the source says there are in all: its `total` is not a count of rows."""
+    in_all, came = f"{total:,} {plural(total, 'row')}", "row has" if rows == 1 else "rows have"
     return FetchError(
-        f"The source has {total:,} rows in all by {key!r} of its page at {page.address}, but {rows:,} rows "
-        f"have come so far. If {key!r} counts pages, name it as page_number(total_pages={key!r}); if it is "
-        "an estimate, leave total out. Nothing is published.",
+        f"The source has {in_all} in all by {key!r} of its page at {page.address}, but {rows:,} {came} come "
+        f"so far. If {key!r} counts pages, name it as page_number(total_pages={key!r}); if it is an "
+        "estimate, leave total out. Nothing is published.",
         start_again=True,
     )

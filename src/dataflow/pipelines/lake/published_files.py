@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dataflow.actions.locations import absolute_place
 from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
+from dataflow.actions.next_commands import shell
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain
@@ -107,7 +108,8 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
             f"is in PostgreSQL (connection {connection}), where each interval is a table or view of its own: "
             f"{table}{f' is that of {dataid}' if dataid else ''}"
         )
-    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}.")
+    command = shell("dataflow", "versions", dataset.name, dataid or "DATAID")
+    raise BadInput(f"Dataset {dataset.name} is not in the lake: it {place}. Its chunks: {command}")
 
 
 def is_view(store: Store, dataset_id: int) -> bool:

@@ -11,8 +11,7 @@ from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
 from dataflow.errors import UnknownName
-from dataflow.model.dataid import canonical_dataid
-from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import job_dataid
 from dataflow.model.records import Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
 from dataflow.pipelines.register.intervals import interval_of, written_dataid
@@ -65,7 +64,7 @@ def _refuse_unknown(definition: Definition, known: Mapping[str, Dataset]) -> Non
 def call_for(store: Store, definition: Definition, dataid: str) -> str:
     """Has a schedule give an interval, whether it would by itself or not; gives its canonical dataid."""
     plan = get_plan(store, definition.job)
-    dataid = canonical_dataid(dataid, Grain(plan.grain), plan.timezone)
+    dataid = job_dataid(dataid, plan)
     if not definition.follows_inputs:
         dataid = written_dataid(definition.timing, dataid)
         interval_of(definition.timing, dataid)  # before there is work that could never be done

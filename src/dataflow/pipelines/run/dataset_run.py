@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import InvalidData
+from dataflow.model.wording import plural
 from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.handover.records import REJECTS, TaskReport, write_rejects
 from dataflow.pipelines.register.interval_plan import plan_interval
@@ -73,7 +74,8 @@ class DatasetRun:
                 patience = make_patience(claimed, self._facilities.log, self._facilities.progress)
                 published = patience.repeat(lambda: self._make(next(sources), fields, target))
             else:
-                self.log(f"an earlier run had published {published.rows} rows before it died")
+                rows = f"{published.rows} {plural(published.rows, 'row')}"
+                self.log(f"an earlier run had published {rows} before it died")
                 claimed.record_checked(definition.dataset, "checked by the run that published it, and died")
         claimed.record_rows(definition.dataset, published.rows)
 
@@ -119,11 +121,10 @@ class DatasetRun:
             raise
         failpoints.reach("after_publish")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
-        self.log(f"published {published.rows} rows")
+        self.log(f"published {published.rows} {plural(published.rows, 'row')}")
         warnings = []
         if judgement.rejected:
-            left_out = f"{judgement.rejected} of {judgement.rows_read} rows did not fit and were left out"
-            warnings.append(f"{left_out}; {self._count_kept(judgement)} in {self._rejects_place()}")
+            warnings.append(f"{judgement.left_out}; {self._count_kept(judgement)} in {self._rejects_place()}")
         if absent := judgement.list_absent():
             warnings.append(f"in no row of the source is: {', '.join(absent)}")
         self.warning = "; ".join(warnings)
@@ -183,7 +184,10 @@ class DatasetRun:
 
     def _count_kept(self, judgement: Judgement) -> str:
         """Which of the rejected rows are kept, as the beginning of where they are."""
-        return "they are" if self._kept.rows == judgement.rejected else f"{self._kept.rows} of them are"
+        kept = self._kept.rows
+        if kept == judgement.rejected:
+            return "it is" if kept == 1 else "they are"
+        return f"{kept} of them {'is' if kept == 1 else 'are'}"
 
     def _keep_rejects(self, judgement: Judgement) -> None:
         """Leaves the rejected rows beside the fetched pages, to be looked at."""
@@ -193,7 +197,7 @@ class DatasetRun:
         folder = self._facilities.staging.of_run(self._claimed.run)
         path = os.path.join(folder, REJECTS)
         write_rejects(path, rejects, open_with_folder)
-        self.log(f"rejected rows: {self._count_kept(judgement)} in {path}")
+        self.log(f"rejected {plural(judgement.rejected, 'row')}: {self._count_kept(judgement)} in {path}")
 
 
 def _refuse_miscounted(parts: tuple[Part, ...], report: TaskReport) -> None:

@@ -14,6 +14,7 @@ from dataflow.actions.dataset_rules import is_automatic
 from dataflow.errors import BadInput, DataFlowError, InputMoved, InvalidData, JobFailed
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
+from dataflow.model.wording import plural
 from dataflow.pipelines.declare.loader import importable
 from dataflow.pipelines.register.intervals import Span, interval_of, span_of
 from dataflow.pipelines.register.published_tables import list_tables, read_tables
@@ -66,7 +67,7 @@ class PythonRun:
             for dataset, (published, evidence) in self._outputs.publish().items():
                 self._claimed.record_rows(dataset, published.rows)
                 self._claimed.record_checked(dataset, evidence)
-                self.log(f"published {published.rows} rows of {dataset}")
+                self.log(f"published {published.rows} {plural(published.rows, 'row')} of {dataset}")
 
     def cancel(self) -> None:
         """Ends all that the function does on Spark, and what a database does for it."""

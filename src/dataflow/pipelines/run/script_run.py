@@ -20,6 +20,7 @@ from dataflow.errors import BadInput, InvalidData
 from dataflow.model.grain import Grain
 from dataflow.model.location import Location, lake_location
 from dataflow.model.mapping import LATEST, SAME
+from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.lake.folder_target import FolderTarget
@@ -125,7 +126,7 @@ class ScriptRun:
     def publish(self) -> None:
         """Puts all outputs in their places, for RunJob to give out."""
         for dataset, (published, _) in self.outputs.publish().items():
-            self.log(f"wrote {published.rows} rows of {dataset}")
+            self.log(f"wrote {published.rows} {plural(published.rows, 'row')} of {dataset}")
 
     def close(self) -> None:
         """Ends the session if it was started for this run."""

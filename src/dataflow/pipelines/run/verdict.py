@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput, InvalidData
 from dataflow.model.answers import Verdict
+from dataflow.model.wording import plural
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.findings import (
     Finding,
@@ -76,9 +77,9 @@ class Judgement:
         """How the source differs from the mapping, a line each."""
         missing = self._count_missing()
         new = sorted({name for report in self._reports for name in report.new})
+        all_rows = f"{self.rows_read} {plural(self.rows_read, 'row')}"
         lines = [
-            f"drift: source field {name} is missing in {rows} of {self.rows_read} rows"
-            for name, rows in missing.items()
+            f"drift: source field {name} is missing in {rows} of {all_rows}" for name, rows in missing.items()
         ]
         return lines + [f"drift: source field {name} is not mapped" for name in new]
 
@@ -128,12 +129,19 @@ class Judgement:
         ]
 
     @property
+    def left_out(self) -> str:
+        """How many rows were left out because they did not fit."""
+        were = "was" if self.rejected == 1 else "were"
+        read = f"{self.rows_read} {plural(self.rows_read, 'row')}"
+        return f"{self.rejected} of {read} did not fit and {were} left out"
+
+    @property
     def evidence(self) -> str:
         """What was found right, to be published with the chunk, and what was not, or not looked at."""
         passed = sum(one.verdict is Verdict.YES for one in self.findings)
-        parts = [f"{passed} checks passed on {self.rows} rows"]
+        parts = [f"{passed} {plural(passed, 'check')} passed on {self.rows} {plural(self.rows, 'row')}"]
         if self.rejected:
-            parts.append(f"{self.rejected} of {self.rows_read} rows did not fit and were left out")
+            parts.append(self.left_out)
         for word, verdict in (("warned", Verdict.NO), ("not checked", Verdict.NOT_CHECKED)):
             if named := [one.check for one in self.findings if one.verdict is verdict]:
                 parts.append(f"{len(named)} {word}: {', '.join(named)}")

@@ -22,6 +22,7 @@ from dataflow.errors import (
 )
 from dataflow.model.records import DATASET, PYTHON, VIEW
 from dataflow.model.status import WorkState
+from dataflow.model.wording import plural
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
 from dataflow.pipelines.run.leases import watched
@@ -137,7 +138,7 @@ class PipelineWorker:
             self.outcome.done += 1
             seconds = time.monotonic() - began_at
             if not self._quiet:
-                rows = _told_rows(claimed.rows)
+                rows = told_rows(claimed.rows)
                 self._say(f"{job} {claimed.dataid}: done{rows} in {seconds:.1f} s (run {claimed.run_id})")
             if run.warning:
                 self._say(f"{job} {claimed.dataid}: warning: {run.warning}")
@@ -216,8 +217,8 @@ class PipelineWorker:
         return run
 
 
-def _told_rows(rows: Mapping[str, int]) -> str:
+def told_rows(rows: Mapping[str, int]) -> str:
     """How much was written, of each output if there are several; nothing where it is not known."""
     if len(rows) < 2:
-        return "".join(f", {count:,} rows" for count in rows.values())
-    return "".join(f", {count:,} rows of {dataset}" for dataset, count in rows.items())
+        return "".join(f", {count:,} {plural(count, 'row')}" for count in rows.values())
+    return "".join(f", {count:,} {plural(count, 'row')} of {dataset}" for dataset, count in rows.items())

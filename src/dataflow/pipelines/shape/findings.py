@@ -14,7 +14,7 @@ from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput
 from dataflow.model.answers import Verdict
 from dataflow.model.record import record, replace
-from dataflow.model.wording import did_you_mean, quoted
+from dataflow.model.wording import did_you_mean, plural, quoted
 from dataflow.pipelines.shape.checks import ABOUT_COLUMNS, Check, not_null, shown_values, unique
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
@@ -109,33 +109,38 @@ class _Circumstances:
 
 def _judge_minimum_rows(check: Check, given: _Circumstances) -> Finding:
     rows, needed = given.statistics.rows, check.values[0]
-    return _finding(check, rows >= needed, f"{rows} rows, at least {needed} are needed")
+    are = "is" if needed == 1 else "are"
+    return _finding(check, rows >= needed, f"{rows} {plural(rows, 'row')}, at least {needed} {are} needed")
 
 
 def _judge_at_least(check: Check, given: _Circumstances) -> Finding:
     rows, share = given.statistics.rows, check.values[0]
     if given.last_rows is None:
-        return _finding(check, True, f"{rows} rows, no last version to compare with")
-    evidence = f"{rows} rows, the last version has {given.last_rows}; at least {share * 100:f} % are needed"
+        return _finding(check, True, f"{rows} {plural(rows, 'row')}, no last version to compare with")
+    last = f"the last version has {given.last_rows}"
+    evidence = f"{rows} {plural(rows, 'row')}, {last}; at least {share * 100:f} % are needed"
     return _finding(check, rows >= given.last_rows * share, evidence)
 
 
 def _judge_not_wholly_null(check: Check, given: _Circumstances) -> Finding:
     rows, columns = given.statistics.rows, given.statistics.columns
     empty = [name for name in check.values or columns if rows and columns[name].nulls == rows]
-    evidence = f"all {rows} rows have NULL in {shown_values(empty)}" if empty else "every column has values"
+    have = "the only row has" if rows == 1 else f"all {rows} rows have"
+    evidence = f"{have} NULL in {shown_values(empty)}" if empty else "every column has values"
     return _finding(check, not empty, evidence if rows else "there are no rows")
 
 
 def _judge_not_null(check: Check, given: _Circumstances) -> Finding:
-    nulls = given.column(check).nulls
-    return _finding(check, not nulls, f"{nulls} of {given.statistics.rows} rows have NULL")
+    nulls, rows = given.column(check).nulls, given.statistics.rows
+    have = "has" if nulls == 1 else "have"
+    return _finding(check, not nulls, f"{nulls} of {rows} {plural(rows, 'row')} {have} NULL")
 
 
 def _judge_accepted(check: Check, given: _Circumstances) -> Finding:
     found = given.column(check)
     shown = f", such as {shown_values(found.samples)}" if found.samples else ""
-    return _finding(check, not found.unaccepted, f"{found.unaccepted} rows have other values{shown}")
+    have = "row has" if found.unaccepted == 1 else "rows have"
+    return _finding(check, not found.unaccepted, f"{found.unaccepted} {have} other values{shown}")
 
 
 def _judge_between(check: Check, given: _Circumstances) -> Finding:

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from dataflow.errors import BadInput
 from dataflow.model.record import record
+from dataflow.model.wording import plural
 
 
 @record
@@ -45,8 +46,9 @@ def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolic
 def decide(policy: RejectPolicy, rejected: int, rows: int) -> Decision:
     """Whether `rejected` of `rows` rows read may be left out."""
     if not rejected:
-        return Decision(True, f"all {rows} rows fit")
-    found = f"{rejected} of {rows} rows do not fit"
+        return Decision(True, "the only row fits" if rows == 1 else f"all {rows} rows fit")
+    do = "does" if rejected == 1 else "do"
+    found = f"{rejected} of {rows} {plural(rows, 'row')} {do} not fit"
     if policy.action == "fail":
         advice = 'mend the source or the mapping, or leave a few out: rejects = {"quarantine": 100}'
         return Decision(False, f"{found}; {advice}")

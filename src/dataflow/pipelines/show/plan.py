@@ -43,6 +43,7 @@ class PlannedInterval:
     dataid: str
     state: str
     why: str
+    next: str  # the command that goes on
 
 
 @record
@@ -57,6 +58,10 @@ class Outlook:
     def why(self) -> str:
         """Why the interval looked at is where it is."""
         return next((item.why for item in self.intervals if item.dataid == self.dataid), "")
+
+    def next_command(self) -> str:
+        """The command that brings the interval looked at further."""
+        return next((item.next for item in self.intervals if item.dataid == self.dataid), "")
 
 
 @record
@@ -106,7 +111,7 @@ def _interval(store: Store, plan: Plan, scene: Scene, dataid: str) -> PlannedInt
     work = store.read.find_work(plan.job_id, dataid)
     found = why(store, scene.config, plan, dataid, scene.is_dead)
     state = "waiting" if work is None else _word(work.state, bool(work.hold))
-    return PlannedInterval(dataid, state, found.verdict.partition(": ")[2] or found.verdict)
+    return PlannedInterval(dataid, state, found.verdict.partition(": ")[2] or found.verdict, found.next)
 
 
 def _word(state: str, hold: bool) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from dataflow.errors import BadInput
 from dataflow.model.record import record, replace
 from dataflow.model.records import PYTHON, VIEW
+from dataflow.model.wording import plural
 from dataflow.pipelines.declare.sources import Files, Http, TableSource
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.file_source import FileSource
@@ -70,7 +71,7 @@ def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
             "before it runs."
         )
     if plan.definition.kind == VIEW:
-        return _preview_view(plan, outlook.why(), facilities, most)
+        return _preview_view(outlook, plan, facilities, most)
     return _preview_dataset(plan, facilities, most)
 
 
@@ -102,13 +103,14 @@ def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> P
     )
 
 
-def _preview_view(plan: IntervalPlan, why: str, facilities: Facilities, most: int) -> Preview:
+def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
     """The first rows that the view's SQL gives over the versions a run made now would read."""
     job, dataid = plan.definition.job, plan.dataid
     missing = [one.dataset.name for one in plan.inputs if not one.location]
     if missing:
         raise BadInput(
-            f"{job} {dataid} cannot read {', '.join(missing)} yet: {why}. See: dataflow why {job} {dataid}"
+            f"{job} {dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
+            f"Next: {outlook.next_command()}"
         )
     read = ", ".join(f"{one.dataset.name} {one}" for one in plan.inputs)
     if plan.is_native:
@@ -175,8 +177,9 @@ class _Collected:
 
     def list_nulls(self) -> list[str]:
         """Columns that may hold no NULL and do, a line each."""
+        seen = f"{self._fitting} {plural(self._fitting, 'row')}"
         return [
-            f"column {name} must not be NULL, and is in {count} of {self._fitting} rows looked at"
+            f"column {name} must not be NULL, and is in {count} of {seen} looked at"
             for name, count in self._nulls.items()
             if count
         ]

@@ -32,6 +32,21 @@ WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNN
   AND called_at = :called_at
 ORDER BY priority DESC, sort_key LIMIT 1
 
+-- name: chained_jobs
+-- Jobs that read the previous chunk of their own output, so each run calls for the next dataid.
+SELECT DISTINCT i.job_id FROM job_input i
+JOIN job_output o ON o.dataset_id = i.dataset_id AND o.job_id = i.job_id
+WHERE i.mapping = 'previous'
+
+-- name: waiting_since
+-- When the oldest waiting work of such a job was called for by a chunk that it has not produced itself.
+SELECT min(w.called_at) FROM work w
+WHERE w.job_id = :job_id AND w.state = 'WAITING' AND w.hold = FALSE
+  AND EXISTS (SELECT 1 FROM work_input x
+      JOIN job_input i ON i.job_id = w.job_id AND i.position = x.position AND i.mapping <> 'latest'
+      WHERE x.work_id = w.work_id AND x.present > 0
+        AND NOT EXISTS (SELECT 1 FROM job_output o WHERE o.dataset_id = i.dataset_id AND o.job_id = w.job_id))
+
 -- name: ended_badly
 -- Failed or invalid work of a job, in order.
 SELECT dataid, reason, run_id, modified_at FROM work

@@ -1,0 +1,97 @@
+"""The work that `why` explains when no dataid is given: running, next or stuck, by the facts of a claim."""
+
+from __future__ import annotations
+
+from dataflow.actions.missing import find_calendar, find_latest, needed
+from dataflow.actions.work_case import WorkCase
+from dataflow.model.dataid import sort_key
+from dataflow.model.grain import Grain
+from dataflow.model.mapping import LATEST, consumers_of
+from dataflow.model.record import replace
+from dataflow.model.status import WorkState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import PlanInput
+
+
+def find_next(case: WorkCase) -> str | None:
+    """Return the dataid that is running, next or stuck, or one that is DONE; None if the job has no work.
+
+    Ended intervals that the next claim adds count as work.
+    """
+    read, job_id = case.store.read, case.plan.job_id
+    found = read.find_first_in_state(job_id, WorkState.RUNNING) or read.find_first_claimable(job_id)
+    if found is not None:
+        return found
+    waiting = read.find_first_in_state(job_id, WorkState.WAITING)
+    if waiting is not None and _is_promoted(case, waiting):
+        return waiting
+    due = _list_due(case)
+    complete = next((dataid for dataid in due if _is_free(case, dataid) and _is_complete(case, dataid)), None)
+    on_hold = read.find_first_in_state(job_id, WorkState.CLAIMABLE)
+    new = next((dataid for dataid in due if read.find_work_state(job_id, dataid) is None), None)
+    for dataid in (complete, on_hold, waiting, new):
+        if dataid is not None:
+            return dataid
+    for state in (WorkState.FAILED, WorkState.INVALID):
+        if (ended := read.find_first_in_state(job_id, state)) is not None:
+            return ended
+    return read.find_last_done(job_id)
+
+
+def _is_promoted(case: WorkCase, dataid: str) -> bool:
+    """Return whether the next claim makes WAITING work claimable: inputs ready, wait over."""
+    work = case.store.read.find_work(case.plan.job_id, dataid)
+    if work is None or work.hold or work.missing or work.wait_seconds is None:
+        return False
+    return work.wait_seconds <= 0
+
+
+def _list_due(case: WorkCase) -> list[str]:
+    """Return the dataids that the intervals added by the next claim call for, in order.
+
+    None for an ordered job with unfinished work, which nothing overtakes.
+    """
+    plan, read = case.plan, case.store.read
+    if plan.job.ordered and read.find_first_unfinished(plan.job_id) is not None:
+        return []
+    grain = Grain(plan.grain)
+    found: set[str] = set()
+    for source in plan.inputs:
+        if source.mapping == LATEST:
+            continue
+        for interval in _due_intervals(case, source):
+            found.update(consumers_of(source.mapping, interval, grain, plan.timezone))
+    return sorted(found, key=lambda dataid: sort_key(dataid, grain))
+
+
+def _is_free(case: WorkCase, dataid: str) -> bool:
+    """Return whether work does not exist yet, or waits only for its inputs."""
+    work = case.store.read.find_work(case.plan.job_id, dataid)
+    if work is None:
+        return True
+    return work.state is WorkState.WAITING and not work.hold and work.wait_seconds is None
+
+
+def _is_complete(case: WorkCase, dataid: str) -> bool:
+    """Return whether a claim that adds the ended intervals finds every input of the work ready."""
+    case = replace(case, dataid=dataid)
+    for source in case.plan.inputs:
+        if source.mapping == LATEST:
+            if find_latest(case, source) is None and not _due_intervals(case, source):
+                return False
+            continue
+        lacking = []
+        for wanted in needed(case, source):
+            chunk = case.find_chunk(source.dataset_id, wanted)
+            if chunk is None or not chunk.is_ready:
+                lacking.append(wanted)
+        if lacking and not set(lacking) <= set(_due_intervals(case, source)):
+            return False
+    return True
+
+
+def _due_intervals(case: WorkCase, source: PlanInput) -> list[str]:
+    calendar = find_calendar(case.store, source.dataset_id)
+    return [] if calendar is None else [interval.dataid for interval in calendar[0]]
