@@ -64,9 +64,7 @@ def test_a_constant_may_have_a_name_in_small_letters(folder: Path) -> None:
 def test_a_constant_of_an_import_of_all_that_is_nowhere_is_reported(folder: Path) -> None:
     text = f"from dataflow.constants import *\n{ORDERS.format('NO_SUCH')}"
     (problem,) = load(folder, {"orders.py": text}).problems
-    assert problem.startswith(
-        "pipelines/orders.py:1: AttributeError: constants has no NO_SUCH. Write it into "
-    )
+    assert problem.startswith("pipelines/orders.py:1: AttributeError: constants has no NO_SUCH. Add it to ")
 
 
 @pytest.mark.parametrize(
@@ -114,28 +112,28 @@ def test_what_is_no_pipeline_may_be_imported_from_another_file(
         ),
         (
             f"{PLAIN}    get_dag = None\n",
-            "pipelines/orders.py:1: OrdersDatasetPipeline.get_dag is no attribute of a pipeline. Remove it: "
-            "DataFlow builds no DAG.",
+            "pipelines/orders.py:1: OrdersDatasetPipeline.get_dag is not an attribute of a pipeline. Remove it: "
+            "DataFlow does not build DAGs.",
         ),
         (
             f"{PLAIN}    default_args = {{'retries': 3}}\n",
-            "pipelines/orders.py:1: OrdersDatasetPipeline.default_args is no attribute of a pipeline. Write "
+            "pipelines/orders.py:1: OrdersDatasetPipeline.default_args is not an attribute of a pipeline. Write "
             "retries = 3 and retry_delay_seconds = 300, with your own numbers.",
         ),
         (
             f"{PLAIN}{PLAIN}",
-            "pipelines/orders.py:5: OrdersDatasetPipeline is defined already at pipelines/orders.py:1. "
+            "pipelines/orders.py:5: OrdersDatasetPipeline is already defined at pipelines/orders.py:1. "
             "Rename one.",
         ),
         (
             "class Orders:\n    query = 'select 1'\n    schedule_interval = '@daily'\n",
-            "pipelines/orders.py:1: Orders looks like a pipeline, and is none by its name. Call it "
-            "OrdersViewPipeline to have it run, or _Orders if it is not to.",
+            "pipelines/orders.py:1: Orders looks like a pipeline but is not named as one. Rename it "
+            "OrdersViewPipeline to run it, or _Orders if it is not one.",
         ),
         (
             "class Orders:\n    fields = []\n    where_clause = 'true'\n",
-            "pipelines/orders.py:1: Orders looks like a pipeline, and is none by its name. Call it "
-            "OrdersViewPipeline to have it run, or _Orders if it is not to.",
+            "pipelines/orders.py:1: Orders looks like a pipeline but is not named as one. Rename it "
+            "OrdersViewPipeline to run it, or _Orders if it is not one.",
         ),
     ],
 )
@@ -146,9 +144,9 @@ def test_what_must_change_is_reported_with_line_and_replacement(folder: Path, te
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("meta/sub/orders.py", "only files directly in pipelines/ are. Move this file there."),
-        ("__init__.py", "__init__.py never is. Rename this file."),
-        ("meta/__init__.py", "__init__.py never is. Rename this file."),
+        ("meta/sub/orders.py", "only files directly in pipelines/ are loaded. Move this file there."),
+        ("__init__.py", "__init__.py is never loaded. Rename this file."),
+        ("meta/__init__.py", "__init__.py is never loaded. Rename this file."),
     ],
 )
 def test_pipelines_in_a_file_that_is_not_loaded_are_reported(folder: Path, name: str, reason: str) -> None:

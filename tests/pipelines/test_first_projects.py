@@ -112,7 +112,7 @@ def test_a_broken_config_file_is_told_with_its_line(folder: Path) -> None:
     (folder / "config.py").write_text("A = 1\nB = 1 / 0\n")
     catalog = load(folder, datasets=DATASETS.replace("constants", "config"))
     assert catalog.problems[0].startswith("config.py:2: ")
-    assert "config has no HUB_URL. Write it into config.py" in catalog.problems[1]
+    assert "config has no HUB_URL. Add it to config.py" in catalog.problems[1]
 
 
 def test_a_url_with_a_constant_that_is_none_is_told(folder: Path) -> None:
@@ -187,7 +187,7 @@ def test_what_is_left_of_airflow_is_told_all_at_once_with_line_and_replacement(f
         "the first Data Flow only.",
         "5: remove `from dataflow.meta import view_pipelines`: DataFlow finds pipelines by the names of "
         "their classes.",
-        "11: remove get_dag of BaseDatasetPipeline: DataFlow builds no DAG. A pipeline's schedule is in "
+        "11: remove get_dag of BaseDatasetPipeline: DataFlow does not build DAGs. A pipeline's schedule is in "
         "schedule_interval, start_date, end_date and catchup, its retries in retries and "
         "retry_delay_seconds.",
         "18: remove fetch of OrdersDatasetPipeline: it uses run_fetch from dataflow.operators.dataset, which "
@@ -259,8 +259,8 @@ def test_a_class_that_only_looks_like_a_pipeline_is_told_with_the_name_it_needs(
     catalog = load(folder, orders=f"class _ViewPipeline:\n    pass\n\n{text}")
     given = re.split(r"\W+", text)[1]
     assert catalog.problems == [
-        f"pipelines/orders.py:4: {given} looks like a pipeline, and is none by its name. Call it {name} to "
-        f"have it run, or _{given} if it is not to."
+        f"pipelines/orders.py:4: {given} looks like a pipeline but is not named as one. Rename it {name} to "
+        f"run it, or _{given} if it is not one."
     ]
     private = load(folder, orders=f"class _ViewPipeline:\n    pass\n\n{text.replace('class ', 'class _', 1)}")
     assert private.problems == []
@@ -280,7 +280,7 @@ def test_pipelines_in_a_folder_that_nobody_looks_into_are_told(folder: Path) -> 
     (folder / "pipelines" / "meta" / "notes.py").write_text("class Notes:\n    pass\n")
     assert load(folder).problems == [
         "pipelines/meta/dataset_pipelines.py:1: OrdersDatasetPipeline is not loaded: only files directly in "
-        "pipelines/ are. Move this file there."
+        "pipelines/ are loaded. Move this file there."
     ]
 
 
@@ -327,11 +327,11 @@ def test_a_long_expression_may_be_written_as_several_strings(folder: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "advice"),
     [
-        ("view_name = 'orders'", "table_name = 'orders'", "A view is called by its view_name: rename it."),
+        ("view_name = 'orders'", "table_name = 'orders'", "A view is named by view_name: rename it."),
         (
             "dataset_pipeline = OrdersDatasetPipeline",
             "table_name = 'orders_dataset'",
-            "Write what the view reads as dataset_pipeline = 'orders_dataset'.",
+            "Name what the view reads: dataset_pipeline = 'orders_dataset'.",
         ),
         (
             "fields = '__all__'",
@@ -345,7 +345,7 @@ def test_a_view_with_a_table_name_is_told_what_to_write_instead(
 ) -> None:
     catalog = load(folder, dataset_pipelines=DATASETS, views=VIEWS.replace(old, new))
     assert catalog.problems == [
-        f"pipelines/views.py:6: OrdersViewPipeline.table_name is no attribute of a pipeline. {advice}"
+        f"pipelines/views.py:6: OrdersViewPipeline.table_name is not an attribute of a pipeline. {advice}"
     ]
 
 

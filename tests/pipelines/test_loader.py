@@ -172,19 +172,19 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         (
             "datetime.now().replace(day=1)",
             "datetime(9999, 12, 1)",
-            "start_date is 9999-12-01, and must be in",
+            "start_date is 9999-12-01, but must be in",
         ),
         (
             "datetime.now().replace(day=1)",
             "datetime.min",
-            "start_date is 0001-01-01, and must be in the years",
+            "start_date is 0001-01-01, but must be in the years",
         ),
         ("'omis_dataset'", "'omis dataset'", "is not a valid name for a dataset"),
         ("target_db = 'datasets_db'", "checks = 5", "checks must be a list, such as [minimum_rows(10)]"),
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
         ("target_db = 'datasets_db'", "indexes = [5]", "indexes holds"),
         ("target_db = 'datasets_db'", "timezone = 'Mars'", "timezone: "),
-        ("target_db = 'datasets_db'", "catchup = 'no'", "catchup must be True or False, and is \"'no'\""),
+        ("target_db = 'datasets_db'", "catchup = 'no'", "catchup must be True or False, got \"'no'\""),
         ("target_db = 'datasets_db'", "retries = -5", "retries must be a whole number from 0 to 2147483647"),
         ("target_db = 'datasets_db'", "retries = True", "retries must be a whole number"),
         ("target_db = 'datasets_db'", "retries = 1.5", "retries must be a whole number"),
@@ -216,12 +216,12 @@ URL = "source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_U
     [
         (
             "source_url = 'http://a/{oops}'",
-            'source_url: the URL has "{oops}", which stands for nothing. {dataid}',
+            'source_url: the URL has "{oops}", which is unknown. {dataid}',
         ),
         ("source_url = 'http://a/{{dataid}}'", 'source_url: the URL has "{"'),
         ("source = http('http://a/?day={data_id}')", 'source: the URL has "{data_id}"'),
         ("source = files('in/{oops}.csv')", 'source: the path has "{oops}"'),
-        ("source = files('in/{start}.csv')", "{dataid} stands for the interval's own"),
+        ("source = files('in/{start}.csv')", "{dataid} stands for that of the interval"),
     ],
 )
 def test_a_name_in_braces_that_stands_for_nothing_is_refused(folder: Path, source: str, reason: str) -> None:
@@ -246,18 +246,18 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
     [
         (
             "http('http://a', pages='next')",
-            "source: pages must be made with next_link(…), link_header(…), page_number(…)",
+            "source: pages must be next_link(…), link_header(…), page_number(…)",
         ),
-        ("http('http://a', pages={'next': 'x'})", "source: pages must be made with next_link"),
-        ("http('http://a', pages=next_link(next=5))", "source: pages has next=5, which must be a text."),
+        ("http('http://a', pages={'next': 'x'})", "source: pages must be next_link"),
+        ("http('http://a', pages=next_link(next=5))", "source: pages has next=5, which must be a string."),
         ("http('http://a', pages=offset(limit=0))", "limit=0, which must be a whole number of at least 1."),
         (
             "http('http://a', pages=page_number(size_parameter='n'))",
-            "source: pages has size_parameter, and no",
+            "source: pages has size_parameter but no",
         ),
-        ("http('http://a', auth='HAWK')", "source: auth must be made with hawk(…), oauth2(…), bearer(…), "),
-        ("http('http://a', auth=bearer(5))", "source: auth has secret_variable=5, which must be a text."),
-        ("http('http://a', limits={'attempts': 3})", "source: limits must be made with limits(…), and is"),
+        ("http('http://a', auth='HAWK')", "source: auth must be hawk(…), oauth2(…), bearer(…), "),
+        ("http('http://a', auth=bearer(5))", "source: auth has secret_variable=5, which must be a string."),
+        ("http('http://a', limits={'attempts': 3})", "source: limits must be limits(…), got"),
         (
             "http('http://a', limits=limits(request_seconds='five'))",
             "request_seconds='five', which must be a n",
@@ -270,28 +270,31 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
         ("http('http://a', limits=limits(total_seconds=0))", "total_seconds=0, which must be a number of at"),
         ("http('http://a', allowed_origins='https://b')", "allowed_origins='https://b' must be a list"),
         ("http('http://a', nan='zero')", "source: nan='zero' is unknown: write nan=\"null\""),
-        ("http('http://a', proxy=5)", 'source: proxy must be a text: the URL of a proxy, or "" for none.'),
+        ("http('http://a', proxy=5)", 'source: proxy must be a string: the URL of a proxy, or "" for none.'),
         (
             "http('http://a', proxy='socks5://me:hunter2@p')",
             "source: proxy is a proxy of scheme 'socks5': only",
         ),
         (
             "http('http://a', pages=page_number(total_pages=3))",
-            "pages has total_pages=3, which must be a text",
+            "pages has total_pages=3, which must be a string",
         ),
         (
             "http('http://a', auth=oauth2('login'))",
             "auth has a token_url that cannot be used: The URL 'login'",
         ),
-        ("http('http://a', auth=oauth2('http://b', scope=1))", "auth has scope=1, which must be a text."),
+        ("http('http://a', auth=oauth2('http://b', scope=1))", "auth has scope=1, which must be a string."),
         (
             "http('http://a', auth=oauth2('http://b', client_auth='post'))",
             "auth has client_auth='post', which must be 'basic' or 'body'.",
         ),
-        ("http(5)", "source: the URL must be a text, and is"),
-        ("table('wh')", "source: table(…) reads a table by its name, or query=; give one of the two."),
-        ("table('wh', 'orders', query='select 1')", "give one of the two."),
-        ("table('wh', 'orders', split_column=1)", "source: table has split_column=1, which must be a text."),
+        ("http(5)", "source: the URL must be a string, got"),
+        ("table('wh')", "source: table(…) takes the name of a table or query=, but not both."),
+        ("table('wh', 'orders', query='select 1')", "a table or query=, but not both."),
+        (
+            "table('wh', 'orders', split_column=1)",
+            "source: table has split_column=1, which must be a string.",
+        ),
         ("files('in/x.txt')", "source: Path 'in/x.txt' does not tell its format: set the source's format"),
         ("files('in/x.csv', format='tsv')", "source: Format 'tsv' is unknown"),
     ],
@@ -314,7 +317,7 @@ def test_a_source_that_cannot_be_is_told_when_it_is_loaded(folder: Path, source:
         ),
         (
             "indexes = [('company_name', 'nam')]",
-            'OMISDatasetPipeline.indexes names "nam", and there is no such',
+            'OMISDatasetPipeline.indexes names "nam", which is an unknown',
         ),
         ("indexes = ['dataid']", 'indexes names "dataid"'),
         (
@@ -358,7 +361,7 @@ def test_what_a_pipeline_inherits_is_looked_at_like_its_own(folder: Path) -> Non
         folder, datasets=DATASET, views=view.replace("{}", common.format("where_claus = '1 = 0'"), 1)
     )
     assert (
-        'CompletedOMISOrderViewPipeline.where_claus is no attribute of a pipeline. Did you mean "where_c'
+        'CompletedOMISOrderViewPipeline.where_claus is not an attribute of a pipeline. Did you mean "where_c'
         in (catalog.problems[0])
     )
 
@@ -393,7 +396,7 @@ def test_a_file_that_would_end_python_is_told_with_its_line_and_takes_nobody_els
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
     assert catalog.problems[0].startswith("constants.py:4: ")
     assert catalog.problems[1].startswith("pipelines/a_script.py:2: ")
-    assert all(("take sys.exit() out" in problem) == ("xit" in end) for problem in catalog.problems)
+    assert all(("remove sys.exit()" in problem) == ("xit" in end) for problem in catalog.problems)
 
 
 def test_ctrl_c_while_files_are_loaded_is_no_fault_of_theirs(folder: Path) -> None:
@@ -404,13 +407,13 @@ def test_ctrl_c_while_files_are_loaded_is_no_fault_of_theirs(folder: Path) -> No
 def test_a_name_that_is_no_text_is_told_and_takes_nobody_else_away(folder: Path) -> None:
     catalog = load(folder, datasets=DATASET, views=VIEW.replace("'completed_omis_orders'", "[]"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
-    assert "view_name must be a text" in catalog.problems[0]
+    assert "view_name must be a string" in catalog.problems[0]
 
 
 def test_two_pipelines_of_one_dataset_are_refused(folder: Path) -> None:
     catalog = load(folder, a=DATASET, b=DATASET.replace("OMISDataset", "OtherDataset"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
-    assert "makes omis_dataset, which OMISDatasetPipeline makes already" in catalog.problems[0]
+    assert "makes omis_dataset, which OMISDatasetPipeline already makes" in catalog.problems[0]
 
 
 @pytest.mark.parametrize(

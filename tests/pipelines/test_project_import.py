@@ -89,9 +89,9 @@ def test_every_change_of_the_import_is_reported_with_file_line_and_reason(projec
         "export HUB_URL=…",
         "meta/dataset_pipelines.py:14: wrote 1 instead of 01: Python 3 takes no number that begins with 0",
         "meta/dataset_pipelines.py:25: added the missing comma between two items: "
-        "Python takes them for a call",
-        "meta/dataset_pipelines.py:31: added the missing comma after 'company_id': Python joins strings that "
-        "stand side by side",
+        "Python treats them as a call",
+        "meta/dataset_pipelines.py:31: added the missing comma after 'company_id': Python joins "
+        "adjacent strings",
         "meta/dataset_pipelines.py:43: renamed class Events to _Events: the first Data Flow did not run it. "
         "To run it, call it EventsDatasetPipeline",
         "meta/view_pipelines.py:4: removed `from dataflow.meta.dataset_pipelines import ( "
@@ -101,7 +101,7 @@ def test_every_change_of_the_import_is_reported_with_file_line_and_reason(projec
         "meta/view_pipelines.py:12: added CompaniesDatasetPipeline to dataset_pipeline of "
         "CompletedOrdersViewPipeline: a view names all that it reads, and waits for it",
         "meta/view_pipelines.py:17: added the missing comma after 'companies_dataset.name': "
-        "Python joins strings that stand side by side",
+        "Python joins adjacent strings",
         "meta/view_pipelines.py:29: renamed table_name of AllOrdersViewPipeline to view_name: "
         "a view is called by its view_name",
         "sample.env:2: wrote connection datasets_db into dataflow.toml: AIRFLOW_CONN_DATASETS_DB takes "
@@ -356,8 +356,7 @@ def test_a_comma_that_cannot_be_placed_is_left_and_not_said_to_be_added(project:
     text = ORDERS.replace("('id', 'id', 'uuid primary key')", "('id', 'id', 'uuid'), ('a' 'text')")
     report = bring_in(project, {"dataflow/meta/a.py": text})
     assert told(report, "left") == [
-        "meta/a.py:4: comma missing after 'a': Python joins strings that stand side by side; the item has "
-        "3 parts"
+        "meta/a.py:4: comma missing after 'a': Python joins adjacent strings; the item has 3 parts"
     ]
     assert told(report, "changed") == []
 
@@ -398,8 +397,8 @@ def test_pipes_devices_and_links_out_of_the_project_are_not_read(project: Projec
     assert [one["path"] for one in report["files"]] == ["pipelines/plain.py", "dataflow.toml"]
     assert told(report, "left")[:3] == [
         "dags/a_pipe.py:1: not read: it is not a file",
-        "dags/b_device.py:1: not read: it is a link that leads out of the project",
-        "dags/c_link.py:1: not read: it is a link that leads out of the project",
+        "dags/b_device.py:1: not read: it is a link out of the project",
+        "dags/c_link.py:1: not read: it is a link out of the project",
     ]
 
 

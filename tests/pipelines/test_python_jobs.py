@@ -281,12 +281,12 @@ def make_totals(run):
     [
         ('inputs="orders", outputs=["a"]', 'inputs must be a list, such as ["orders"]'),
         ('inputs=["orders:latst"], outputs=["a"]', 'inputs: "latst" is not a mapping. Did you mean "latest'),
-        ('inputs=["orders:latest"], outputs=["a"]', "inputs name nothing that would ever start it"),
+        ('inputs=["orders:latest"], outputs=["a"]', "inputs contain nothing that starts the job"),
         ('inputs=["orders"], outputs=["a b"]', 'outputs: "a b" is not a valid name for a dataset'),
-        ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders makes already"),
-        ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is no attribute of a pipeline."),
+        ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders already makes"),
+        ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is not an attribute of a pipeline."),
         ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a name'),
-        ('inputs=["orders"], outputs=["a"], catchup=True', "catchup is about a schedule, and there is none"),
+        ('inputs=["orders"], outputs=["a"], catchup=True', "catchup needs a schedule"),
     ],
     ids=["text", "mapping", "nothing starts it", "output", "made twice", "option", "name", "catchup"],
 )

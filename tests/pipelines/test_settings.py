@@ -50,11 +50,11 @@ def test_a_password_may_stand_in_a_variable_that_the_file_names(tmp_path: Path) 
         ('[connection.db]\nurl = "lake:x"\nencryptedpas = "x"', "encryptedpass"),
         (
             '[connection.db]\nurl = "lake:s3://bucket/x"',
-            "connection.db.url cannot be used: a lake is a folder",
+            "connection.db.url is not valid: a lake is a folder",
         ),
         ('[connection.db]\nurl = "lake://hdfs:/x"', "written as its path: lake:/srv/lake"),
         ('[connection.db]\nurl = "lake:"', "a lake is a folder"),
-        ('connection = "db"', "must be tables"),
+        ('connection = "db"', "must be a set of tables"),
         ('[spark]\nmastr = "local"', "master"),
         ('[spark]\nmaster = "local"\nremote = "sc://x"', "both master and remote"),
         ('[spark]\nremote = "sc://x/;token=hunter2"', 'remote_variable = "SPARK_ADDRESS"'),
@@ -62,7 +62,7 @@ def test_a_password_may_stand_in_a_variable_that_the_file_names(tmp_path: Path) 
         ('[connection.db]\nurl = "postgresql://db/x?sslpassword=hunter2"', "dataflow secret encrypt"),
         ('[connection.db]\nurl = "postgresql://etl:hunt/hunter2@db/x"', "%2F for a slash"),
         ('[connection.db]\nurl = \'{"password": "hunter2"}\'', "a connection is postgresql://"),
-        ("", 'There is no connection "db"'),
+        ("", 'Unknown connection "db"'),
     ],
 )
 def test_what_cannot_be_is_told_without_secrets(tmp_path: Path, text: str, told: str) -> None:

@@ -106,8 +106,8 @@ def test_a_view_reads_the_output_of_a_python_job(orders: Workshop, named: str) -
         ('"@monthly"\n        start_date = datetime(2026, 8, 1)\n        end_date = datetime(2026, 9, 1)\n'
          '        catchup = True\n        fields', '"@daily"\n        fields',
          "pipelines/orders.py:20: CountViewPipeline.dataset_pipeline is MonthViewPipeline, of which it"),
-        ("= OrdersDatasetPipeline", '= "counts"', "these views would wait for each other"),
-        ("= OrdersDatasetPipeline", '= "by_month"', "these views would wait for each other"),
+        ("= OrdersDatasetPipeline", '= "counts"', "these views wait for each other"),
+        ("= OrdersDatasetPipeline", '= "by_month"', "these views wait for each other"),
         ("= MonthViewPipeline", '= "MonthViewPipelin"', 'Did you mean "MonthViewPipeline"?'),
     ],
 )  # fmt: skip
@@ -119,7 +119,7 @@ def test_a_view_that_cannot_read_another_is_told(orders: Workshop, old: str, new
 def test_a_job_of_several_outputs_is_not_read_by_its_name(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES + JOB.replace('["numbers"]', '["numbers", "letters"]'))
     (problem,) = orders.catalog().problems
-    assert "is make_numbers, which writes numbers and letters. Name one of these" in problem
+    assert "is make_numbers, which writes numbers and letters. Name one of them" in problem
 
 
 def test_an_interval_that_a_schedule_does_not_have_makes_no_work(orders: Workshop) -> None:

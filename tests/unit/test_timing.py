@@ -51,8 +51,8 @@ def test_a_schedule_has_one_way_to_be_written(given: Any, schedule: str) -> None
     ("given", "reason"),
     [
         ("@continuous", "has no intervals"),
-        ([SimpleNamespace(uri="s3://orders")], "datasets are no schedule"),
-        (SimpleNamespace(uri="s3://orders"), "datasets are no schedule"),
+        ([SimpleNamespace(uri="s3://orders")], "datasets are not a schedule"),
+        (SimpleNamespace(uri="s3://orders"), "datasets are not a schedule"),
         (relativedelta(months=1), "length varies"),
         (7, "a timedelta, or None"),
         (timedelta(seconds=1), "1 minute to 36500 days"),
