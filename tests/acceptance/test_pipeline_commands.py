@@ -137,9 +137,8 @@ class OtherDatasetPipeline:
     done = example.run("dataflow", "run", VIEW, "--waiting-exit-code", "75", check=False)
     assert done.returncode == 75
     assert "waits for orders to cover 2024-01" in done.stderr
-    assert (
-        "OtherDatasetPipeline is not registered: pipelines/other.py:2: OtherDatasetPipeline: Unknown connection"
-        in (done.stderr)
+    assert "OtherDatasetPipeline is not registered: pipelines/other.py:2: OtherDatasetPipeline: Unknown" in (
+        done.stderr
     )
     refused = example.run("dataflow", "run", "OtherDatasetPipeline", check=False)
     assert refused.returncode == 78

@@ -150,7 +150,7 @@ def test_rows_that_are_counted_otherwise_than_read_are_not_published(workshop: W
         text = PIPELINE.replace("auth=hawk(),", ways).replace("import hawk", "import anonymous, next_link")
         workshop.write("orders.py", text)
         outcome = workshop.run("OrdersDatasetPipeline", DAY)
-    assert "Parts 1 to 1 had 2 rows when they came, and 1 when they were read" in str(outcome.error)
+    assert "Parts 1 to 1 had 2 rows when fetched, but 1 when read" in str(outcome.error)
     assert workshop.chunk("orders", DAY).version == 0
 
 

@@ -104,7 +104,10 @@ def test_a_table_whose_publisher_died_before_it_finished_is_finished_and_read_by
         "dataflow", "sql", "select location, row_count, checked from chunk where location <> ''"
     )
     assert chunk["location"].endswith("?run=2")
-    assert (chunk["row_count"], chunk["checked"]) == (200, "checked by the run that published it, and died")
+    assert (chunk["row_count"], chunk["checked"]) == (
+        200,
+        "checked by the run that published it and then died",
+    )
     assert run(orders, name="NamesViewPipeline") == 0
     found = query(postgres_url, "select count(distinct name) from names_2026_11_14")
     assert found == [(200,)]

@@ -96,7 +96,7 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     [rejects] = (orders.path / ".dataflow" / "staging").rglob("_rejects.jsonl")
     assert '"value": "twelve"' in rejects.read_text()
     again = "dataflow resubmit OrdersDatasetPipeline 2026-11-13 && dataflow run OrdersDatasetPipeline"
-    assert orders.said[-1] == f"next, when that is mended: {again}"
+    assert orders.said[-1] == f"next, once that is fixed: {again}"
     assert "Traceback" not in orders.log()
 
 
@@ -138,11 +138,11 @@ def test_after_a_failed_page_the_next_run_goes_on_where_it_ended(orders: Worksho
 def test_a_source_field_that_is_in_no_row_is_named_where_a_check_fails_for_it(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINE.replace('("id", "order_id"', '("idd", "order_id"'))
     outcome = orders.run("OrdersDatasetPipeline", DAY)
-    assert str(outcome.error).endswith("95 of 95 rows have NULL. In no row of the source is: idd.")
+    assert str(outcome.error).endswith("95 of 95 rows have NULL. No row of the source has: idd.")
     orders.write("orders.py", PIPELINE.replace('("tags", "tags"', '("tag", "tags"'))
     orders.resubmit("OrdersDatasetPipeline", DAY)
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
-    assert orders.said[-1].endswith("warning: in no row of the source is: tag")
+    assert orders.said[-1].endswith("warning: no row of the source has: tag")
 
 
 def test_an_empty_source_is_what_minimum_rows_is_for(orders: Workshop, api: ApiServer) -> None:
@@ -170,7 +170,7 @@ def test_rejects_up_to_a_limit_are_set_aside_and_the_rest_is_published(
     assert [one["value"] for one in kept] == ["much", "much"]
     assert [json.loads(one["source_row"])["id"] for one in kept] == [3, 42]
     assert "secret" not in kept[0]["source_row"]  # only what is mapped
-    told = f"2 of 95 rows did not fit and were left out; they are in {rejects}"
+    told = f"2 of 95 rows rejected; they are in {rejects}"
     assert orders.said[-1] == f"OrdersDatasetPipeline {DAY}: warning: {told}"
     assert f"warning: {told}" in orders.log()
     api.rows[50]["amount"] = "much"

@@ -65,5 +65,5 @@ def test_a_folder_that_cannot_be_made_fails_the_run_and_is_named(workshop: Works
     assert isinstance(outcome.error, FilesFailed)
     told = " ".join(workshop.said)
     assert ".dataflow/staging" in told
-    assert "next, when that is mended: dataflow resubmit OrdersDatasetPipeline 2026-11-" in told
+    assert "next, once that is fixed: dataflow resubmit OrdersDatasetPipeline 2026-11-" in told
     assert "NotADirectoryError" in workshop.log() and "Traceback" not in told

@@ -112,13 +112,13 @@ def test_what_is_no_pipeline_may_be_imported_from_another_file(
         ),
         (
             f"{PLAIN}    get_dag = None\n",
-            "pipelines/orders.py:1: OrdersDatasetPipeline.get_dag is not an attribute of a pipeline. Remove it: "
-            "DataFlow does not build DAGs.",
+            "pipelines/orders.py:1: OrdersDatasetPipeline.get_dag is not an attribute of a pipeline. "
+            "Remove it: DataFlow does not build DAGs.",
         ),
         (
             f"{PLAIN}    default_args = {{'retries': 3}}\n",
-            "pipelines/orders.py:1: OrdersDatasetPipeline.default_args is not an attribute of a pipeline. Write "
-            "retries = 3 and retry_delay_seconds = 300, with your own numbers.",
+            "pipelines/orders.py:1: OrdersDatasetPipeline.default_args is not an attribute of a pipeline. "
+            "Write retries = 3 and retry_delay_seconds = 300, with your own numbers.",
         ),
         (
             f"{PLAIN}{PLAIN}",
@@ -144,7 +144,7 @@ def test_what_must_change_is_reported_with_line_and_replacement(folder: Path, te
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("meta/sub/orders.py", "only files directly in pipelines/ are loaded. Move this file there."),
+        ("meta/sub/orders.py", "only files directly in pipelines/ are. Move this file there."),
         ("__init__.py", "__init__.py is never loaded. Rename this file."),
         ("meta/__init__.py", "__init__.py is never loaded. Rename this file."),
     ],

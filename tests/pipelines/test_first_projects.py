@@ -187,8 +187,8 @@ def test_what_is_left_of_airflow_is_told_all_at_once_with_line_and_replacement(f
         "the first Data Flow only.",
         "5: remove `from dataflow.meta import view_pipelines`: DataFlow finds pipelines by the names of "
         "their classes.",
-        "11: remove get_dag of BaseDatasetPipeline: DataFlow does not build DAGs. A pipeline's schedule is in "
-        "schedule_interval, start_date, end_date and catchup, its retries in retries and "
+        "11: remove get_dag of BaseDatasetPipeline: DataFlow does not build DAGs. A pipeline's schedule is "
+        "in schedule_interval, start_date, end_date and catchup, its retries in retries and "
         "retry_delay_seconds.",
         "18: remove fetch of OrdersDatasetPipeline: it uses run_fetch from dataflow.operators.dataset, which "
         "DataFlow does not have.",
@@ -280,7 +280,7 @@ def test_pipelines_in_a_folder_that_nobody_looks_into_are_told(folder: Path) -> 
     (folder / "pipelines" / "meta" / "notes.py").write_text("class Notes:\n    pass\n")
     assert load(folder).problems == [
         "pipelines/meta/dataset_pipelines.py:1: OrdersDatasetPipeline is not loaded: only files directly in "
-        "pipelines/ are loaded. Move this file there."
+        "pipelines/ are. Move this file there."
     ]
 
 

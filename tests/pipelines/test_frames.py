@@ -60,7 +60,7 @@ def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> No
     judgement = Judgement([fresh("at", "1 day"), minimum_rows(0)], fields_of(columns))
     target = LakeTarget(str(tmp_path / "_manifest.json"), NOWHERE, columns, lambda check, frame: (0, []))
     judgement.decide_checks(target, None, None)
-    assert judgement.evidence == "1 checks passed on 0 rows; 1 not checked: fresh(at, 86400.0)"
+    assert judgement.evidence == "1 check passed on 0 rows; 1 not checked: fresh(at, 86400.0)"
 
 
 def test_the_jobs_of_a_run_bear_its_tag(spark: SparkSession) -> None:

@@ -137,7 +137,7 @@ def test_the_evidence_tells_what_warned_and_not_that_it_passed(orders: Workshop)
     change(orders, "# more", 'checks = [minimum_rows(1), minimum_rows(9, severity="warning")]')
     assert orders.run(VIEW).done == 1, orders.said
     evidence, rows = checked(orders, "month")
-    assert evidence == "1 checks passed on 4 rows; 1 warned: minimum_rows(9)"
+    assert evidence == "1 check passed on 4 rows; 1 warned: minimum_rows(9)"
     assert rows == 4
 
 

@@ -236,9 +236,7 @@ def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
     assert ask(orders, rejects) == [(DAY, 1, 4, "amount", "much")]
     [(row,)] = ask(orders, "select source_row::jsonb from orders_rejects")
     assert (row["id"], row["amount"]) == (api.rows[3]["id"], "much")
-    told = (
-        "1 of 60 rows did not fit and were left out; they are in table public.orders_rejects of datasets_db"
-    )
+    told = "1 of 60 rows rejected; they are in table public.orders_rejects of datasets_db"
     assert told in orders.said[-1]
     shown = Project(orders.path, orders.path).run("dataflow", "versions", "orders", DAY)
     assert "postgresql://datasets_db/public.orders" in shown.stdout

@@ -194,7 +194,7 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
         (
             'run.write("totals", run.read("orders").selectExpr("id", "amount as ID"))',
             BadInput,
-            "two of its columns are called ID",
+            "two of its columns are named ID",
         ),
         (
             'run.write("totals", run.read("orders").selectExpr("map(1, 2) as m"))',
@@ -232,7 +232,7 @@ def test_an_output_that_is_not_written_is_named_and_none_is_published(workshop: 
     make(workshop, TOTALS.replace('outputs=["totals"]', 'outputs=["totals", "regions"]'))
     workshop.run("load_orders", "2026-08-02")
     outcome = workshop.run("make_totals")
-    assert "make_totals has ended without writing regions" in str(outcome.error)
+    assert "make_totals ended without writing regions" in str(outcome.error)
     assert "pipelines/jobs.py:4" in str(outcome.error)
     for name in ("totals", "regions"):
         assert workshop.chunk(name, "2026-08-02").status == "INVALID"

@@ -25,7 +25,7 @@ NATIVE = """
         dataset_pipeline = OrdersDatasetPipeline
 """
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(45)]
-WAITS = "The run waits for it and goes on by itself."
+WAITS = "The run waits and continues automatically."
 
 
 @pytest.fixture(scope="module")

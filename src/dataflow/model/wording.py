@@ -41,6 +41,11 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
     return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""
 
 
+def plural(count: int, noun: str) -> str:
+    """Return the noun, with an `s` unless there is exactly one: 1 row, 2 rows."""
+    return noun if count == 1 else f"{noun}s"
+
+
 def utc_text(seconds: float) -> str:
     """Return seconds since 1970 as ISO text in UTC, to the millisecond; earlier times count as 1970."""
     import time  # built in; datetime would cost start-up time

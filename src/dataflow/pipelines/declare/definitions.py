@@ -125,7 +125,7 @@ class DatasetDefinition(Declared):
 
     @property
     def dataid_column(self) -> str:
-        """Only in mode `partition` without merging: merged rows have no dataid, and a snapshot has just one."""
+        """Only in mode `partition` without merging: merged rows have no dataid, a snapshot has one."""
         return self.partition_column if self.mode == "partition" and self.write != "merge" else ""
 
     @property
@@ -215,7 +215,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
 
 
 def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
-    """Refuses checks and indexes on unknown columns; with `...` in the mapping the columns are not known here."""
+    """Refuses checks and indexes on unknown columns; with `...` in the mapping any column may exist."""
     if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
         raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
     if definition.has_others:

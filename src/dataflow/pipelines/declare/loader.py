@@ -204,7 +204,7 @@ def _find_unread(folder: str) -> Iterator[Problem]:
             names = [one for one in _list_defined(os.path.join(where, file)) if kind_by_name(one)]
             if not names or not file.endswith(".py") or (inside == FOLDER and file != INIT_FILE):
                 continue
-            reason = f"{names[0]} is not loaded: only files directly in {FOLDER}/ are loaded. Move this file there."
+            reason = f"{names[0]} is not loaded: only files directly in {FOLDER}/ are. Move this file there."
             if file == INIT_FILE:
                 reason = f"{names[0]} is not loaded: {INIT_FILE} is never loaded. Rename this file."
             yield Problem(os.path.join(inside, file), 1, reason, tuple(names))

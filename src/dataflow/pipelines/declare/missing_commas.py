@@ -1,4 +1,4 @@
-"""Finds missing commas: between tuples, which Python treats as a call, and between strings, which it joins."""
+"""Finds missing commas between tuples, which Python treats as a call, and strings, which it joins."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Http:
         return _filled(self.url, dataid, span)
 
     def list_harmless(self, dataid: str, span: tuple[datetime, datetime]) -> tuple[str, ...]:
-        """The parameters of an interval's URL that contain only its dataid, start or end, as they are sent."""
+        """The parameters of an interval's URL that contain only its dataid, start or end, as sent."""
         parameters = self.url.partition("?")[2].partition("#")[0].split("&")
         return tuple(_filled(one, dataid, span) for one in parameters if _OF_INTERVAL.fullmatch(one))
 
