@@ -106,7 +106,7 @@ def test_a_table_whose_publisher_died_before_it_finished_is_finished_and_read_by
     assert chunk["location"].endswith("?run=2")
     assert (chunk["row_count"], chunk["checked"]) == (
         200,
-        "checked by the run that published it and then died",
+        "checked by the run that published it, which died",
     )
     assert run(orders, name="NamesViewPipeline") == 0
     found = query(postgres_url, "select count(distinct name) from names_2026_11_14")

@@ -94,7 +94,7 @@ def test_an_end_in_the_last_year_of_the_calendar_is_for_ever(folder: Path, sched
 
 def test_a_dataid_at_the_end_of_the_calendar_is_refused(folder: Path) -> None:
     timing = load(folder, datasets=DATASET).get("OMISDatasetPipeline").timing
-    with pytest.raises(BadInput, match='"9999-12-31" is no interval that ends within the calendar'):
+    with pytest.raises(BadInput, match='"9999-12-31" is not an interval that ends within the calendar'):
         interval_of(timing, "9999-12-31")
 
 

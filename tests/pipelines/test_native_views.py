@@ -115,7 +115,7 @@ def test_a_column_may_be_of_a_type_that_only_the_database_has(orders: Workshop) 
 def test_a_version_that_is_in_the_database_still_is_told_to_be_published_anew(orders: Workshop) -> None:
     change(orders, 'target_db = "datasets_db"', 'target_db = "lake"')
     told = str(orders.run(VIEW).error)
-    assert "MonthViewPipeline reads orders from a lake, and its last version is at postgresql://" in told
+    assert "MonthViewPipeline reads orders from a lake, but its last version is at postgresql://" in told
     command = f"dataflow resubmit {DATASET} {DAY} && dataflow run {DATASET}"
     assert told.endswith(f"before target_db was changed. Publish it again first: {command}")
     orders.resubmit(DATASET, DAY)

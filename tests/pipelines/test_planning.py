@@ -272,7 +272,7 @@ def test_a_view_inside_one_database_is_planned_and_previewed_there(
     orders.environ["DATAFLOW_CONN_DATASETS_DB"] = postgres_url
     orders.write("orders.py", PIPELINES.replace('"lake"', '"datasets_db"'))
     _, detail = plan(orders, VIEW, "2017-11")
-    assert detail["ddl"] == ["-- its columns are known once there is something to read"]
+    assert detail["ddl"] == ["-- the columns are not known until an input is published"]
     orders.run(DATASET, "2018-03-01")
     _, detail = plan(orders, VIEW, "2017-11")
     assert detail["runs_on"] == "datasets_db"
@@ -341,8 +341,8 @@ def test_a_preview_tells_of_a_null_where_none_may_be_and_of_a_field_that_is_in_n
     orders.write("orders.py", PIPELINES.replace('("amount",', '("amuont",'))
     found = preview(orders, DATASET, "2017-12-31", rows=50)
     assert found.refused == (
-        "column order_id must not be NULL, and is in 1 of 10 rows looked at",
-        "column amount must not be NULL, and is in 10 of 10 rows looked at",
+        "column order_id must not be NULL, but is in 1 of 10 rows read",
+        "column amount must not be NULL, but is in 10 of 10 rows read",
     )
     assert "source field amuont is in no row" in found.drift
 

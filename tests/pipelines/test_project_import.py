@@ -85,34 +85,34 @@ def test_a_project_with_classes_in_meta_is_imported_and_loads(project: Project) 
 def test_every_change_of_the_import_is_reported_with_file_line_and_reason(project: Project) -> None:
     report = bring_in(project, META)
     assert told(report, "changed") == [
-        "constants.py:4: removed HUB_URL: what this file lacks is taken from the environment: "
+        "constants.py:4: removed HUB_URL: constants missing from this file are read from the environment: "
         "export HUB_URL=…",
-        "meta/dataset_pipelines.py:14: wrote 1 instead of 01: Python 3 takes no number that begins with 0",
+        "meta/dataset_pipelines.py:14: wrote 1 instead of 01: Python 3 does not accept leading zeros",
         "meta/dataset_pipelines.py:25: added the missing comma between two items: "
         "Python treats them as a call",
         "meta/dataset_pipelines.py:31: added the missing comma after 'company_id': Python joins "
         "adjacent strings",
         "meta/dataset_pipelines.py:43: renamed class Events to _Events: the first Data Flow did not run it. "
-        "To run it, call it EventsDatasetPipeline",
+        "To run it, rename it EventsDatasetPipeline",
         "meta/view_pipelines.py:4: removed `from dataflow.meta.dataset_pipelines import ( "
         "FeedDatasetPipeline, OrdersData…`: pipelines of other files are known by their names",
         "meta/view_pipelines.py:11: added retries = 1; retry_delay_seconds = 300 to "
-        "CompletedOrdersViewPipeline: the DAGs of dataflow/dags/view_pipelines.py:7 have it",
+        "CompletedOrdersViewPipeline: the DAGs of dataflow/dags/view_pipelines.py:7 have this",
         "meta/view_pipelines.py:12: added CompaniesDatasetPipeline to dataset_pipeline of "
-        "CompletedOrdersViewPipeline: a view names all that it reads, and waits for it",
+        "CompletedOrdersViewPipeline: a view must name everything it reads, so that it waits for it",
         "meta/view_pipelines.py:17: added the missing comma after 'companies_dataset.name': "
         "Python joins adjacent strings",
         "meta/view_pipelines.py:29: renamed table_name of AllOrdersViewPipeline to view_name: "
-        "a view is called by its view_name",
-        "sample.env:2: wrote connection datasets_db into dataflow.toml: AIRFLOW_CONN_DATASETS_DB takes "
+        "a view is named by view_name",
+        "sample.env:2: wrote connection datasets_db to dataflow.toml: AIRFLOW_CONN_DATASETS_DB takes "
         "precedence",
     ]
     assert told(report, "left") == [
-        "dags/canary.py:1: not imported: its DAG is of no pipeline: declare a job for it",
+        "dags/canary.py:1: not imported: its DAG does not belong to a pipeline: declare a job for it",
         "meta/dataset_pipelines.py:49: left out class FeedDatasetPipeline: it has no field_mapping and no "
         "source_url",
-        "meta/view_pipelines.py:33: left out colour of AllOrdersViewPipeline: no attribute of DataFlow's "
-        "pipelines does this",
+        "meta/view_pipelines.py:33: left out colour of AllOrdersViewPipeline: DataFlow's pipelines "
+        "have no such attribute",
         "meta/view_pipelines.py:36: left out class FeedViewPipeline: it reads FeedDatasetPipeline, which is "
         "left out",
         "sample.env:2: password of connection datasets_db: passwords are not copied: run dataflow secret "
@@ -174,7 +174,7 @@ def test_a_file_that_exists_with_another_text_is_not_overwritten_and_nothing_is_
     mine.write_text("# mine\n")
     done = project.run("dataflow", "pipeline", "import", str(old), check=False)
     assert done.returncode == 75
-    assert f"{mine} exists and differs from what the import makes of dataflow/meta/view_pip" in done.stderr
+    assert f"{mine} exists and differs from the conversion of dataflow/meta/view_pip" in done.stderr
     assert read_all(project.path) == {"pipelines/view_pipelines.py": "# mine\n"}
 
 
@@ -225,16 +225,16 @@ def test_two_files_of_one_name_become_two(project: Project) -> None:
     text = text.replace("'orders_", "'other_").replace("'companies_", "'firms_")
     report = bring_in(project, META | {"dataflow/more/dataset_pipelines.py": text})
     assert {"OrdersDatasetPipeline", "OtherDatasetPipeline"} <= set(list_pipelines(project))
-    twin = "left out class Events: another file has a class of this name; give them two names"
+    twin = "left out class Events: another file has a class of this name; rename one of them"
     assert f"more/dataset_pipelines.py:43: {twin}" in told(report, "left")
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("nowhere", "does not exist. Name the project's folder."),
-        ("sample.env", "is a file. Name the project's folder."),
-        ("empty", "has no pipelines: no class there is called …DatasetPipeline or …ViewPipeline."),
+        ("nowhere", "does not exist. Give the project's folder."),
+        ("sample.env", "is a file. Give the project's folder."),
+        ("empty", "has no pipelines: no class is named …DatasetPipeline or …ViewPipeline."),
     ],
 )
 def test_a_path_without_pipelines_is_refused(project: Project, path: str, reason: str) -> None:
@@ -336,8 +336,8 @@ def test_classes_made_by_a_loop_are_imported(project: Project) -> None:
 def test_a_file_whose_pipelines_all_have_names_of_others_is_reported(project: Project) -> None:
     files = {"dataflow/meta/a.py": ORDERS, "dataflow/meta/b.py": ORDERS}
     assert told(bring_in(project, files), "left") == [
-        "meta/b.py:1: left out class OrdersDatasetPipeline: another file has a class of this name; give them "
-        "two names"
+        "meta/b.py:1: left out class OrdersDatasetPipeline: another file has a class of this name; rename "
+        "one of them"
     ]
 
 
@@ -346,8 +346,8 @@ def test_of_two_pipelines_of_one_name_in_a_file_the_last_is_imported_as_python_h
 ) -> None:
     files = {"dataflow/meta/a.py": f"{ORDERS}\n\n{ORDERS.replace('orders_dataset', 'later')}"}
     assert told(bring_in(project, files), "left") == [
-        "meta/a.py:1: left out class OrdersDatasetPipeline: this file has a class of this name; give them "
-        "two names"
+        "meta/a.py:1: left out class OrdersDatasetPipeline: this file has a class of this name; rename "
+        "one of them"
     ]
     assert list_pipelines(project)["OrdersDatasetPipeline"]["dataset"] == "later"
 

@@ -360,8 +360,6 @@ def test_an_input_that_is_no_dataset_is_told_with_its_place(workshop: Workshop) 
     )
     with pytest.raises(UnknownName) as refusal:
         workshop.register()
-    told = (
-        'pipelines/jobs.py:7: add_up: there is no dataset "invoicess", which stands in inputs=["invoicess"].'
-    )
+    told = 'pipelines/jobs.py:7: add_up: unknown dataset "invoicess" in inputs=["invoicess"].'
     assert str(refusal.value).startswith(f'{told} Did you mean "invoices"?')
     assert "--in" not in str(refusal.value)

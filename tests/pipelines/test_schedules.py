@@ -59,7 +59,7 @@ def test_a_pipeline_without_schedule_runs_only_for_the_dataid_that_is_asked_for(
     assert orders.run("OrdersDatasetPipeline", "2024-02-29").done == 1, orders.said
     assert orders.run("OrdersDatasetPipeline", "2024-02-29T13:00+01:00").done == 1, orders.said
     assert orders.rows("orders", "2024-02-29T12:00+00:00") == [{"id": 4}]
-    with pytest.raises(BadInput, match='"shard-1" is no dataid of a pipeline without schedule'):
+    with pytest.raises(BadInput, match='"shard-1" is not a dataid of a pipeline without a schedule'):
         orders.run("OrdersDatasetPipeline", "shard-1")
     assert orders.run("AskedViewPipeline").done == 0
     assert orders.run("AskedViewPipeline", "2024-02-29").done == 1, orders.said

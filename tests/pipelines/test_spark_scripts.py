@@ -171,7 +171,7 @@ def test_an_input_in_a_database_is_told_with_its_table(
 ) -> None:
     told["environment"]["orders_format"] = "postgresql"
     told["inputs"][0]["location"] = "postgresql://datasets_db/public.orders?run=3"
-    words = r"orders is the table public.orders in PostgreSQL \(connection datasets_db\), but in a script run.read reads"
+    words = r"orders is the table public.orders in PostgreSQL \(connection datasets_db\), but run.read reads"
     with run_of(told | {"outputs": []}, tmp_path, spark) as run, pytest.raises(BadInput, match=words):
         run.read("orders")
 

@@ -271,7 +271,7 @@ def list_listening(pid: int) -> Iterator[tuple[str, str]]:
 
 
 def list_surroundings() -> Iterator[str]:
-    """The arguments and the environment of each process that may be looked at."""
+    """The arguments and environment of every readable process."""
     for path in [*Path("/proc").glob("[0-9]*/cmdline"), *Path("/proc").glob("[0-9]*/environ")]:
         with suppress(OSError):
             yield path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -301,11 +301,11 @@ def test_the_doctor_looks_at_every_executor_and_shows_no_password(
     found = {(row["check"], row["level"]): row for row in json.loads(done.stdout)}
     assert found["spark", "ok"]["text"].startswith("Spark 4.2.")
     assert "supported: Spark 4.2, Java 17 or newer" in found["spark", "ok"]["text"]
-    assert found["spark executors", "ok"]["text"].startswith("1 looked at: ")
+    assert found["spark executors", "ok"]["text"].startswith("1 checked: ")
     assert ("spark python", "ok") in found
     assert "dataflow, pyarrow" in found["spark packages", "ok"]["text"]
     assert "datasets_db" in found["spark connections", "ok"]["text"]
     assert "does not authenticate" in found["spark ports", "warning"]["text"]
-    assert "connection away is not reached from" in found["spark connections", "problem"]["text"]
+    assert "connection away is not reachable from" in found["spark connections", "problem"]["text"]
     assert "copy_on_driver = true" in found["spark connections", "problem"]["next"]
     assert done.stderr == ""

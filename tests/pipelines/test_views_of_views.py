@@ -125,7 +125,7 @@ def test_a_job_of_several_outputs_is_not_read_by_its_name(orders: Workshop) -> N
 def test_an_interval_that_a_schedule_does_not_have_makes_no_work(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES.replace('"@monthly"', '"0 0 * * 1,4"'))
     orders.register()
-    with pytest.raises(BadInput, match="is no interval of the schedule"):
+    with pytest.raises(BadInput, match="is not an interval of the schedule"):
         orders.run(MONTHS, "2026-09-01T00:00+00:00")
     found = orders.store.find_plan(MONTHS)
     assert found is not None

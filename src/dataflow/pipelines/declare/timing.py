@@ -132,8 +132,8 @@ def _why_not(given: object) -> str:
         return 'whose length varies. Write "@monthly", "@yearly" or a cron expression'
     if isinstance(given, (list, tuple, set)) or hasattr(given, "uri") or hasattr(given, "objects"):
         return (
-            "and datasets are not a schedule. A view waits for the datasets it reads: set an interval such as "
-            '"@daily". A Python job without a schedule runs for each chunk of its inputs'
+            "and datasets are not a schedule. A view waits for the datasets it reads: set an interval such "
+            'as "@daily". A Python job without a schedule runs for each chunk of its inputs'
         )
     return 'and must be a string such as "@daily" or "30 6 * * *", a timedelta, or None'
 

@@ -74,12 +74,9 @@ class DatasetRun:
                 patience = make_patience(claimed, self._facilities.log, self._facilities.progress)
                 published = patience.repeat(lambda: self._make(next(sources), fields, target))
             else:
-                self.log(
-                    f"an earlier run published {published.rows} {plural(published.rows, 'row')} before it died"
-                )
-                claimed.record_checked(
-                    definition.dataset, "checked by the run that published it and then died"
-                )
+                rows = f"{published.rows} {plural(published.rows, 'row')}"
+                self.log(f"an earlier run published {rows} before it died")
+                claimed.record_checked(definition.dataset, "checked by the run that published it, which died")
         claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:

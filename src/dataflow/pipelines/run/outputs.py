@@ -55,9 +55,7 @@ class Outputs:
         """Stages and checks the rows of a frame; InvalidData if a check fails."""
         for check in checks:
             if not isinstance(check, Check):
-                raise BadInput(
-                    f"The checks of {dataset} contain {quoted(repr(check))}, which is not a check."
-                )
+                raise BadInput(f"Checks of {dataset} contain {quoted(repr(check))}, which is not a check.")
         columns = _columns_of(frame, dataset)
         judgement = Judgement(checks, fields_of(columns))
         target = self._make_target(dataset, columns)

@@ -95,8 +95,8 @@ class ScriptRun:
     def read_table(self, source: Source) -> DataFrame:
         """Raises BadInput: a script has no connections."""
         raise BadInput(
-            f"{source.name} {tell_place(source.location)}, but in a script run.read reads only the "
-            "lake and Parquet. Read it in a Python job (@dataflow.job), or by JDBC with run.spark. Or "
+            f"{source.name} {tell_place(source.location)}, but run.read reads only the lake and "
+            "Parquet in a script. Read it in a Python job (@dataflow.job), or by JDBC with run.spark. Or "
             'publish it to the lake (target_db = "lake").'
         )
 

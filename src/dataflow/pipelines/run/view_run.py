@@ -141,7 +141,7 @@ class ViewRun:
         return published
 
     def _pin_all(self, source: PlanInput) -> dict[str, str]:
-        """Pins all chunks that are ready now, as the claim pinned the newest; returns their locations in order.
+        """Pins all chunks that are ready now, as the claim pinned the newest; returns their locations.
 
         None is purged meanwhile, and publishing one again makes the result stale.
         """
