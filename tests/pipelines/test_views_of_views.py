@@ -1,4 +1,4 @@
-"""Views over the results of other views and of Python jobs: that of the same interval."""
+"""Views over the results of other views and of Python jobs for the same interval."""
 
 from __future__ import annotations
 
@@ -111,18 +111,18 @@ def test_a_view_reads_the_output_of_a_python_job(orders: Workshop, named: str) -
         ("= MonthViewPipeline", '= "MonthViewPipelin"', 'Did you mean "MonthViewPipeline"?'),
     ],
 )  # fmt: skip
-def test_a_view_that_cannot_read_another_is_told(orders: Workshop, old: str, new: str, told: str) -> None:
+def test_a_view_that_cannot_read_another_is_reported(orders: Workshop, old: str, new: str, told: str) -> None:
     orders.write("orders.py", PIPELINES.replace(old, new))
     assert told in " ".join(orders.catalog().problems)
 
 
-def test_a_job_of_several_outputs_is_not_read_by_its_name(orders: Workshop) -> None:
+def test_a_job_with_several_outputs_cannot_be_read_by_its_name(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES + JOB.replace('["numbers"]', '["numbers", "letters"]'))
     (problem,) = orders.catalog().problems
     assert "is make_numbers, which writes numbers and letters. Name one of them" in problem
 
 
-def test_an_interval_that_a_schedule_does_not_have_makes_no_work(orders: Workshop) -> None:
+def test_an_interval_outside_the_schedule_creates_no_work(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES.replace('"@monthly"', '"0 0 * * 1,4"'))
     orders.register()
     with pytest.raises(BadInput, match="is not an interval of the schedule"):

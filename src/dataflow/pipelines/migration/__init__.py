@@ -1,1 +1,1 @@
-"""Imports projects of the first Data Flow: finds and makes the changes to their files without running them."""
+"""Imports projects of the first Data Flow: finds and makes the changes to files without running them."""

@@ -79,8 +79,8 @@ def _refuse_scattered(
         if not definition.materialized:
             raise BadInput(
                 f"{definition.place}: {definition.job}: materialized = False creates a view in the database "
-                f"of its datasets, but they are in a lake: {listed}. Remove materialized, or set target_db of "
-                "the datasets to a database."
+                f"of its datasets, but they are in a lake: {listed}. Remove materialized, or set target_db "
+                "of the datasets to a database."
             )
     elif {place.name for place in places.values()} != {definition.target}:
         raise BadInput(
