@@ -317,9 +317,9 @@ def test_an_invalid_source_is_reported_when_it_is_loaded(folder: Path, source: s
         ),
         (
             "indexes = [('company_name', 'nam')]",
-            'OMISDatasetPipeline.indexes names "nam", which is an unknown',
+            'OMISDatasetPipeline.indexes names the unknown column "nam"',
         ),
-        ("indexes = ['dataid']", 'indexes names "dataid"'),
+        ("indexes = ['dataid']", 'indexes names the unknown column "dataid"'),
         (
             "write = 'merge'",
             'OMISDatasetPipeline.write is "merge", which needs a PRIMARY KEY in field_mapping.',

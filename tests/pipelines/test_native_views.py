@@ -147,7 +147,7 @@ def test_a_plain_view_has_no_rows_to_count_and_none_to_check(orders: Workshop) -
     assert checked(orders, "month")[1] is None
     change(orders, "# more", "materialized = False\n        checks = [minimum_rows(1)]")
     (problem,) = orders.catalog().problems
-    assert "pipelines/orders.py:11: MonthViewPipeline.checks are of rows" in problem
+    assert "pipelines/orders.py:11: MonthViewPipeline.checks need rows" in problem
 
 
 def test_a_view_of_a_partition_table_is_stale_when_an_older_partition_changes(orders: Workshop) -> None:

@@ -285,7 +285,7 @@ def make_totals(run):
         ('inputs=["orders"], outputs=["a b"]', 'outputs: "a b" is not a valid name for a dataset'),
         ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders already makes"),
         ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is not an attribute of a pipeline."),
-        ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a name'),
+        ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a valid'),
         ('inputs=["orders"], outputs=["a"], catchup=True', "catchup needs a schedule"),
     ],
     ids=["text", "mapping", "nothing starts it", "output", "made twice", "option", "name", "catchup"],

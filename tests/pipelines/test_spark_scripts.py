@@ -152,7 +152,7 @@ def test_an_invalid_missing_or_unknown_output_fails_the_script(
 def test_a_check_against_the_previous_version_is_refused_in_a_script(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
-    with pytest.raises(BadInput, match="copies: at_least compares"), run_of(told, tmp_path, spark) as run:
+    with pytest.raises(BadInput, match="copies: at_least needs"), run_of(told, tmp_path, spark) as run:
         run.write("copies", run.read("orders"), checks=[at_least(0.9)])
 
 
@@ -161,7 +161,7 @@ def test_an_input_of_another_format_is_left_to_the_script(
 ) -> None:
     told["environment"]["orders_format"] = "csv"
     with run_of(told | {"outputs": []}, tmp_path, spark) as run:
-        with pytest.raises(BadInput, match="of format csv, and"):
+        with pytest.raises(BadInput, match="in format csv; run"):
             run.read("orders")
         assert run.location("orders") == str(tmp_path / "orders")
 

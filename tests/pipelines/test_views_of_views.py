@@ -105,7 +105,7 @@ def test_a_view_reads_the_output_of_a_python_job(orders: Workshop, named: str) -
     [
         ('"@monthly"\n        start_date = datetime(2026, 8, 1)\n        end_date = datetime(2026, 9, 1)\n'
          '        catchup = True\n        fields', '"@daily"\n        fields',
-         "pipelines/orders.py:20: CountViewPipeline.dataset_pipeline is MonthViewPipeline, of which it"),
+         "pipelines/orders.py:20: CountViewPipeline.dataset_pipeline is MonthViewPipeline, which is read"),
         ("= OrdersDatasetPipeline", '= "counts"', "these views wait for each other"),
         ("= OrdersDatasetPipeline", '= "by_month"', "these views wait for each other"),
         ("= MonthViewPipeline", '= "MonthViewPipelin"', 'Did you mean "MonthViewPipeline"?'),

@@ -61,7 +61,7 @@ class Catalog:
             hint = did_you_mean(name, list(self.definitions))
         broken = f" {len(self.problems)} cannot be loaded: {' '.join(self.problems)}" if self.problems else ""
         raise UnknownName(
-            f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
+            f"Unknown pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
         )
 
     def find_maker(self, dataset: str) -> Definition | None:

@@ -227,7 +227,7 @@ def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
     for name in (name for index in definition.indexes for name in index):
         if name not in columns:
             raise get.wrong(
-                "indexes", f"names {quoted(name)}, which is an unknown column.{did_you_mean(name, columns)}"
+                "indexes", f"names the unknown column {quoted(name)}.{did_you_mean(name, columns)}"
             )
 
 
@@ -248,7 +248,7 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
         raise get.wrong("query", "is a whole SELECT; remove fields, join_clause and where_clause")
     if get.checks() and not get.switch("materialized"):
-        raise get.wrong("checks", "check rows, but materialized = False stores none. Remove one of the two")
+        raise get.wrong("checks", "need rows, but materialized = False stores none. Remove one of the two")
     return ViewDefinition(
         job=found.name,
         dataset=get.name("view_name"),
@@ -350,7 +350,7 @@ def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], tim
     """The newest version of a dataset pipeline that covers the interval; of others, that of the interval."""
     if not isinstance(name, str) or name not in known:
         hint = did_you_mean(str(name), list(known))
-        raise get.wrong("dataset_pipeline", f"is {quoted(str(name))}, which is an unknown pipeline.{hint}")
+        raise get.wrong("dataset_pipeline", f"names the unknown pipeline {quoted(str(name))}.{hint}")
     producer = known[name]
     if producer.kind == DATASET:
         return JobInput(producer.dataset, LATEST)
