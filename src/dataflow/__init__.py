@@ -62,7 +62,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Public names are loaded when first used: RunJob imports this package and needs none of them."""
+    """Load a public name on first use: RunJob imports this package and needs none of them."""
     if name not in __all__:
         raise AttributeError(f"module 'dataflow' has no attribute {name!r}")
     from importlib import import_module

@@ -1,7 +1,7 @@
-"""Places where a test can stop the program dead, to prove that any crash leaves a state one can go on from.
+"""Points where a test can stop the program, to prove that every crash leaves a recoverable state.
 
-Armed by DATAFLOW_FAILPOINT=`place:action`; unarmed, reaching one costs a look into an empty dict.
-Actions: `kill` (SIGKILL to this process), `stop` (SIGSTOP), `wait=PATH` (until the file PATH is there).
+Armed by DATAFLOW_FAILPOINT=`place:action`; unarmed, reaching one costs a lookup in an empty dict.
+Actions: `kill` (SIGKILL to this process), `stop` (SIGSTOP), `wait=PATH` (until the file PATH exists).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def arm(text: str) -> None:
 
 
 def reach(place: str) -> None:
-    """Does what is armed for a place; nothing when nothing is."""
+    """Performs the action armed for a place, if any."""
     action = _armed.get(place)
     if action is None:
         return

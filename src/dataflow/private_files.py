@@ -26,7 +26,7 @@ def make_private_folder(path: str) -> None:
         try:
             os.mkdir(each, 0o700)
         except FileExistsError:
-            if not os.path.isdir(each):  # otherwise another process was faster
+            if not os.path.isdir(each):  # otherwise another process created it first
                 raise
 
 
@@ -36,7 +36,7 @@ def open_private(path: str, flags: int) -> int:
 
 
 def open_unlinked(path: str, flags: int) -> int:
-    """Opens a file that others may read, never through a symbolic link. An `opener` for `open`."""
+    """Open a file that others may read, never through a symbolic link. An `opener` for `open`."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
 
 
@@ -50,7 +50,7 @@ def open_with_folder(path: str, flags: int) -> int:
 
 
 def _close_state(folder: str) -> None:
-    """Make the `.dataflow` folder that contains this folder, or is it, private."""
+    """Make `.dataflow` private if this folder is it or lies inside it."""
     above, found, _ = os.path.join(folder, "").rpartition(f"{os.sep}{STATE_FOLDER}{os.sep}")
     if not found:
         return

@@ -150,13 +150,12 @@ class OtherDatasetPipeline:
     done = example.run("dataflow", "run", VIEW, "--waiting-exit-code", "75", check=False)
     assert done.returncode == 75
     assert "waits for orders to cover 2024-01" in done.stderr
-    assert (
-        "OtherDatasetPipeline is not registered: pipelines/other.py:2: OtherDatasetPipeline: There is no"
-        in (done.stderr)
+    assert "OtherDatasetPipeline is not registered: pipelines/other.py:2: OtherDatasetPipeline: Unknown" in (
+        done.stderr
     )
     refused = example.run("dataflow", "run", "OtherDatasetPipeline", check=False)
     assert refused.returncode == 78
-    assert "pipelines/other.py:2: OtherDatasetPipeline: There is no connection" in refused.stderr
+    assert "pipelines/other.py:2: OtherDatasetPipeline: Unknown connection" in refused.stderr
 
 
 def test_the_store_knows_what_each_job_is_and_status_marks_one_whose_class_is_gone(example: Project) -> None:

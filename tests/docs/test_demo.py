@@ -84,7 +84,7 @@ def test_what_it_offers_to_try_works(demo: tuple[Project, str]) -> None:
 
 def test_pipelines_go_on_after_an_outage_and_what_they_publish_is_proven(demo: tuple[Project, str]) -> None:
     output = demo[1]
-    assert "goes on after page 60, which an earlier run had fetched" in output
+    assert "continues after page 60, which an earlier run fetched" in output
     assert "The API answered 120 pages in all, each of its 120 once." in output
     assert "\n60,000 orders served, 60,000 published, 0 twice\n12 months, 0 with a wrong sum\n" in output
     outcomes = [run["outcome"] for run in demo[0].json("dataflow", "runs", "--job", "OMISDatasetPipeline")]

@@ -1,4 +1,4 @@
-"""Sources that break, lie or lead away: a clear error, credentials sent nowhere else, nothing published."""
+"""Sources that fail, lie or redirect: a clear error, credentials sent nowhere else, nothing published."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ ROWS = [{"id": number} for number in range(50)]
         ("elsewhere", "127.0.0.1"),
     ],
 )
-def test_a_source_that_breaks_is_told_and_nothing_is_published(
+def test_a_broken_source_is_reported_and_nothing_is_published(
     workshop: Workshop, fault: str, reason: str
 ) -> None:
     hawk = Hawk(HAWK["HAWK_ID"], HAWK["HAWK_KEY"])
-    make_bomb()  # which takes longer than a request may, on a busy machine
+    make_bomb()  # which may take longer than the request timeout on a busy machine
     with ApiServer(ROWS, 10, hawk) as api, ApiServer(ROWS, 10, hawk) as other:
         api.elsewhere = other.origin
         api.fail(2, fault, times=9)
@@ -62,7 +62,7 @@ def test_a_source_that_breaks_is_told_and_nothing_is_published(
     assert workshop.chunk("orders", DAY).version == 0
 
 
-def test_a_source_may_be_asked_without_credentials_though_there_are_some(workshop: Workshop) -> None:
+def test_a_source_can_be_read_anonymously_even_if_credentials_are_set(workshop: Workshop) -> None:
     with ApiServer(ROWS, 10) as api:
         workshop.environ["API"] = api.origin
         workshop.write("orders.py", PIPELINE.replace("hawk", "anonymous"))
@@ -99,7 +99,7 @@ def answer_linked(asked: Asked) -> Reply:
     return Reply(body, headers=[("Link", '<?page=2>; rel="next"')])
 
 
-def test_a_token_a_proxy_link_headers_and_nan_go_together(workshop: Workshop) -> None:
+def test_a_token_a_proxy_link_headers_and_nan_work_together(workshop: Workshop) -> None:
     with AnswerServer(answer_linked) as api, ProxyServer({}, "me:proxy-secret") as proxy:
         proxy.hosts = {"api.example": api.port, "login.example": api.port}
         workshop.environ = {"OAUTH_CLIENT_ID": "us", "OAUTH_CLIENT_SECRET": "client-secret"}
@@ -133,7 +133,7 @@ def test_a_token_that_an_api_echoes_is_hidden(workshop: Workshop) -> None:
     assert "secret" not in texts.replace("OAUTH_CLIENT_SECRET", "")
 
 
-def test_a_proxy_that_is_none_is_told_before_anything_is_claimed(workshop: Workshop) -> None:
+def test_an_invalid_proxy_is_reported_before_anything_is_claimed(workshop: Workshop) -> None:
     workshop.environ = {"OAUTH_CLIENT_ID": "us", "OAUTH_CLIENT_SECRET": "x", "ALL_PROXY": "socks5://proxy"}
     workshop.write("orders.py", LINKED)
     with pytest.raises(ConfigError, match="ALL_PROXY is a proxy of scheme 'socks5': only http and https"):
@@ -141,7 +141,7 @@ def test_a_proxy_that_is_none_is_told_before_anything_is_claimed(workshop: Works
     assert workshop.chunk("orders", DAY) is None
 
 
-def test_rows_that_are_counted_otherwise_than_read_are_not_published(workshop: Workshop) -> None:
+def test_rows_are_not_published_if_the_fetched_and_read_counts_differ(workshop: Workshop) -> None:
     page = {"next": None, "data.items": [{"id": 1}], "data": {"items": [{"id": 1}, {"id": 2}]}}
     with ApiServer(ROWS, 10) as api:
         api._bodies["next", 0, 10] = json.dumps(page).encode()
@@ -150,12 +150,12 @@ def test_rows_that_are_counted_otherwise_than_read_are_not_published(workshop: W
         text = PIPELINE.replace("auth=hawk(),", ways).replace("import hawk", "import anonymous, next_link")
         workshop.write("orders.py", text)
         outcome = workshop.run("OrdersDatasetPipeline", DAY)
-    assert "Parts 1 to 1 had 2 rows when they came, and 1 when they were read" in str(outcome.error)
+    assert "Parts 1 to 1 had 2 rows when fetched, but 1 when read" in str(outcome.error)
     assert workshop.chunk("orders", DAY).version == 0
 
 
 @pytest.mark.parametrize("limit", ["two", "0", "-1"])
-def test_a_limit_of_tasks_that_is_no_number_is_told(workshop: Workshop, limit: str) -> None:
+def test_a_task_limit_that_is_not_a_number_is_reported(workshop: Workshop, limit: str) -> None:
     with ApiServer(ROWS, 10) as api:
         workshop.environ |= {"API": api.origin, "INGEST_TASK_CONCURRENCY": limit}
         workshop.write("orders.py", PIPELINE.replace("hawk", "anonymous"))
@@ -163,7 +163,7 @@ def test_a_limit_of_tasks_that_is_no_number_is_told(workshop: Workshop, limit: s
     assert f'INGEST_TASK_CONCURRENCY is "{limit}"' in str(outcome.error)
 
 
-def test_without_its_key_the_source_is_not_even_asked(workshop: Workshop) -> None:
+def test_a_source_is_not_requested_if_its_key_is_missing(workshop: Workshop) -> None:
     with ApiServer(ROWS, 10) as api:
         workshop.environ = {"API": api.origin}
         workshop.write("orders.py", PIPELINE)

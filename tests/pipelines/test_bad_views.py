@@ -1,4 +1,4 @@
-"""View definitions that cannot be, or that try more than to select: refused, nothing published."""
+"""Invalid view definitions, or views that do more than select: refused, nothing published."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def orders(workshop: Workshop) -> Workshop:
         ("{{ params.least }}", "0 GROUP BY order_id", "where_clause"),
     ],
 )
-def test_a_view_that_can_be_for_no_interval_is_refused_once_and_none_is_claimed(
+def test_a_view_that_fails_for_every_interval_is_refused_once_and_none_is_claimed(
     orders: Workshop, old: str, new: str, reason: str
 ) -> None:
     orders.write("orders.py", PIPELINES.replace(old, new))
@@ -71,7 +71,7 @@ def test_a_view_that_can_be_for_no_interval_is_refused_once_and_none_is_claimed(
         ("{{ params.least }}", "{{ 0 if ds.startswith('2023') else dss }}", 'Did you mean "ds"'),
     ],
 )
-def test_a_view_that_cannot_be_is_refused_with_its_attribute(
+def test_an_invalid_view_is_refused_with_its_attribute(
     orders: Workshop, old: str, new: str, reason: str
 ) -> None:
     orders.run("OrdersDatasetPipeline", "2026-11-14")
@@ -82,7 +82,7 @@ def test_a_view_that_cannot_be_is_refused_with_its_attribute(
     assert orders.chunk("all_orders", "2026-09").version == 0
 
 
-def test_a_column_that_is_in_no_dataset_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
+def test_an_unknown_column_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES.replace("order_id >=", "order_idd >="))
     orders.run("OrdersDatasetPipeline", "2026-11-14")
     with pytest.raises(BadInput, match=r'unknown column "order_idd"\. Did you mean "order_id"\?'):
@@ -90,7 +90,7 @@ def test_a_column_that_is_in_no_dataset_is_refused_before_anything_is_claimed(or
     assert [run.job for run in orders.store.read.list_runs()] == ["OrdersDatasetPipeline"]
 
 
-def test_a_column_that_was_added_to_the_mapping_can_be_read_once_it_is_published(orders: Workshop) -> None:
+def test_a_column_added_to_the_mapping_can_be_read_once_it_is_published(orders: Workshop) -> None:
     orders.run("OrdersDatasetPipeline", "2026-11-13")
     more = PIPELINES.replace('("name", "name", "text")]', '("name", "name", "text"), ("id", "key", "text")]')
     orders.write("orders.py", more.replace("order_id >=", "key is not null and order_id >="))
@@ -131,7 +131,7 @@ COMPANIES = """
         ('view_name = "all', 'materialized = False; view_name = "all', "they are in a lake: orders in lake"),
     ],
 )
-def test_a_view_that_nobody_can_compute_where_its_datasets_are_is_refused_and_none_is_claimed(
+def test_a_view_over_datasets_in_different_locations_is_refused_and_none_is_claimed(
     orders: Workshop, old: str, new: str, reason: str
 ) -> None:
     orders.environ["DATAFLOW_CONN_DATASETS_DB"] = "postgresql://nowhere.example/x"
@@ -145,7 +145,7 @@ def test_a_view_that_nobody_can_compute_where_its_datasets_are_is_refused_and_no
     assert "can never run: pipelines/orders.py:16: AllViewPipeline" in listed.stdout
 
 
-def test_the_interval_before_is_the_schedules_own_however_long_it_was(orders: Workshop) -> None:
+def test_the_previous_interval_follows_the_schedule_whatever_its_length(orders: Workshop) -> None:
     uneven = PIPELINES.replace('"@monthly"', '"0 0 * * 1,4"')
     uneven = uneven.replace("{{ params.least }}", "0 and '{{ prev_ds }}' = '2026-09-03'")
     orders.write("orders.py", uneven)
@@ -155,7 +155,7 @@ def test_the_interval_before_is_the_schedules_own_however_long_it_was(orders: Wo
     assert len(orders.rows("all_orders", monday)) == 3
 
 
-def test_an_alias_stays_a_name_whatever_is_in_it(orders: Workshop) -> None:
+def test_an_alias_is_always_quoted_as_a_name(orders: Workshop) -> None:
     orders.run("OrdersDatasetPipeline", "2026-11-14")
     evil = 'Na"me`; drop'
     orders.write("orders.py", PIPELINES.replace('("name", "Name")', f"('name', {evil!r})"))

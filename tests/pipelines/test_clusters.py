@@ -1,4 +1,4 @@
-"""Pipelines on Spark that is somewhere else: attempts that die, fail or are repeated leave no trace."""
+"""Pipelines on a remote Spark: attempts that die, fail or are repeated leave no trace."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ shared_files = true
 """
 DAY = "2026-11-14"
 SECONDS = 250
-"""Several Javas start in each of these tests: half a minute on a machine with nothing else to do."""
+"""Each of these tests starts several Java processes: half a minute on an idle machine."""
 
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(1200)]
 
@@ -86,7 +86,7 @@ def list_lake(orders: Project, dataset: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("target", ["datasets_db", pytest.param("lake", marks=pytest.mark.chaos)])
-def test_executors_killed_tasks_failed_and_tasks_done_twice_after_staging_change_nothing(
+def test_killed_executors_failed_tasks_and_repeated_tasks_after_staging_change_nothing(
     orders: Project, target: str, postgres_url: str, tmp_path: Path
 ) -> None:
     constants = orders.path / "constants.py"
@@ -112,12 +112,12 @@ def test_a_dataset_and_a_view_are_made_over_spark_connect(orders: Project, tmp_p
     names = list_lake(orders, "names")
     assert sorted(row["Half"] for row in names) == list(range(len(ROWS) // 2))
     assert {"Name": "ORDER 7", "Half": 3} in names
-    # That a store was made, one line for each run, and not a word of Spark's.
+    # The new store, one line for each run, and no output of Spark.
     assert said.count("\n") == 3, said
 
 
 @pytest.mark.chaos
-def test_the_doctor_looks_at_both_executors_of_a_cluster(orders: Project, tmp_path: Path) -> None:
+def test_the_doctor_checks_both_executors_of_a_cluster(orders: Project, tmp_path: Path) -> None:
     with Cluster(tmp_path / "cluster", "") as cluster:
         (orders.path / "dataflow.toml").write_text(CLUSTER.format(url=cluster.url, secret=cluster.secret))
         done = orders.run("dataflow", "doctor", "--spark", "--json", check=False, timeout=SECONDS)

@@ -1,4 +1,4 @@
-"""A driver killed at any step: the ordinary command again, and nothing is lost or there twice."""
+"""A driver killed at any step: the same command again loses and duplicates nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NamesViewPipeline:
 DAY = "2026-11-14"
 STEPS = {"after_page": range(1, 20), "after_fetch": range(1, 20)}
 STEPS |= dict.fromkeys(["after_stage", "after_publish", "before_finish"], range(1))
-"""Where the drivers are killed, one after the other, and of how many pages each may ask, of twenty."""
+"""Where the drivers are killed in turn, and how many of twenty pages each may request."""
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(200)]
 
 
@@ -59,7 +59,7 @@ def run(orders: Project, failpoint: str = "", name: str = "OrdersDatasetPipeline
 
 
 def forget_the_loss(orders: Project) -> None:
-    """As if it were the work's first: after some it would be waited with, and given up in the end."""
+    """Resets the losses of the work, which would otherwise be delayed and finally fail."""
     with closing(sqlite3.connect(orders.path / ".dataflow" / "dataflow.db", timeout=30)) as store, store:
         store.execute("update work set losses = 0")
 
@@ -72,13 +72,11 @@ def list_ids(orders: Project) -> list[int]:
     )
 
 
-def test_drivers_killed_at_one_step_after_the_other_lose_nothing_and_do_nothing_twice(
-    orders: Project, api: ApiServer
-) -> None:
+def test_drivers_killed_at_each_step_lose_nothing_and_repeat_nothing(orders: Project, api: ApiServer) -> None:
     for step, pages in STEPS.items():
         asked = len(api.seen)
         assert run(orders, f"{step}:kill") == -signal.SIGKILL
-        # Whole pages that a dead driver had staged are not asked for again.
+        # Complete pages staged by a dead driver are not requested again.
         assert len(api.seen) - asked in pages, step
         forget_the_loss(orders)
     asked = len(api.seen)
@@ -104,7 +102,10 @@ def test_a_table_whose_publisher_died_before_it_finished_is_finished_and_read_by
         "dataflow", "sql", "select location, row_count, checked from chunk where location <> ''"
     )
     assert chunk["location"].endswith("?run=2")
-    assert (chunk["row_count"], chunk["checked"]) == (200, "checked by the run that published it, and died")
+    assert (chunk["row_count"], chunk["checked"]) == (
+        200,
+        "checked by the run that published it, which died",
+    )
     assert run(orders, name="NamesViewPipeline") == 0
     found = query(postgres_url, "select count(distinct name) from names_2026_11_14")
     assert found == [(200,)]

@@ -1,4 +1,4 @@
-"""Dataset pipelines from a Hawk-authenticated API into the lake: all of it, or what was there before."""
+"""Dataset pipelines from a Hawk-authenticated API into the lake: all rows, or the previous version."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def test_a_second_run_finds_it_done(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 0
 
 
-def test_a_log_that_cannot_be_written_costs_no_rows_and_is_told(orders: Workshop) -> None:
+def test_a_log_that_cannot_be_written_is_reported_and_loses_no_rows(orders: Workshop) -> None:
     (orders.path / ".dataflow" / "logs" / "1.log").mkdir(parents=True)
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     assert len(orders.rows("orders", DAY)) == 95
     assert orders.said[-1].endswith("logs/1.log cannot be written: Is a directory.")
 
 
-def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
+def test_a_rejected_value_publishes_nothing_and_is_kept_for_inspection(
     orders: Workshop, api: ApiServer
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
@@ -96,7 +96,7 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
     [rejects] = (orders.path / ".dataflow" / "staging").rglob("_rejects.jsonl")
     assert '"value": "twelve"' in rejects.read_text()
     again = "dataflow resubmit OrdersDatasetPipeline 2026-11-13 && dataflow run OrdersDatasetPipeline"
-    assert orders.said[-1] == f"next, when that is mended: {again}"
+    assert orders.said[-1] == f"next, once that is fixed: {again}"
     assert "Traceback" not in orders.log()
 
 
@@ -109,7 +109,7 @@ def test_a_value_that_does_not_fit_publishes_nothing_and_is_kept_to_look_at(
         ("company", {"name": "x" * 21}, "part 10 row 5 company.name="),
     ],
 )
-def test_a_check_that_fails_leaves_the_published_version_untouched(
+def test_a_failed_check_leaves_the_published_version_unchanged(
     orders: Workshop, api: ApiServer, field: str, value: object, reason: str
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
@@ -125,7 +125,9 @@ def test_a_check_that_fails_leaves_the_published_version_untouched(
     assert len(orders.rows("orders", DAY)) == 95
 
 
-def test_after_a_failed_page_the_next_run_goes_on_where_it_ended(orders: Workshop, api: ApiServer) -> None:
+def test_after_a_failed_page_the_next_run_continues_where_it_stopped(
+    orders: Workshop, api: ApiServer
+) -> None:
     api.fail(7, "html", times=1)
     assert isinstance(orders.run("OrdersDatasetPipeline", DAY).error, FetchError)
     asked = len(api.seen)
@@ -135,29 +137,29 @@ def test_after_a_failed_page_the_next_run_goes_on_where_it_ended(orders: Worksho
     assert len(orders.rows("orders", DAY)) == 95
 
 
-def test_a_source_field_that_is_in_no_row_is_named_where_a_check_fails_for_it(orders: Workshop) -> None:
+def test_a_failed_check_names_a_source_field_that_no_row_has(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINE.replace('("id", "order_id"', '("idd", "order_id"'))
     outcome = orders.run("OrdersDatasetPipeline", DAY)
-    assert str(outcome.error).endswith("95 of 95 rows have NULL. In no row of the source is: idd.")
+    assert str(outcome.error).endswith("95 of 95 rows have NULL. No row of the source has: idd.")
     orders.write("orders.py", PIPELINE.replace('("tags", "tags"', '("tag", "tags"'))
     orders.resubmit("OrdersDatasetPipeline", DAY)
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
-    assert orders.said[-1].endswith("warning: in no row of the source is: tag")
+    assert orders.said[-1].endswith("warning: no row of the source has: tag")
 
 
-def test_an_empty_source_is_what_minimum_rows_is_for(orders: Workshop, api: ApiServer) -> None:
+def test_minimum_rows_fails_for_an_empty_source(orders: Workshop, api: ApiServer) -> None:
     api.rows = []
     outcome = orders.run("OrdersDatasetPipeline", DAY)
     assert "minimum_rows(1): 0 rows, at least 1 are needed" in str(outcome.error)
 
 
-def test_dots_in_a_mapping_take_all_other_fields_under_their_own_names(orders: Workshop) -> None:
+def test_dots_in_a_mapping_include_all_other_fields_under_their_own_names(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINE.replace('("tags", "tags", "text []"),', "..."))
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     assert orders.rows("orders", DAY)[0]["tags"] == ["a", ""]
 
 
-def test_rejects_up_to_a_limit_are_set_aside_and_the_rest_is_published(
+def test_rejects_up_to_a_limit_are_quarantined_and_the_rest_is_published(
     orders: Workshop, api: ApiServer
 ) -> None:
     orders.write("orders.py", PIPELINE + '        rejects = {"quarantine": 2}\n')
@@ -169,8 +171,8 @@ def test_rejects_up_to_a_limit_are_set_aside_and_the_rest_is_published(
     kept = [json.loads(line) for line in rejects.read_text().splitlines()]
     assert [one["value"] for one in kept] == ["much", "much"]
     assert [json.loads(one["source_row"])["id"] for one in kept] == [3, 42]
-    assert "secret" not in kept[0]["source_row"]  # only what is mapped
-    told = f"2 of 95 rows did not fit and were left out; they are in {rejects}"
+    assert "secret" not in kept[0]["source_row"]  # only mapped fields
+    told = f"2 of 95 rows rejected; they are in {rejects}"
     assert orders.said[-1] == f"OrdersDatasetPipeline {DAY}: warning: {told}"
     assert f"warning: {told}" in orders.log()
     api.rows[50]["amount"] = "much"

@@ -1,4 +1,4 @@
-"""What a pipeline may declare does what it says in a run: sources, pages, credentials, dialects, bases."""
+"""Declarations take effect in a run: sources, pages, credentials, dialects, bases."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def published(shop: Workshop) -> list[dict[str, object]]:
         ),
     ],
 )
-def test_pages_and_credentials_are_those_that_the_source_declares(
+def test_pages_and_credentials_are_those_the_source_declares(
     shop: Workshop, api: ApiServer, path: str, options: str, header: str, value: str
 ) -> None:
     if value.startswith("Hawk"):
@@ -91,7 +91,7 @@ def test_pages_and_credentials_are_those_that_the_source_declares(
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_files_of_each_format_are_a_source(shop: Workshop, kind: str) -> None:
+def test_files_of_each_format_can_be_a_source(shop: Workshop, kind: str) -> None:
     (shop.path / "in").mkdir()
     path = shop.path / "in" / f"{DAY}.{kind}"
     if kind == "csv":
@@ -103,7 +103,7 @@ def test_files_of_each_format_are_a_source(shop: Workshop, kind: str) -> None:
     assert published(shop) == ROWS
 
 
-def test_a_view_in_sparks_own_dialect_is_run_as_it_is(shop: Workshop) -> None:
+def test_a_view_in_sparks_dialect_runs_unchanged(shop: Workshop) -> None:
     fields = """
     dialect = "spark"
     start_date = datetime(2026, 11, 1)
@@ -117,7 +117,9 @@ def test_a_view_in_sparks_own_dialect_is_run_as_it_is(shop: Workshop) -> None:
     assert rows == [{"half": half, "name": f"n{half * 2}2026-11-01"} for half in range(5)]
 
 
-def test_the_table_of_a_view_that_is_made_once_is_named_so(shop: Workshop, postgres_url: str) -> None:
+def test_the_table_of_a_view_with_schedule_once_has_once_in_its_name(
+    shop: Workshop, postgres_url: str
+) -> None:
     shop.environ |= {"DATAFLOW_CONN_DATASETS_DB": postgres_url, "TARGET": "datasets_db"}
     declare(shop, 'http(constants.API + "/next")', VIEW + '    where_clause = "id < 3"\n')
     shop.run("OrdersDatasetPipeline", DAY)
@@ -126,7 +128,7 @@ def test_the_table_of_a_view_that_is_made_once_is_named_so(shop: Workshop, postg
         assert database.execute("select id from even_once order by id").fetchall() == [(0,), (1,), (2,)]
 
 
-def test_a_view_that_is_made_once_has_no_dates_of_its_own(shop: Workshop) -> None:
+def test_a_view_with_schedule_once_has_no_interval_dates(shop: Workshop) -> None:
     declare(shop, 'http(constants.API + "/next")', VIEW + """    where_clause = "name < '{{ ds }}'"\n""")
     shop.run("OrdersDatasetPipeline", DAY)
     with pytest.raises(BadInput, match=r'"ds" is undefined: the schedule @once has no interval'):

@@ -1,4 +1,4 @@
-"""Parts on their way to tasks: how many go at once, and what an error of either side does."""
+"""Feeding parts to tasks: how many at once, and the effect of an error on either side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def make_parts(count: int, size: int = 10) -> list[Part]:
 
 
 def feed(parts: Iterator[Part] | list[Part], streams: int = 2) -> list[tuple[int, ...]]:
-    """The numbers of the parts that each task got."""
+    """The part numbers that each task received."""
 
     def work(parts: tuple[Part, ...]) -> tuple[int, ...]:
         return tuple(part.number for part in parts)
@@ -28,12 +28,12 @@ def feed(parts: Iterator[Part] | list[Part], streams: int = 2) -> list[tuple[int
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, PARTS_AT_ONCE, 5 * PARTS_AT_ONCE + 3])
-def test_every_part_is_worked_on_once(count: int) -> None:
+def test_every_part_is_processed_once(count: int) -> None:
     given = [number for task in feed(make_parts(count)) for number in task]
     assert sorted(given) == list(range(1, count + 1))
 
 
-def test_a_task_gets_no_more_bytes_than_it_may_have_unless_a_part_alone_is_larger() -> None:
+def test_a_task_gets_at_most_its_byte_limit_unless_a_single_part_is_larger() -> None:
     assert feed(make_parts(5, BYTES_AT_ONCE // 2), streams=1) == [(1, 2), (3, 4), (5,)]
     assert feed(make_parts(2, BYTES_AT_ONCE * 2), streams=1) == [(1,), (2,)]
 
@@ -54,7 +54,7 @@ def test_work_begins_while_parts_are_still_arriving() -> None:
     assert sum(Feeder(work, 2, threading.Event()).run(arriving())) == PARTS_AT_ONCE + 1
 
 
-def test_an_error_of_the_source_is_raised_and_ends_the_work() -> None:
+def test_an_error_in_the_source_is_raised_and_stops_the_work() -> None:
     stop = threading.Event()
 
     def failing() -> Iterator[Part]:
@@ -66,7 +66,7 @@ def test_an_error_of_the_source_is_raised_and_ends_the_work() -> None:
     assert stop.is_set()
 
 
-def test_an_error_of_the_work_is_raised_and_ends_the_source() -> None:
+def test_an_error_in_the_work_is_raised_and_stops_the_source() -> None:
     stop = threading.Event()
 
     def endless() -> Iterator[Part]:

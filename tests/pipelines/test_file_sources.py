@@ -26,7 +26,7 @@ ORDERS = """
 DAY = "2026-11-14"
 
 
-def test_a_bad_line_of_a_file_whose_fields_are_not_listed_is_a_reject(workshop: Workshop) -> None:
+def test_a_bad_line_is_rejected_even_if_the_fields_are_inferred(workshop: Workshop) -> None:
     (workshop.path / "in").mkdir()
     lines = ['{"id": 1, "name": "x"}', '{"id": ', '{"id": 2, "name": null}']
     (workshop.path / "in" / "a.jsonl").write_text("\n".join(lines))
@@ -38,7 +38,7 @@ def test_a_bad_line_of_a_file_whose_fields_are_not_listed_is_a_reject(workshop: 
 @pytest.mark.parametrize(
     ("policy", "rows", "kept"), [('"fail"', 900, 1000), ('{"quarantine": 0.9}', 15_000, 20_000)]
 )
-def test_no_more_rejects_are_kept_than_a_run_may_however_many_its_tasks_are(
+def test_a_run_keeps_at_most_its_limit_of_rejects_over_all_tasks(
     workshop: Workshop, policy: str, rows: int, kept: int
 ) -> None:
     (workshop.path / "in").mkdir()
@@ -55,7 +55,7 @@ def test_no_more_rejects_are_kept_than_a_run_may_however_many_its_tasks_are(
 
 
 @pytest.mark.parametrize("drain", [False, True])
-def test_a_folder_that_cannot_be_made_fails_the_run_and_is_named(workshop: Workshop, drain: bool) -> None:
+def test_a_folder_that_cannot_be_created_fails_the_run_and_is_named(workshop: Workshop, drain: bool) -> None:
     (workshop.path / ".dataflow").mkdir()
     (workshop.path / ".dataflow" / "staging").write_text("in the way")
     workshop.write("orders.py", ORDERS)
@@ -65,5 +65,5 @@ def test_a_folder_that_cannot_be_made_fails_the_run_and_is_named(workshop: Works
     assert isinstance(outcome.error, FilesFailed)
     told = " ".join(workshop.said)
     assert ".dataflow/staging" in told
-    assert "next, when that is mended: dataflow resubmit OrdersDatasetPipeline 2026-11-" in told
+    assert "next, once that is fixed: dataflow resubmit OrdersDatasetPipeline 2026-11-" in told
     assert "NotADirectoryError" in workshop.log() and "Traceback" not in told

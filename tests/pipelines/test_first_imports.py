@@ -1,4 +1,4 @@
-"""Imports, names and files of the first Data Flow that are used in fewer projects: none is ignored."""
+"""Rare imports, names and files of the first Data Flow: none is ignored."""
 
 from __future__ import annotations
 
@@ -55,24 +55,22 @@ def test_constants_may_be_imported_whole(folder: Path, imported: str, used: str)
     assert definition.source.url == "https://hub.example"  # type: ignore[union-attr]
 
 
-def test_a_constant_may_have_a_name_in_small_letters(folder: Path) -> None:
+def test_a_constant_may_have_a_lower_case_name(folder: Path) -> None:
     (folder / "config.py").write_text("hub_url = 'https://own.example'\n")
     catalog = load(folder, {"orders.py": f"from dataflow.config import hub_url\n{ORDERS.format('hub_url')}"})
     assert catalog.problems == []
 
 
-def test_a_constant_of_an_import_of_all_that_is_nowhere_is_reported(folder: Path) -> None:
+def test_an_undefined_constant_of_a_star_import_is_reported(folder: Path) -> None:
     text = f"from dataflow.constants import *\n{ORDERS.format('NO_SUCH')}"
     (problem,) = load(folder, {"orders.py": text}).problems
-    assert problem.startswith(
-        "pipelines/orders.py:1: AttributeError: constants has no NO_SUCH. Write it into "
-    )
+    assert problem.startswith("pipelines/orders.py:1: AttributeError: constants has no NO_SUCH. Add it to ")
 
 
 @pytest.mark.parametrize(
     "imported", ["from dataflow.meta import data as d", "import dataflow.meta.data as d"]
 )
-def test_a_pipeline_named_as_part_of_its_file_is_reported_with_what_to_write(
+def test_a_pipeline_named_through_its_module_is_reported_with_its_replacement(
     folder: Path, imported: str
 ) -> None:
     view = "class AllViewPipeline:\n    view_name = 'every'\n    dataset_pipeline = d.OrdersDatasetPipeline\n"
@@ -86,7 +84,7 @@ def test_a_pipeline_named_as_part_of_its_file_is_reported_with_what_to_write(
 
 @pytest.mark.parametrize("imported", ["from dataflow.meta.shared import {}", "from .shared import {}"])
 @pytest.mark.parametrize("name", ["MAPPING, Common", "*"])
-def test_what_is_no_pipeline_may_be_imported_from_another_file(
+def test_other_names_can_be_imported_from_another_pipeline_file(
     folder: Path, imported: str, name: str
 ) -> None:
     shared = "MAPPING = [('id', 'id', 'text')]\n\nclass Common:\n    retries = 3\n"
@@ -114,32 +112,32 @@ def test_what_is_no_pipeline_may_be_imported_from_another_file(
         ),
         (
             f"{PLAIN}    get_dag = None\n",
-            "pipelines/orders.py:1: OrdersDatasetPipeline.get_dag is no attribute of a pipeline. Remove it: "
-            "DataFlow builds no DAG.",
+            "pipelines/orders.py:1: OrdersDatasetPipeline.get_dag is not an attribute of a pipeline. "
+            "Remove it: DataFlow does not build DAGs.",
         ),
         (
             f"{PLAIN}    default_args = {{'retries': 3}}\n",
-            "pipelines/orders.py:1: OrdersDatasetPipeline.default_args is no attribute of a pipeline. Write "
-            "retries = 3 and retry_delay_seconds = 300, with your own numbers.",
+            "pipelines/orders.py:1: OrdersDatasetPipeline.default_args is not an attribute of a pipeline. "
+            "Write retries = 3 and retry_delay_seconds = 300, with your own numbers.",
         ),
         (
             f"{PLAIN}{PLAIN}",
-            "pipelines/orders.py:5: OrdersDatasetPipeline is defined already at pipelines/orders.py:1. "
+            "pipelines/orders.py:5: OrdersDatasetPipeline is already defined at pipelines/orders.py:1. "
             "Rename one.",
         ),
         (
             "class Orders:\n    query = 'select 1'\n    schedule_interval = '@daily'\n",
-            "pipelines/orders.py:1: Orders looks like a pipeline, and is none by its name. Call it "
-            "OrdersViewPipeline to have it run, or _Orders if it is not to.",
+            "pipelines/orders.py:1: Orders looks like a pipeline but is not named as one. Rename it "
+            "OrdersViewPipeline to run it, or _Orders if it is not one.",
         ),
         (
             "class Orders:\n    fields = []\n    where_clause = 'true'\n",
-            "pipelines/orders.py:1: Orders looks like a pipeline, and is none by its name. Call it "
-            "OrdersViewPipeline to have it run, or _Orders if it is not to.",
+            "pipelines/orders.py:1: Orders looks like a pipeline but is not named as one. Rename it "
+            "OrdersViewPipeline to run it, or _Orders if it is not one.",
         ),
     ],
 )
-def test_what_must_change_is_reported_with_line_and_replacement(folder: Path, text: str, told: str) -> None:
+def test_required_changes_are_reported_with_line_and_replacement(folder: Path, text: str, told: str) -> None:
     assert load(folder, {"orders.py": text}).problems == [told]
 
 
@@ -147,8 +145,8 @@ def test_what_must_change_is_reported_with_line_and_replacement(folder: Path, te
     ("name", "reason"),
     [
         ("meta/sub/orders.py", "only files directly in pipelines/ are. Move this file there."),
-        ("__init__.py", "__init__.py never is. Rename this file."),
-        ("meta/__init__.py", "__init__.py never is. Rename this file."),
+        ("__init__.py", "__init__.py is never loaded. Rename this file."),
+        ("meta/__init__.py", "__init__.py is never loaded. Rename this file."),
     ],
 )
 def test_pipelines_in_a_file_that_is_not_loaded_are_reported(folder: Path, name: str, reason: str) -> None:
@@ -156,14 +154,14 @@ def test_pipelines_in_a_file_that_is_not_loaded_are_reported(folder: Path, name:
     assert load(folder, {name: PLAIN}).problems == [told]
 
 
-def test_a_view_of_all_fields_in_a_list_is_told_what_to_write(folder: Path) -> None:
+def test_a_list_containing_all_fields_is_reported_with_its_replacement(folder: Path) -> None:
     view = "class AllViewPipeline:\n    view_name = 'every'\n    dataset_pipeline = OrdersDatasetPipeline\n"
     load(folder, {"data.py": PLAIN, "views.py": f"{view}    fields = ['__all__']\n"})
     rows = Project(folder, folder).json("dataflow", "pipeline", "list")
     assert "AllViewPipeline.fields: must be '__all__' or a list of" in rows[1]["note"]
 
 
-def test_a_folder_of_the_first_data_flow_is_told_how_to_import_it(folder: Path) -> None:
+def test_a_folder_of_the_first_data_flow_is_reported_with_the_import_command(folder: Path) -> None:
     (folder / "dataflow" / "meta").mkdir(parents=True)
     said = Project(folder, folder).run("dataflow", "pipeline", "list").stderr
     assert said.endswith("To convert dataflow/: dataflow pipeline import .\n")

@@ -1,4 +1,4 @@
-"""Files of the first Data Flow in pipelines/: they work, or are told with line and replacement."""
+"""Files of the first Data Flow in pipelines/: they work, or are reported with line and replacement."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def list_notes(folder: Path, **env: str) -> dict[str, str]:
     return {row["pipeline"]: row["note"] for row in rows}
 
 
-def test_files_of_the_folder_meta_load_as_they_are(folder: Path) -> None:
+def test_files_from_the_meta_folder_load_unchanged(folder: Path) -> None:
     catalog = load(folder, dataset_pipelines=DATASETS, view_pipelines=VIEWS)
     assert catalog.problems == []
     orders, view = catalog.get("OrdersDatasetPipeline"), catalog.get("OrdersViewPipeline")
@@ -91,7 +91,7 @@ def test_files_of_the_folder_meta_load_as_they_are(folder: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("file", ["constants.py", "config.py", ""])
-def test_constants_are_imported_in_every_way_the_first_data_flow_knows(
+def test_constants_can_be_imported_in_every_way_of_the_first_data_flow(
     folder: Path, imported: str, used: str, file: str
 ) -> None:
     if file:
@@ -108,14 +108,14 @@ def test_a_config_file_that_no_pipeline_imports_is_not_run(folder: Path) -> None
     assert load(folder, datasets=DATASETS).problems == []
 
 
-def test_a_broken_config_file_is_told_with_its_line(folder: Path) -> None:
+def test_a_broken_config_file_is_reported_with_its_line(folder: Path) -> None:
     (folder / "config.py").write_text("A = 1\nB = 1 / 0\n")
     catalog = load(folder, datasets=DATASETS.replace("constants", "config"))
     assert catalog.problems[0].startswith("config.py:2: ")
-    assert "config has no HUB_URL. Write it into config.py" in catalog.problems[1]
+    assert "config has no HUB_URL. Add it to config.py" in catalog.problems[1]
 
 
-def test_a_url_with_a_constant_that_is_none_is_told(folder: Path) -> None:
+def test_a_url_with_a_constant_that_is_none_is_reported(folder: Path) -> None:
     (folder / "constants.py").write_text("import os\nHUB_URL = os.environ.get('NO_SUCH_VARIABLE')\n")
     problem = load(folder, datasets=DATASETS).problems[0]
     assert problem.startswith(
@@ -133,14 +133,14 @@ def test_a_url_with_a_constant_that_is_none_is_told(folder: Path) -> None:
         "from dataflow.meta.dataset_pipelines import OrdersDatasetPipeline as O\nOrdersDatasetPipeline = O",
     ],
 )
-def test_a_pipeline_may_be_imported_from_the_file_it_stands_in(folder: Path, imported: str) -> None:
+def test_a_pipeline_can_be_imported_from_the_file_that_defines_it(folder: Path, imported: str) -> None:
     views = VIEWS.replace("from dataflow.meta.dataset_pipelines import OrdersDatasetPipeline", imported)
     catalog = load(folder, a_views=views, dataset_pipelines=DATASETS)
     assert catalog.problems == []
     assert list(catalog.definitions)[-1] == "OrdersViewPipeline"
 
 
-def test_an_import_of_a_pipeline_that_no_file_has_is_told_with_its_line(folder: Path) -> None:
+def test_an_import_of_an_undefined_pipeline_is_reported_with_its_line(folder: Path) -> None:
     problem = load(folder, views=VIEWS).problems[0]
     assert problem.startswith("pipelines/views.py:3: OrdersDatasetPipeline is not defined here")
 
@@ -176,7 +176,7 @@ for pipeline in BaseDatasetPipeline.__subclasses__():
 """
 
 
-def test_what_is_left_of_airflow_is_told_all_at_once_with_line_and_replacement(folder: Path) -> None:
+def test_all_airflow_code_is_reported_at_once_with_line_and_replacement(folder: Path) -> None:
     catalog = load(folder, dags=DAGS)
     assert catalog.definitions == {}
     told = [problem.removeprefix("pipelines/dags.py:") for problem in catalog.problems]
@@ -187,8 +187,8 @@ def test_what_is_left_of_airflow_is_told_all_at_once_with_line_and_replacement(f
         "the first Data Flow only.",
         "5: remove `from dataflow.meta import view_pipelines`: DataFlow finds pipelines by the names of "
         "their classes.",
-        "11: remove get_dag of BaseDatasetPipeline: DataFlow builds no DAG. A pipeline's schedule is in "
-        "schedule_interval, start_date, end_date and catchup, its retries in retries and "
+        "11: remove get_dag of BaseDatasetPipeline: DataFlow does not build DAGs. A pipeline's schedule is "
+        "in schedule_interval, start_date, end_date and catchup, its retries in retries and "
         "retry_delay_seconds.",
         "18: remove fetch of OrdersDatasetPipeline: it uses run_fetch from dataflow.operators.dataset, which "
         "DataFlow does not have.",
@@ -197,12 +197,12 @@ def test_what_is_left_of_airflow_is_told_all_at_once_with_line_and_replacement(f
     ]
 
 
-def test_only_the_names_of_airflow_are_to_go_from_an_import_of_several(folder: Path) -> None:
+def test_only_airflow_names_must_be_removed_from_a_mixed_import(folder: Path) -> None:
     (problem,) = load(folder, dags="import os, airflow\n").problems
     assert problem.startswith("pipelines/dags.py:1: remove airflow from `import os, airflow`: ")
 
 
-def test_a_loop_that_makes_classes_may_put_them_into_globals(folder: Path) -> None:
+def test_a_loop_may_add_the_classes_it_creates_to_globals(folder: Path) -> None:
     loop = (
         "for name in ('A', 'B'):\n    globals()[name + 'DatasetPipeline'] = type(name + 'DatasetPipeline', "
         "(), {'table_name': name.lower(), 'source_url': 'http://a', 'field_mapping': [('id', 'text')]})\n"
@@ -223,7 +223,7 @@ class _OtherDatasetPipeline(BaseDatasetPipeline):
 """
 
 
-def test_a_base_without_a_mapping_is_no_pipeline_and_may_be_in_another_file(folder: Path) -> None:
+def test_a_base_without_a_mapping_is_not_a_pipeline_and_may_be_in_another_file(folder: Path) -> None:
     text = "class AllDatasetPipeline({}):\n    table_name = 'every'\n    field_mapping = [('id', 'text')]\n"
     first = text.format("BaseDatasetPipeline")
     second = text.format("_OtherDatasetPipeline").replace("All", "More").replace("every", "more")
@@ -233,7 +233,7 @@ def test_a_base_without_a_mapping_is_no_pipeline_and_may_be_in_another_file(fold
     assert retries == {"AllDatasetPipeline": 2, "MoreDatasetPipeline": 3}
 
 
-def test_a_pipeline_without_a_mapping_that_nobody_derives_from_is_told(folder: Path) -> None:
+def test_a_pipeline_without_a_mapping_or_subclasses_is_reported(folder: Path) -> None:
     (problem,) = load(folder, bases=BASES.split("\n\n\n", maxsplit=1)[0]).problems
     assert problem == (
         "pipelines/bases.py:1: BaseDatasetPipeline.field_mapping is missing. Add it, or call the class "
@@ -253,20 +253,20 @@ def test_a_pipeline_without_a_mapping_that_nobody_derives_from_is_told(folder: P
         ("class OrdersDatasetpipeline:\n    source_url = 'x'\n", "OrdersDatasetpipelineDatasetPipeline"),
     ],
 )
-def test_a_class_that_only_looks_like_a_pipeline_is_told_with_the_name_it_needs(
+def test_a_class_that_looks_like_a_pipeline_is_reported_with_the_name_it_needs(
     folder: Path, text: str, name: str
 ) -> None:
     catalog = load(folder, orders=f"class _ViewPipeline:\n    pass\n\n{text}")
     given = re.split(r"\W+", text)[1]
     assert catalog.problems == [
-        f"pipelines/orders.py:4: {given} looks like a pipeline, and is none by its name. Call it {name} to "
-        f"have it run, or _{given} if it is not to."
+        f"pipelines/orders.py:4: {given} looks like a pipeline but is not named as one. Rename it {name} to "
+        f"run it, or _{given} if it is not one."
     ]
     private = load(folder, orders=f"class _ViewPipeline:\n    pass\n\n{text.replace('class ', 'class _', 1)}")
     assert private.problems == []
 
 
-def test_a_class_that_pipelines_derive_from_needs_no_name_of_theirs(folder: Path) -> None:
+def test_a_base_class_of_pipelines_may_have_any_name(folder: Path) -> None:
     mixin = "class Common:\n    source_url = 'https://hub.example'\n\n"
     text = DATASETS.replace(
         "class CompaniesDatasetPipeline:", f"{mixin}class CompaniesDatasetPipeline(Common):"
@@ -274,7 +274,7 @@ def test_a_class_that_pipelines_derive_from_needs_no_name_of_theirs(folder: Path
     assert load(folder, datasets=text).problems == []
 
 
-def test_pipelines_in_a_folder_that_nobody_looks_into_are_told(folder: Path) -> None:
+def test_pipelines_in_a_folder_that_is_not_loaded_are_reported(folder: Path) -> None:
     (folder / "pipelines" / "meta").mkdir()
     (folder / "pipelines" / "meta" / "dataset_pipelines.py").write_text(DATASETS)
     (folder / "pipelines" / "meta" / "notes.py").write_text("class Notes:\n    pass\n")
@@ -295,9 +295,7 @@ def test_pipelines_in_a_folder_that_nobody_looks_into_are_told(folder: Path) -> 
         ("(r'country__code' 'country_code' 'text'),", "between r'country__code' and 'country_code'"),
     ],
 )
-def test_two_strings_without_a_comma_between_them_are_told_at_their_line(
-    folder: Path, item: str, told: str
-) -> None:
+def test_two_strings_without_a_comma_are_reported_with_their_line(folder: Path, item: str, told: str) -> None:
     text = DATASETS.replace("('country__code', 'country_code', 'character(2)'),", item)
     line = 14 if "#" in item else 13
     (problem,) = load(folder, datasets=text).problems
@@ -313,7 +311,7 @@ def test_two_strings_without_a_comma_between_them_are_told_at_their_line(
         ("['id' 'company_id']", 10),
     ],
 )
-def test_a_field_whose_alias_has_become_part_of_it_is_told(folder: Path, fields: str, line: int) -> None:
+def test_a_field_joined_with_its_alias_is_reported(folder: Path, fields: str, line: int) -> None:
     views = VIEWS.replace("'__all__'", fields)
     (problem,) = load(folder, dataset_pipelines=DATASETS, views=views).problems
     assert problem.startswith(f"pipelines/views.py:{line}: a comma is missing between ")
@@ -327,11 +325,11 @@ def test_a_long_expression_may_be_written_as_several_strings(folder: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "advice"),
     [
-        ("view_name = 'orders'", "table_name = 'orders'", "A view is called by its view_name: rename it."),
+        ("view_name = 'orders'", "table_name = 'orders'", "A view is named by view_name: rename it."),
         (
             "dataset_pipeline = OrdersDatasetPipeline",
             "table_name = 'orders_dataset'",
-            "Write what the view reads as dataset_pipeline = 'orders_dataset'.",
+            "Name what the view reads: dataset_pipeline = 'orders_dataset'.",
         ),
         (
             "fields = '__all__'",
@@ -340,16 +338,16 @@ def test_a_long_expression_may_be_written_as_several_strings(folder: Path) -> No
         ),
     ],
 )
-def test_a_view_with_a_table_name_is_told_what_to_write_instead(
+def test_a_view_with_a_table_name_is_reported_with_its_replacement(
     folder: Path, old: str, new: str, advice: str
 ) -> None:
     catalog = load(folder, dataset_pipelines=DATASETS, views=VIEWS.replace(old, new))
     assert catalog.problems == [
-        f"pipelines/views.py:6: OrdersViewPipeline.table_name is no attribute of a pipeline. {advice}"
+        f"pipelines/views.py:6: OrdersViewPipeline.table_name is not an attribute of a pipeline. {advice}"
     ]
 
 
-def test_the_list_notes_every_joined_dataset_that_a_view_does_not_name_and_what_to_write(
+def test_the_list_notes_every_joined_dataset_that_a_view_does_not_name_and_the_fix(
     folder: Path,
 ) -> None:
     join = "'join companies_dataset on company_id = companies_dataset.id join teams on true'"
@@ -365,7 +363,7 @@ def test_the_list_notes_every_joined_dataset_that_a_view_does_not_name_and_what_
     )
 
 
-def test_the_list_notes_a_view_that_spark_refuses_whatever_the_lake_is_called(folder: Path) -> None:
+def test_the_list_notes_a_view_that_spark_refuses_whatever_the_lake_is_named(folder: Path) -> None:
     datasets = DATASETS.replace(
         "    table_name = 'orders_dataset'", "    table_name = 'orders_dataset'; target_db = 'archive'"
     )
@@ -379,13 +377,13 @@ def test_the_list_notes_a_view_that_spark_refuses_whatever_the_lake_is_called(fo
     assert list_notes(folder, **database)["OrdersViewPipeline"] == ""  # a table may have more columns
 
 
-def test_a_column_of_a_type_that_views_cannot_use_is_noted_only_for_views_that_read_it(folder: Path) -> None:
+def test_a_column_of_an_unsupported_type_is_noted_only_for_views_that_read_it(folder: Path) -> None:
     views = VIEWS.replace("'__all__'", "[('id', 'Id')]")
     load(folder, dataset_pipelines=DATASETS, views=views)
     assert list_notes(folder)["OrdersViewPipeline"] == ""
 
 
-def test_all_fields_are_those_of_the_first_dataset_and_none_of_the_joined(workshop: Workshop) -> None:
+def test_all_fields_means_those_of_the_first_dataset_only(workshop: Workshop) -> None:
     (workshop.path / "orders.jsonl").write_text('{"id": 1, "company": 7}\n')
     (workshop.path / "companies.jsonl").write_text('{"id": 7, "name": "Acme"}\n')
     workshop.write(

@@ -1,4 +1,4 @@
-"""Checks of staged rows: passes in the run's own session, of which nothing is left; what is told of them."""
+"""Checks of staged rows: run in the run's own session without leaving anything; how they are reported."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def frame(tmp_path: Path) -> Frame:
     return Frame((str(path),), (("n", "bigint"),))
 
 
-def test_a_check_by_sql_leaves_nothing_in_the_session(spark: SparkSession, frame: Frame) -> None:
+def test_an_sql_check_leaves_nothing_in_the_session(spark: SparkSession, frame: Frame) -> None:
     session = spark.newSession()
     assert count_bad_rows(session, sql("n < 19990"), frame)[0] == 10
     assert [table.name for table in session.catalog.listTables()] == []
 
 
-def test_rows_that_a_check_refuses_are_shown_with_their_times_as_they_are(
+def test_rows_that_fail_a_check_are_shown_with_unchanged_times(
     spark: SparkSession, tmp_path: Path, tokyo: None
 ) -> None:
     at = pa.array([datetime(2024, 1, 3, 9, 30, tzinfo=UTC)] * 2, pa.timestamp("us", "UTC"))
@@ -55,7 +55,7 @@ def test_rows_that_a_check_refuses_are_shown_with_their_times_as_they_are(
     assert count_bad_rows(session, unique("at"), frame) == (2, ["2024-01-03 09:30:00+00:00"])
 
 
-def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> None:
+def test_a_skipped_check_is_not_reported_as_passed(tmp_path: Path) -> None:
     columns = (("at", "date"),)
     judgement = Judgement([fresh("at", "1 day"), minimum_rows(0)], fields_of(columns))
     target = LakeTarget(str(tmp_path / "_manifest.json"), NOWHERE, columns, lambda check, frame: (0, []))
@@ -63,7 +63,7 @@ def test_what_was_not_looked_at_is_not_told_to_have_passed(tmp_path: Path) -> No
     assert judgement.evidence == "1 check passed on 0 rows; 1 not checked: fresh(at, 86400.0)"
 
 
-def test_the_jobs_of_a_run_bear_its_tag(spark: SparkSession) -> None:
+def test_the_spark_jobs_of_a_run_have_its_tag(spark: SparkSession) -> None:
     def find_tags(attempt: str) -> str:
         context = TaskContext.get()
         assert context is not None
@@ -73,7 +73,7 @@ def test_the_jobs_of_a_run_bear_its_tag(spark: SparkSession) -> None:
     assert "run-7" in tags
 
 
-def test_a_check_by_sql_ends_with_whatever_else_its_session_does(spark: SparkSession, frame: Frame) -> None:
+def test_an_sql_check_is_cancelled_with_its_session(spark: SparkSession, frame: Frame) -> None:
     session = spark.newSession()
     raised: list[Exception] = []
 

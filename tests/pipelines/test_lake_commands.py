@@ -34,7 +34,7 @@ from dataflow.store.version_moves import Place
 from tests.pipelines.lake_shop import LakeShop, make_table
 
 ODD = "Zürich 50%|a+b"
-"""A dataid that neither a path nor a URL takes as it is."""
+"""A dataid that must be escaped in both paths and URLs."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LakeShop]:
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:
-    """Runs a command in this process; gives what it wrote."""
+    """Runs a command in this process; returns its output."""
     capsys.readouterr()
     assert main(list(words)) == code
     found = capsys.readouterr()
@@ -55,7 +55,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tupl
 
 
 def environment() -> dict[str, str]:
-    """What another process needs to find our modules as this one does."""
+    """The environment another process needs to find our modules."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)}
 
 
@@ -75,7 +75,7 @@ def test_duckdb_reads_the_located_files_and_gets_the_same_rows(
     assert [row[0] for row in read] == [*range(10, 20), *range(100, 107)]
 
 
-def test_located_chunks_are_told_as_json(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_located_chunks_are_printed_as_json(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = shop.publish("orders", ODD, [make_table(0, 5)])
     found = json.loads(call(capsys, "locate", "orders", ODD, "--json")[0])
     assert (found["dataset"], found["dataid"], found["version"], found["rows"]) == ("orders", ODD, 1, 5)
@@ -85,7 +85,7 @@ def test_located_chunks_are_told_as_json(shop: LakeShop, capsys: pytest.CaptureF
     assert [each["dataid"] for each in json.loads(call(capsys, "locate", "orders", "--json")[0])] == [ODD]
 
 
-def test_of_snapshots_only_the_newest_is_located(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_newest_snapshot_is_located(shop: LakeShop, capsys: pytest.CaptureFixture[str]) -> None:
     shop.dataset("state", mode="snapshot")
     for number in ("9", "10"):
         shop.publish("state", number, [make_table(int(number), 1)])
@@ -108,7 +108,7 @@ def test_locate_exits_75_when_the_newest_snapshot_is_stale(
     assert "/dataid=10/" in call(capsys, "locate", "state", "--stale")[0]
 
 
-def test_what_is_not_in_the_lake_is_told_where_it_is(
+def test_locate_says_where_a_dataset_outside_the_lake_is(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_dataset(shop.store, Dataset("sales", location="postgresql://db/public.sales?run={run_id}"))
@@ -159,9 +159,7 @@ def test_locate_needs_neither_spark_nor_pyarrow(shop: LakeShop) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_query_reads_all_chunks_and_tells_which_one_a_row_is_from(
-    shop: LakeShop, spark: SparkSession
-) -> None:
+def test_a_query_reads_all_chunks_and_gives_each_row_its_dataid(shop: LakeShop, spark: SparkSession) -> None:
     shop.publish("orders", "1", [make_table(0, 2), make_table(2, 1)])
     shop.publish("orders", ODD, [make_table(10, 1)])
     found = rows(
@@ -182,7 +180,7 @@ def test_a_query_joins_datasets_and_opens_only_those_it_names(shop: LakeShop, sp
     assert (row[0], str(row[1]), row[2].isoformat()) == (1, "0.01", "2017-07-14T02:40:00.000001+00:00")
 
 
-def test_a_column_that_only_newer_chunks_have_is_null_in_the_others(
+def test_a_column_that_only_newer_chunks_have_is_null_in_older_ones(
     shop: LakeShop, spark: SparkSession
 ) -> None:
     small = make_table(0, 1).select(["id"])
@@ -196,7 +194,7 @@ def test_a_column_that_only_newer_chunks_have_is_null_in_the_others(
     ]
 
 
-def test_a_column_named_dataid_stays_what_it_is(shop: LakeShop, spark: SparkSession) -> None:
+def test_a_column_named_dataid_is_unchanged(shop: LakeShop, spark: SparkSession) -> None:
     table = pa.table({"DataId": pa.array([7], pa.int64())})
     shop.publish("orders", "1", [table], (("DataId", "bigint"),))
     assert rows(shop, spark, "select * from orders") == [(7,)]
@@ -220,13 +218,13 @@ def test_an_empty_chunk_gives_no_rows(shop: LakeShop, spark: SparkSession) -> No
         ("select '${env:HAWK_KEY}'", "is not allowed"),
     ],
 )
-def test_a_query_only_reads_what_a_pipeline_or_the_lake_has(shop: LakeShop, sql: str, why: str) -> None:
+def test_a_query_reads_only_datasets(shop: LakeShop, sql: str, why: str) -> None:
     add_dataset(shop.store, Dataset("sold", location="postgresql://db/public.sold"))
     with pytest.raises(BadInput, match=why):
         read_question(shop.store, sql, str(shop.path))
 
 
-def test_the_query_command_says_nothing_of_spark_and_how_much_it_left_out(shop: LakeShop) -> None:
+def test_the_query_command_hides_sparks_output_and_says_what_it_left_out(shop: LakeShop) -> None:
     shop.publish("orders", "1", [make_table(0, 5)])
     command = [sys.executable, "-m", "dataflow.cli.main", "query", "--json", "--rows", "2"]
     sql = "select id, amount, id from orders order by id"
@@ -241,7 +239,7 @@ def test_the_query_command_says_nothing_of_spark_and_how_much_it_left_out(shop: 
     assert done.returncode == 0
 
 
-def test_a_query_fits_a_terminal_and_tells_null_from_empty_values(shop: LakeShop) -> None:
+def test_a_query_fits_the_terminal_and_distinguishes_null_from_empty_values(shop: LakeShop) -> None:
     shop.publish("orders", "1", [make_table(0, 5)])
     command = [sys.executable, "-m", "dataflow.cli.main", "query"]
     sql = (
@@ -279,7 +277,7 @@ def test_a_query_without_java_says_what_to_install(
     assert "Spark needs Java 17 or newer" in call(capsys, "query", "select * from orders", code=78)[1]
 
 
-def test_versions_are_listed_and_gone_back_to_by_command(
+def test_commands_list_versions_and_roll_back_to_them(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shop.publish("orders", "1", [make_table(0, 5)])
@@ -296,7 +294,7 @@ def test_versions_are_listed_and_gone_back_to_by_command(
     assert "is already current" in call(capsys, "rollback", "orders", "1", "--version", "1", code=75)[1]
 
 
-def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
+def test_compaction_keeps_the_version_the_rows_and_their_order_and_triggers_no_work(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = shop.publish("orders", "1", [make_table(start, 10) for start in (20, 0, 10)])
@@ -316,7 +314,7 @@ def test_compaction_keeps_version_rows_and_their_order_and_wakes_nobody(
     assert "orders/1: nothing to merge in 1 file." in call(capsys, "compact", "orders", "1")[1]
 
 
-def test_the_files_a_reader_has_pinned_outlive_compaction_and_purge(
+def test_files_pinned_by_a_reader_survive_compaction_and_purge(
     shop: LakeShop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
@@ -331,14 +329,14 @@ def test_the_files_a_reader_has_pinned_outlive_compaction_and_purge(
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_compaction_cuts_files_at_the_target_size(shop: LakeShop) -> None:
+def test_compaction_splits_files_at_the_target_size(shop: LakeShop) -> None:
     shop.publish("orders", "1", [make_table(start * 50_000, 50_000) for start in range(8)])
     size = locate_chunk(shop.store, "orders", "1", str(shop.path))[0].manifest.size
     done = compact(shop.store, ("orders", "1"), str(shop.path), file_size=size // 3)
     assert (done.files_before, done.files_after) == (8, 2)
 
 
-def test_files_that_hold_other_rows_than_their_manifest_says_are_not_given_out(shop: LakeShop) -> None:
+def test_files_whose_rows_differ_from_their_manifest_are_not_published(shop: LakeShop) -> None:
     manifest = shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
     file = next(manifest.parent.glob("*.parquet"))
     pq.write_table(make_table(0, 9), file)
@@ -348,7 +346,7 @@ def test_files_that_hold_other_rows_than_their_manifest_says_are_not_given_out(s
 
 
 class Overtaken(Store):
-    """A store where somebody publishes just before a version is moved."""
+    """A store where another run publishes just before a version is moved."""
 
     def __init__(self, shop: LakeShop) -> None:
         super().__init__(shop.store.database, shop.store.actor)

@@ -1,4 +1,4 @@
-"""A run that published but did not finish, and what the next run of the same work makes of it."""
+"""A run that published but did not finish, and the next run of the same work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def orders(workshop: Workshop, api: ApiServer, postgres_url: str) -> Workshop:
 
 @contextmanager
 def frozen_after_publish(orders: Workshop, gate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A run that stands still between its publish and its finish; it goes on at the end, and is too late."""
+    """A run suspended between publish and finish; it resumes at the end, too late."""
     monkeypatch.setitem(failpoints._armed, "after_publish", f"wait={gate}")
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(orders.run, JOB, DAY)
@@ -69,7 +69,7 @@ def mend(api: ApiServer) -> None:
     api._bodies.clear()
 
 
-def test_it_is_finished_by_the_next_run_without_asking_the_source_again(
+def test_the_next_run_finishes_it_without_reading_the_source_again(
     orders: Workshop, api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with frozen_after_publish(orders, tmp_path / "go", monkeypatch):
@@ -79,7 +79,7 @@ def test_it_is_finished_by_the_next_run_without_asking_the_source_again(
     assert count(orders, "orders where name = 'first'") == 40
 
 
-def test_with_another_definition_it_is_done_anew(
+def test_it_is_repeated_if_the_definition_changed(
     orders: Workshop, api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with frozen_after_publish(orders, tmp_path / "go", monkeypatch):
@@ -90,7 +90,7 @@ def test_with_another_definition_it_is_done_anew(
     assert count(orders, "orders where name = 'mended'") == 40
 
 
-def test_once_it_is_resubmitted_it_is_done_anew(
+def test_it_is_repeated_after_a_resubmit(
     orders: Workshop, api: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with frozen_after_publish(orders, tmp_path / "go", monkeypatch):

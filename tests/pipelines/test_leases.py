@@ -1,4 +1,4 @@
-"""A run that has lost its lease ends its Spark jobs in seconds and publishes nothing, then or later."""
+"""A run that has lost its lease stops its Spark jobs within seconds and never publishes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PIPELINES = """
 """
 DAY = "2026-11-14"
 SOON_SECONDS = 45
-"""Seconds on a machine with nothing else to do."""
+"""Seconds on an idle machine."""
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def run_and_cancel(
     is_at_work: Callable[[], object],
     afterwards: Callable[[], None] = lambda: None,
 ) -> Any:
-    """Starts a run, cancels it as an operator does once it is at work, and gives its outcome."""
+    """Starts a run, cancels it as an operator would once it is working, and returns its outcome."""
     outcomes: list[Any] = []
     thread = threading.Thread(target=lambda: outcomes.append(orders.run(job, dataid)))
     thread.start()
@@ -90,20 +90,20 @@ def list_jobs(spark: SparkSession) -> list[int]:
 
 
 def refuse_stragglers(spark: SparkSession) -> None:
-    """Fails if tasks go on: a job is gone at once, but a task has its place until it has really ended."""
+    """Fails if tasks continue: a job disappears at once, but a task keeps its slot until it has ended."""
     assert list_jobs(spark) == []
     began_at = time.monotonic()
-    assert spark.range(0, 2, 1, 2).count() == 2  # both places there are
+    assert spark.range(0, 2, 1, 2).count() == 2  # both slots
     assert time.monotonic() - began_at < SOON_SECONDS
 
 
-def test_a_cancelled_dataset_run_ends_its_spark_jobs_and_publishes_nothing(
+def test_a_cancelled_dataset_run_stops_its_spark_jobs_and_publishes_nothing(
     orders: Workshop, spark: SparkSession
 ) -> None:
     orders.environ |= {"TARGET": "datasets_db", "INGEST_TASK_CONCURRENCY": "2"}
     waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
     with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"], autocommit=True) as database:
-        for slot in range(2):  # all there are: each COPY waits for one
+        for slot in range(2):  # all slots: each COPY waits for one
             database.execute("select pg_advisory_lock(%s, %s)", (COPY_SLOTS, slot))
         outcome = run_and_cancel(
             orders, "OrdersDatasetPipeline", DAY, lambda: database.execute(waiting).fetchone()
@@ -113,7 +113,7 @@ def test_a_cancelled_dataset_run_ends_its_spark_jobs_and_publishes_nothing(
         assert database.execute("select to_regclass('orders')").fetchone() == (None,)
 
 
-def test_a_run_that_is_cancelled_while_its_publish_waits_for_a_lock_publishes_nothing(
+def test_a_run_cancelled_while_its_publish_waits_for_a_lock_publishes_nothing(
     orders: Workshop,
 ) -> None:
     orders.environ["TARGET"] = "datasets_db"
@@ -134,7 +134,7 @@ def test_a_run_that_is_cancelled_while_its_publish_waits_for_a_lock_publishes_no
         assert database.execute(published).fetchall() == [("2026-11-13",)]
 
 
-def test_a_cancelled_view_run_ends_what_the_database_does_and_publishes_nothing(orders: Workshop) -> None:
+def test_a_cancelled_view_run_stops_its_database_query_and_publishes_nothing(orders: Workshop) -> None:
     orders.environ["TARGET"] = "datasets_db"
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     active = "select 1 from pg_stat_activity where state = 'active' and query ilike 'insert into%md5(%'"
@@ -147,7 +147,7 @@ def test_a_cancelled_view_run_ends_what_the_database_does_and_publishes_nothing(
         assert database.execute("select to_regclass('pairs_2026_10_01')").fetchone() == (None,)
 
 
-def test_a_cancelled_view_run_ends_with_its_spark_and_publishes_nothing(orders: Workshop) -> None:
+def test_a_cancelled_view_run_stops_its_spark_jobs_and_publishes_nothing(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1
     process = Project(orders.path, orders.path).start(
         "dataflow", "run", "PairsViewPipeline", env=orders.environ
@@ -198,11 +198,11 @@ def list_published(orders: Workshop, target: str) -> list[Any]:
 
 
 def has_task(pid: int) -> bool:
-    """Whether the Spark of a process is at a task of ours: only those have a Python beside the Java."""
+    """True if the Spark of a process runs one of our tasks: only those have Python beside Java."""
     try:
         family = psutil.Process(pid).children(recursive=True)
         return any("pyspark.daemon" in (member.as_dict(["cmdline"])["cmdline"] or ()) for member in family)
-    except psutil.NoSuchProcess:  # one of the many short ones that start a Java
+    except psutil.NoSuchProcess:  # one of the many short-lived processes that start Java
         return False
 
 

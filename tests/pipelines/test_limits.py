@@ -1,4 +1,4 @@
-"""How long a pipeline's run may take, and how long a drain waits for its retry."""
+"""The timeout of a pipeline's run, and how long a drain waits for a retry."""
 
 from __future__ import annotations
 

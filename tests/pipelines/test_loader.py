@@ -1,4 +1,4 @@
-"""Finding the pipelines of a project, and telling what is wrong with a file."""
+"""Finding the pipelines of a project, and reporting problems in its files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def load(folder: Path, environ: dict[str, str] | None = None, **files: str) -> C
     return Catalog(str(folder), BASE_URL if environ is None else environ)
 
 
-def test_plain_classes_are_found_by_their_names_whatever_the_order_of_the_files(folder: Path) -> None:
+def test_plain_classes_are_found_by_name_in_any_file_order(folder: Path) -> None:
     catalog = load(folder, a_views=VIEW, b_datasets=DATASET)
     assert catalog.problems == []
     dataset = catalog.get("OMISDatasetPipeline")
@@ -73,7 +73,9 @@ def test_plain_classes_are_found_by_their_names_whatever_the_order_of_the_files(
     assert (view.reads, view.target, view.timing.start) == (("omis_dataset",), "datasets_db", "2017-11-01")
 
 
-def test_a_moving_start_is_floored_to_its_interval_and_one_after_the_end_is_told(folder: Path) -> None:
+def test_a_moving_start_is_rounded_down_to_its_interval_and_one_after_the_end_is_reported(
+    folder: Path,
+) -> None:
     timing = load(folder, datasets=DATASET).get("OMISDatasetPipeline").timing
     assert timing.start.endswith("-01")
     assert timing.end == "2019-12-01"
@@ -82,7 +84,7 @@ def test_a_moving_start_is_floored_to_its_interval_and_one_after_the_end_is_told
 
 @pytest.mark.parametrize("schedule", ["@hourly", "@daily", "@weekly", "@yearly", "@once", "*/10 * * * *"])
 @pytest.mark.parametrize("end", ["datetime(9999, 12, 31)", "datetime.max", "datetime.max.date()"])
-def test_an_end_in_the_last_year_of_the_calendar_is_for_ever(folder: Path, schedule: str, end: str) -> None:
+def test_an_end_in_the_last_year_of_the_calendar_means_no_end(folder: Path, schedule: str, end: str) -> None:
     text = DATASET.replace("datetime(2019, 12, 1)", end).replace(
         "target_db = 'datasets_db'", f"schedule_interval = {schedule!r}; timezone = 'America/New_York'"
     )
@@ -94,11 +96,11 @@ def test_an_end_in_the_last_year_of_the_calendar_is_for_ever(folder: Path, sched
 
 def test_a_dataid_at_the_end_of_the_calendar_is_refused(folder: Path) -> None:
     timing = load(folder, datasets=DATASET).get("OMISDatasetPipeline").timing
-    with pytest.raises(BadInput, match='"9999-12-31" is no interval that ends within the calendar'):
+    with pytest.raises(BadInput, match='"9999-12-31" is not an interval that ends within the calendar'):
         interval_of(timing, "9999-12-31")
 
 
-def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) -> None:
+def test_a_number_with_a_leading_zero_is_reported_with_its_line(folder: Path) -> None:
     catalog = load(folder, datasets=DATASET.replace("12, 1)", "12, 01)"), views=VIEW)
     assert catalog.problems[0] == (
         "pipelines/datasets.py:7: a number must not begin with 0 in `end_date = datetime(2019, 12, 01)`: "
@@ -114,7 +116,7 @@ def test_a_number_that_begins_with_nought_is_told_with_its_line(folder: Path) ->
         ("00_5", "write 5 instead of 00_5."),
     ],
 )
-def test_the_number_to_write_instead_is_that_of_the_file(folder: Path, written: str, told: str) -> None:
+def test_the_replacement_number_is_taken_from_the_file(folder: Path, written: str, told: str) -> None:
     (problem,) = load(folder, a=f"x = {written}  # 09\n").problems
     assert problem == f"pipelines/a.py:1: a number must not begin with 0 in `x = {written}  # 09`: {told}"
 
@@ -122,14 +124,12 @@ def test_the_number_to_write_instead_is_that_of_the_file(folder: Path, written: 
 @pytest.mark.parametrize(
     ("before", "told"), [("['a']", "this list and the '('"), ("'a'", "this \"'a'\" and the '('")]
 )
-def test_a_comma_that_is_missing_after_something_else_is_told_as_such(
-    folder: Path, before: str, told: str
-) -> None:
+def test_a_comma_missing_after_another_literal_is_reported(folder: Path, before: str, told: str) -> None:
     (problem,) = load(folder, a=f"x = [\n    {before}\n    ('b', 'c')\n]\n").problems
     assert problem.startswith(f"pipelines/a.py:2: a comma is missing between {told}")
 
 
-def test_a_missing_comma_is_told_with_the_line_it_is_missing_at(folder: Path) -> None:
+def test_a_missing_comma_is_reported_with_its_line(folder: Path) -> None:
     broken = DATASET.replace("NOT NULL'\n        ),", "NOT NULL'\n        )")
     catalog = load(folder, datasets=broken)
     assert catalog.problems == [
@@ -137,7 +137,7 @@ def test_a_missing_comma_is_told_with_the_line_it_is_missing_at(folder: Path) ->
     ]
 
 
-def test_a_broken_file_does_not_keep_the_others_from_loading(folder: Path) -> None:
+def test_a_broken_file_does_not_stop_the_others_from_loading(folder: Path) -> None:
     catalog = load(folder, broken="class X(:", datasets=DATASET)
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
     assert catalog.problems[0].startswith("pipelines/broken.py:1: ")
@@ -148,14 +148,14 @@ def test_a_view_of_a_class_that_could_not_be_loaded_says_so(folder: Path) -> Non
     assert catalog.problems[1].startswith("pipelines/views.py:3: OMISDatasetPipeline is not defined here")
 
 
-def test_constants_come_from_the_projects_file_before_the_environment(folder: Path) -> None:
+def test_the_constants_file_takes_precedence_over_the_environment(folder: Path) -> None:
     (folder / "constants.py").write_text("DATAHUB_BASE_URL = 'https://own.example'\n")
     definition = load(folder, datasets=DATASET).get("OMISDatasetPipeline")
     assert isinstance(definition, DatasetDefinition)
     assert definition.source.url == "https://own.example/v4/dataset/omis-dataset"  # type: ignore[union-attr]
 
 
-def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
+def test_an_undefined_constant_is_named(folder: Path) -> None:
     catalog = load(folder, {}, datasets=DATASET)
     assert "constants has no DATAHUB_BASE_URL" in catalog.problems[0]
     assert catalog.problems[0].startswith("pipelines/datasets.py:4: ")
@@ -172,19 +172,19 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         (
             "datetime.now().replace(day=1)",
             "datetime(9999, 12, 1)",
-            "start_date is 9999-12-01, and must be in",
+            "start_date is 9999-12-01, but must be in",
         ),
         (
             "datetime.now().replace(day=1)",
             "datetime.min",
-            "start_date is 0001-01-01, and must be in the years",
+            "start_date is 0001-01-01, but must be in the years",
         ),
         ("'omis_dataset'", "'omis dataset'", "is not a valid name for a dataset"),
         ("target_db = 'datasets_db'", "checks = 5", "checks must be a list, such as [minimum_rows(10)]"),
         ("target_db = 'datasets_db'", "indexes = 'status'", 'indexes must be a list, such as ["status"]'),
         ("target_db = 'datasets_db'", "indexes = [5]", "indexes holds"),
         ("target_db = 'datasets_db'", "timezone = 'Mars'", "timezone: "),
-        ("target_db = 'datasets_db'", "catchup = 'no'", "catchup must be True or False, and is \"'no'\""),
+        ("target_db = 'datasets_db'", "catchup = 'no'", "catchup must be True or False, got \"'no'\""),
         ("target_db = 'datasets_db'", "retries = -5", "retries must be a whole number from 0 to 2147483647"),
         ("target_db = 'datasets_db'", "retries = True", "retries must be a whole number"),
         ("target_db = 'datasets_db'", "retries = 1.5", "retries must be a whole number"),
@@ -197,7 +197,7 @@ def test_a_constant_that_is_nowhere_is_named(folder: Path) -> None:
         ("target_db = 'datasets_db'", "rejects = {'quarantine': 1.0}", "nor a share below 1"),
     ],
 )
-def test_an_attribute_that_cannot_be_is_told_with_its_place(
+def test_an_invalid_attribute_is_reported_with_its_place(
     folder: Path, old: str, new: str, reason: str
 ) -> None:
     catalog = load(folder, datasets=DATASET.replace(old, new))
@@ -216,15 +216,15 @@ URL = "source_url = '{}/v4/dataset/omis-dataset'.format(constants.DATAHUB_BASE_U
     [
         (
             "source_url = 'http://a/{oops}'",
-            'source_url: the URL has "{oops}", which stands for nothing. {dataid}',
+            'source_url: the URL has "{oops}", which is unknown. {dataid}',
         ),
         ("source_url = 'http://a/{{dataid}}'", 'source_url: the URL has "{"'),
         ("source = http('http://a/?day={data_id}')", 'source: the URL has "{data_id}"'),
         ("source = files('in/{oops}.csv')", 'source: the path has "{oops}"'),
-        ("source = files('in/{start}.csv')", "{dataid} stands for the interval's own"),
+        ("source = files('in/{start}.csv')", "{dataid} stands for that of the interval"),
     ],
 )
-def test_a_name_in_braces_that_stands_for_nothing_is_refused(folder: Path, source: str, reason: str) -> None:
+def test_an_unknown_name_in_braces_is_refused(folder: Path, source: str, reason: str) -> None:
     catalog = load(folder, datasets=SOURCES + DATASET.replace(URL, source))
     assert catalog.definitions == {}
     assert reason in catalog.problems[0]
@@ -237,7 +237,7 @@ def test_a_name_in_braces_that_stands_for_nothing_is_refused(folder: Path, sourc
         "source = files('in/[{]x[}]-{dataid}.csv')",
     ],
 )
-def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folder: Path, source: str) -> None:
+def test_known_names_in_braces_and_escaped_braces_are_accepted(folder: Path, source: str) -> None:
     assert load(folder, datasets=SOURCES + DATASET.replace(URL, source)).problems == []
 
 
@@ -246,18 +246,18 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
     [
         (
             "http('http://a', pages='next')",
-            "source: pages must be made with next_link(…), link_header(…), page_number(…)",
+            "source: pages must be next_link(…), link_header(…), page_number(…)",
         ),
-        ("http('http://a', pages={'next': 'x'})", "source: pages must be made with next_link"),
-        ("http('http://a', pages=next_link(next=5))", "source: pages has next=5, which must be a text."),
+        ("http('http://a', pages={'next': 'x'})", "source: pages must be next_link"),
+        ("http('http://a', pages=next_link(next=5))", "source: pages has next=5, which must be a string."),
         ("http('http://a', pages=offset(limit=0))", "limit=0, which must be a whole number of at least 1."),
         (
             "http('http://a', pages=page_number(size_parameter='n'))",
-            "source: pages has size_parameter, and no",
+            "source: pages has size_parameter but no",
         ),
-        ("http('http://a', auth='HAWK')", "source: auth must be made with hawk(…), oauth2(…), bearer(…), "),
-        ("http('http://a', auth=bearer(5))", "source: auth has secret_variable=5, which must be a text."),
-        ("http('http://a', limits={'attempts': 3})", "source: limits must be made with limits(…), and is"),
+        ("http('http://a', auth='HAWK')", "source: auth must be hawk(…), oauth2(…), bearer(…), "),
+        ("http('http://a', auth=bearer(5))", "source: auth has secret_variable=5, which must be a string."),
+        ("http('http://a', limits={'attempts': 3})", "source: limits must be limits(…), got"),
         (
             "http('http://a', limits=limits(request_seconds='five'))",
             "request_seconds='five', which must be a n",
@@ -270,33 +270,36 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
         ("http('http://a', limits=limits(total_seconds=0))", "total_seconds=0, which must be a number of at"),
         ("http('http://a', allowed_origins='https://b')", "allowed_origins='https://b' must be a list"),
         ("http('http://a', nan='zero')", "source: nan='zero' is unknown: write nan=\"null\""),
-        ("http('http://a', proxy=5)", 'source: proxy must be a text: the URL of a proxy, or "" for none.'),
+        ("http('http://a', proxy=5)", 'source: proxy must be a string: the URL of a proxy, or "" for none.'),
         (
             "http('http://a', proxy='socks5://me:hunter2@p')",
             "source: proxy is a proxy of scheme 'socks5': only",
         ),
         (
             "http('http://a', pages=page_number(total_pages=3))",
-            "pages has total_pages=3, which must be a text",
+            "pages has total_pages=3, which must be a string",
         ),
         (
             "http('http://a', auth=oauth2('login'))",
             "auth has a token_url that cannot be used: The URL 'login'",
         ),
-        ("http('http://a', auth=oauth2('http://b', scope=1))", "auth has scope=1, which must be a text."),
+        ("http('http://a', auth=oauth2('http://b', scope=1))", "auth has scope=1, which must be a string."),
         (
             "http('http://a', auth=oauth2('http://b', client_auth='post'))",
             "auth has client_auth='post', which must be 'basic' or 'body'.",
         ),
-        ("http(5)", "source: the URL must be a text, and is"),
-        ("table('wh')", "source: table(…) reads a table by its name, or query=; give one of the two."),
-        ("table('wh', 'orders', query='select 1')", "give one of the two."),
-        ("table('wh', 'orders', split_column=1)", "source: table has split_column=1, which must be a text."),
+        ("http(5)", "source: the URL must be a string, got"),
+        ("table('wh')", "source: table(…) takes the name of a table or query=, but not both."),
+        ("table('wh', 'orders', query='select 1')", "a table or query=, but not both."),
+        (
+            "table('wh', 'orders', split_column=1)",
+            "source: table has split_column=1, which must be a string.",
+        ),
         ("files('in/x.txt')", "source: Path 'in/x.txt' does not tell its format: set the source's format"),
         ("files('in/x.csv', format='tsv')", "source: Format 'tsv' is unknown"),
     ],
 )
-def test_a_source_that_cannot_be_is_told_when_it_is_loaded(folder: Path, source: str, reason: str) -> None:
+def test_an_invalid_source_is_reported_when_it_is_loaded(folder: Path, source: str, reason: str) -> None:
     catalog = load(folder, datasets=SOURCES + DATASET.replace(URL, f"source = {source}"))
     assert catalog.definitions == {}
     assert reason in catalog.problems[0]
@@ -314,16 +317,16 @@ def test_a_source_that_cannot_be_is_told_when_it_is_loaded(folder: Path, source:
         ),
         (
             "indexes = [('company_name', 'nam')]",
-            'OMISDatasetPipeline.indexes names "nam", and there is no such',
+            'OMISDatasetPipeline.indexes names the unknown column "nam"',
         ),
-        ("indexes = ['dataid']", 'indexes names "dataid"'),
+        ("indexes = ['dataid']", 'indexes names the unknown column "dataid"'),
         (
             "write = 'merge'",
             'OMISDatasetPipeline.write is "merge", which needs a PRIMARY KEY in field_mapping.',
         ),
     ],
 )
-def test_what_names_a_column_that_there_cannot_be_is_told_when_it_is_loaded(
+def test_a_reference_to_an_unknown_column_is_reported_when_it_is_loaded(
     folder: Path, attribute: str, reason: str
 ) -> None:
     text = DATASET.replace("target_db = 'datasets_db'", attribute).replace(" PRIMARY KEY", "")
@@ -332,22 +335,22 @@ def test_what_names_a_column_that_there_cannot_be_is_told_when_it_is_loaded(
     assert catalog.definitions == {}
     assert catalog.problems[0].startswith("pipelines/datasets.py:2: ")
     assert reason in catalog.problems[0]
-    assert bool(load(folder, datasets=text).definitions) == ("merge" not in attribute)  # it may be another
+    assert bool(load(folder, datasets=text).definitions) == ("merge" not in attribute)  # it may differ
 
 
-def test_the_column_of_a_partition_may_be_indexed(folder: Path) -> None:
+def test_the_partition_column_may_be_indexed(folder: Path) -> None:
     text = DATASET.replace("\t...\n", "")
     text = text.replace("target_db =", "mode = 'partition'; indexes = ['dataid']; target_db =")
     assert load(folder, datasets=text).problems == []
 
 
-def test_a_switch_of_a_view_is_true_or_false_and_no_text(folder: Path) -> None:
+def test_a_boolean_attribute_of_a_view_must_not_be_a_string(folder: Path) -> None:
     view = VIEW.replace("catchup = True", "materialized = 'False'")
     catalog = load(folder, datasets=DATASET, views=view)
     assert "CompletedOMISOrderViewPipeline.materialized must be True or False" in catalog.problems[0]
 
 
-def test_what_a_pipeline_inherits_is_looked_at_like_its_own(folder: Path) -> None:
+def test_inherited_attributes_are_checked_like_the_pipelines_own(folder: Path) -> None:
     common = "class Common:\n    {}\n    _mine = 1\n    def note(self): pass\n    label = property(note)\n"
     view = VIEW.replace("ViewPipeline():", "ViewPipeline(Common, ViewPipeline):")
     view = "from dataflow.pipelines.declare.bases import ViewPipeline\n{}" + view
@@ -358,12 +361,12 @@ def test_what_a_pipeline_inherits_is_looked_at_like_its_own(folder: Path) -> Non
         folder, datasets=DATASET, views=view.replace("{}", common.format("where_claus = '1 = 0'"), 1)
     )
     assert (
-        'CompletedOMISOrderViewPipeline.where_claus is no attribute of a pipeline. Did you mean "where_c'
+        'CompletedOMISOrderViewPipeline.where_claus is not an attribute of a pipeline. Did you mean "where_c'
         in (catalog.problems[0])
     )
 
 
-def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Path) -> None:
+def test_a_start_with_a_zone_is_converted_to_the_pipelines_zone(folder: Path) -> None:
     text = DATASET.replace(
         "datetime.now().replace(day=1)", "datetime.fromisoformat('2019-01-05T10:00:00-05:00')"
     )
@@ -371,7 +374,7 @@ def test_a_start_with_a_zone_is_the_same_moment_in_the_pipelines_own(folder: Pat
     assert load(folder, datasets=text).get("OMISDatasetPipeline").timing.start == "2019-01-05T15:00"
 
 
-def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_them(folder: Path) -> None:
+def test_broken_constants_are_reported_with_their_line_and_affect_only_their_users(folder: Path) -> None:
     (folder / "constants.py").write_text("A = 1\nB = 1 / 0\n")
     plain = DATASET.replace(".format(constants.DATAHUB_BASE_URL)", "").replace("OMISD", "PlainD")
     plain = plain.replace("omis_dataset", "plain").replace("{}", "https://own.example")
@@ -384,7 +387,7 @@ def test_broken_constants_are_told_with_their_line_and_take_away_only_who_uses_t
 @pytest.mark.parametrize(
     "end", ["sys.exit(0)", "raise SystemExit('enough')", "raise BaseException('enough')"]
 )
-def test_a_file_that_would_end_python_is_told_with_its_line_and_takes_nobody_else_away(
+def test_a_file_that_exits_is_reported_with_its_line_and_affects_no_other_file(
     folder: Path, end: str
 ) -> None:
     (folder / "constants.py").write_text(f"import sys\n\nif True:\n    {end}\n")
@@ -393,31 +396,31 @@ def test_a_file_that_would_end_python_is_told_with_its_line_and_takes_nobody_els
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
     assert catalog.problems[0].startswith("constants.py:4: ")
     assert catalog.problems[1].startswith("pipelines/a_script.py:2: ")
-    assert all(("take sys.exit() out" in problem) == ("xit" in end) for problem in catalog.problems)
+    assert all(("remove sys.exit()" in problem) == ("xit" in end) for problem in catalog.problems)
 
 
-def test_ctrl_c_while_files_are_loaded_is_no_fault_of_theirs(folder: Path) -> None:
+def test_ctrl_c_while_files_are_loaded_is_not_reported_as_their_error(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         load(folder, datasets="raise KeyboardInterrupt")
 
 
-def test_a_name_that_is_no_text_is_told_and_takes_nobody_else_away(folder: Path) -> None:
+def test_a_name_that_is_not_a_string_is_reported_and_affects_no_other_file(folder: Path) -> None:
     catalog = load(folder, datasets=DATASET, views=VIEW.replace("'completed_omis_orders'", "[]"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
-    assert "view_name must be a text" in catalog.problems[0]
+    assert "view_name must be a string" in catalog.problems[0]
 
 
 def test_two_pipelines_of_one_dataset_are_refused(folder: Path) -> None:
     catalog = load(folder, a=DATASET, b=DATASET.replace("OMISDataset", "OtherDataset"))
     assert list(catalog.definitions) == ["OMISDatasetPipeline"]
-    assert "makes omis_dataset, which OMISDatasetPipeline makes already" in catalog.problems[0]
+    assert "makes omis_dataset, which OMISDatasetPipeline already makes" in catalog.problems[0]
 
 
 @pytest.mark.parametrize(
     ("wrong", "line"), [(DATASET.replace("varying(100)", "varyin(100)"), 1), (DATASET + "x = (1\n", 22)]
 )
 @pytest.mark.parametrize("named", ["OMISDatasetPipeline", "'OMISDatasetPipeline'"])
-def test_a_pipeline_that_cannot_be_loaded_is_told_as_such_and_no_other_is_guessed(
+def test_a_pipeline_that_cannot_be_loaded_is_reported_without_suggesting_another(
     folder: Path, wrong: str, line: int, named: str
 ) -> None:
     other = DATASET.replace("OMISDataset", "OMIDataset").replace("omis_dataset", "other")

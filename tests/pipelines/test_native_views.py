@@ -1,4 +1,4 @@
-"""Views that PostgreSQL computes itself: what they may read, be and be called right for."""
+"""Views that PostgreSQL computes itself: what they may read, and how they are checked."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_sql_of_another_dialect_is_not_sent_to_the_database(orders: Workshop) ->
         'where_clause = "id in (with companies as (select id from companies) select id from companies)"',
     ],
 )
-def test_a_table_that_is_none_of_its_datasets_is_not_read(orders: Workshop, clause: str) -> None:
+def test_a_table_that_is_not_one_of_its_datasets_is_not_read(orders: Workshop, clause: str) -> None:
     with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"]) as connection:
         connection.execute("create table if not exists companies (id bigint)")
     change(orders, "# more", clause)
@@ -93,7 +93,7 @@ def test_a_table_that_is_none_of_its_datasets_is_not_read(orders: Workshop, clau
         orders.run(VIEW)
 
 
-def test_a_column_that_no_table_has_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
+def test_an_unknown_table_column_is_refused_before_anything_is_claimed(orders: Workshop) -> None:
     change(orders, '("id", "id")', '("idd", "id")')
     with pytest.raises(BadInput, match=r'11: MonthViewPipeline: column "idd" does not exist. .*"orders.id"'):
         orders.run(VIEW)
@@ -112,10 +112,10 @@ def test_a_column_may_be_of_a_type_that_only_the_database_has(orders: Workshop) 
     assert "does not go with a column of type interval" in str(orders.run(VIEW).error)
 
 
-def test_a_version_that_is_in_the_database_still_is_told_to_be_published_anew(orders: Workshop) -> None:
+def test_a_version_still_in_the_database_must_be_published_again(orders: Workshop) -> None:
     change(orders, 'target_db = "datasets_db"', 'target_db = "lake"')
     told = str(orders.run(VIEW).error)
-    assert "MonthViewPipeline reads orders from a lake, and its last version is at postgresql://" in told
+    assert "MonthViewPipeline reads orders from a lake, but its last version is at postgresql://" in told
     command = f"dataflow resubmit {DATASET} {DAY} && dataflow run {DATASET}"
     assert told.endswith(f"before target_db was changed. Publish it again first: {command}")
     orders.resubmit(DATASET, DAY)
@@ -124,7 +124,7 @@ def test_a_version_that_is_in_the_database_still_is_told_to_be_published_anew(or
     assert orders.run(VIEW).done == 1, orders.said
 
 
-def test_a_view_that_shrinks_is_not_published_where_that_is_checked(orders: Workshop) -> None:
+def test_a_view_that_shrinks_is_not_published_if_a_check_forbids_it(orders: Workshop) -> None:
     change(orders, "# more", "checks = [at_least(0.9)]")
     assert orders.run(VIEW).done == 1, orders.said
     change(orders, "# more", "checks = [at_least(0.9)]\n        where_clause = 'id < 2'")
@@ -133,7 +133,7 @@ def test_a_view_that_shrinks_is_not_published_where_that_is_checked(orders: Work
     assert ask(orders, "select count(*) from month_2026_09_01") == [(4,)]
 
 
-def test_the_evidence_tells_what_warned_and_not_that_it_passed(orders: Workshop) -> None:
+def test_the_evidence_lists_warnings_separately_from_passed_checks(orders: Workshop) -> None:
     change(orders, "# more", 'checks = [minimum_rows(1), minimum_rows(9, severity="warning")]')
     assert orders.run(VIEW).done == 1, orders.said
     evidence, rows = checked(orders, "month")
@@ -147,10 +147,10 @@ def test_a_plain_view_has_no_rows_to_count_and_none_to_check(orders: Workshop) -
     assert checked(orders, "month")[1] is None
     change(orders, "# more", "materialized = False\n        checks = [minimum_rows(1)]")
     (problem,) = orders.catalog().problems
-    assert "pipelines/orders.py:11: MonthViewPipeline.checks are of rows" in problem
+    assert "pipelines/orders.py:11: MonthViewPipeline.checks need rows" in problem
 
 
-def test_a_view_of_a_partition_table_is_stale_when_an_older_part_of_it_moves(orders: Workshop) -> None:
+def test_a_view_of_a_partition_table_is_stale_when_an_older_partition_changes(orders: Workshop) -> None:
     text = PIPELINES.replace('target_db = "d', 'mode = "partition"\n        target_db = "d')
     orders.write("orders.py", text.replace('"orders"', '"parts"').replace('"month"', '"part_month"'))
     for day in ("2026-09-30", "2026-10-01"):
@@ -161,7 +161,7 @@ def test_a_view_of_a_partition_table_is_stale_when_an_older_part_of_it_moves(ord
     assert orders.chunk("part_month", "2026-09").status == "STALE"
 
 
-def test_a_view_of_a_partition_table_leaves_out_what_is_withdrawn(orders: Workshop) -> None:
+def test_a_view_of_a_partition_table_leaves_out_withdrawn_dataids(orders: Workshop) -> None:
     text = PIPELINES.replace('target_db = "d', 'mode = "partition"\n        target_db = "d')
     orders.write("orders.py", text.replace('"orders"', '"parts"').replace('"month"', '"part_month"'))
     for day in ("2026-09-30", "2026-10-01"):

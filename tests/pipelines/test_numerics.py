@@ -66,7 +66,7 @@ def ask(url: str, sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def test_a_table_has_the_digits_that_the_source_gave(workshop: Workshop, postgres_url: str) -> None:
+def test_a_table_keeps_all_digits_of_the_source(workshop: Workshop, postgres_url: str) -> None:
     workshop.environ["AIRFLOW_CONN_DB"] = postgres_url
     make(workshop, "db", "db").run("GivenDatasetPipeline", "2026-11-14")
     rows = ask(postgres_url, "select amount::text, many::text from given order by id")
@@ -86,7 +86,7 @@ def test_a_table_has_the_digits_that_the_source_gave(workshop: Workshop, postgre
     assert kind == "numeric"
 
 
-def test_numbers_beyond_any_decimal_go_into_a_table_whole(workshop: Workshop, postgres_url: str) -> None:
+def test_numbers_larger_than_any_decimal_are_stored_in_full(workshop: Workshop, postgres_url: str) -> None:
     workshop.environ["AIRFLOW_CONN_DB"] = postgres_url
     long = "9" * 60 + "." + "1" * 40
     make(workshop, "db", "db", f'{{"id": 1, "amount": {long}, "many": null}}\n').run("GivenDatasetPipeline")
@@ -94,7 +94,7 @@ def test_numbers_beyond_any_decimal_go_into_a_table_whole(workshop: Workshop, po
 
 
 @pytest.mark.parametrize(("low", "fits"), [(-1, True), (8, False)])
-def test_a_check_compares_numbers_and_not_their_texts(
+def test_a_check_compares_numbers_rather_than_strings(
     workshop: Workshop, postgres_url: str, low: int, fits: bool
 ) -> None:
     workshop.environ["AIRFLOW_CONN_DB"] = postgres_url
@@ -106,7 +106,7 @@ def test_a_check_compares_numbers_and_not_their_texts(
     assert (outcome.done == 1) is fits, workshop.said
 
 
-def test_a_view_in_the_lake_loses_no_digit_and_the_next_view_reads_them(workshop: Workshop) -> None:
+def test_a_view_in_the_lake_keeps_all_digits_for_the_next_view(workshop: Workshop) -> None:
     make(workshop, "lake", "lake").run("GivenDatasetPipeline", "2026-11-14")
     assert workshop.run("ShareViewPipeline").done == 1, workshop.said
     rows = sorted(workshop.rows("shares", "once"), key=lambda row: row["id"])

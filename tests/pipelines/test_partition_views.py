@@ -1,4 +1,4 @@
-"""Views over datasets of mode `partition` in the lake: the dataset is all its chunks."""
+"""Views over datasets of mode `partition` in the lake read all chunks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read(workshop: Workshop) -> list[tuple[int, str, str]]:
     return sorted((row["id"], str(row["day"]), row["chunk"]) for row in rows)
 
 
-def test_a_view_reads_all_ready_chunks_and_each_row_says_which_it_is_from(orders: Workshop) -> None:
+def test_a_view_reads_all_ready_chunks_and_each_row_has_its_dataid(orders: Workshop) -> None:
     wanted = [(number, day, day) for number, day in enumerate(DAYS[:3])]
     _, detail = plan(orders, VIEW)
     assert detail["reads"] == {"orders": "4 chunks, the newest 2026-09-01 version 1"}
@@ -62,7 +62,7 @@ def test_a_view_reads_all_ready_chunks_and_each_row_says_which_it_is_from(orders
     assert read(orders) == wanted
 
 
-def test_a_view_is_stale_when_any_chunk_that_it_read_is_published_anew(orders: Workshop) -> None:
+def test_a_view_is_stale_when_any_chunk_it_read_is_published_again(orders: Workshop) -> None:
     orders.run(VIEW)
     write(orders, "2026-08-17", [1, 7])
     orders.resubmit(DATASET, "2026-08-17")
@@ -72,7 +72,7 @@ def test_a_view_is_stale_when_any_chunk_that_it_read_is_published_anew(orders: W
     assert (7, "2026-08-17", "2026-08-17") in read(orders)
 
 
-def test_a_view_that_shrinks_is_not_published_where_that_is_checked(orders: Workshop) -> None:
+def test_a_view_that_shrinks_is_not_published_if_a_check_forbids_it(orders: Workshop) -> None:
     text = PIPELINES.replace("where_clause", "checks = [at_least(0.9)]\n        where_clause")
     orders.write("orders.py", "    from dataflow.pipelines.shape.checks import at_least\n" + text)
     assert orders.run(VIEW).done == 1, orders.said
@@ -82,7 +82,7 @@ def test_a_view_that_shrinks_is_not_published_where_that_is_checked(orders: Work
     assert "2 rows, the last version has 3" in str(orders.run(VIEW).error)
 
 
-def test_a_column_that_only_newer_chunks_have_is_null_in_the_others(orders: Workshop) -> None:
+def test_a_column_that_only_newer_chunks_have_is_null_in_older_ones(orders: Workshop) -> None:
     newer = PIPELINES.replace('("day", "day", "date")]', '("day", "day", "date"), ("note", "note", "text")]')
     newer = newer.replace('("dataid", "chunk")', '("dataid", "chunk"), ("coalesce(note, \'none\')", "note")')
     orders.write("orders.py", newer)

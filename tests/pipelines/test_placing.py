@@ -1,4 +1,4 @@
-"""What a pipeline may ask of a lake, and what of a database."""
+"""Attributes that are allowed in a lake, and those only for a database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATABASE = "postgresql://nowhere.example/x"
 
 
 def place(folder: Path, attribute: str, url: str) -> None:
-    """Has it looked at where a pipeline with that attribute is to be."""
+    """Check the target of a pipeline with that attribute."""
     (folder / "pipelines").mkdir(exist_ok=True)
     (folder / "pipelines" / "orders.py").write_text(f"{PIPELINE}    {attribute}\n")
     catalog = Catalog(str(folder), {})
@@ -39,21 +39,21 @@ def place(folder: Path, attribute: str, url: str) -> None:
     "attribute",
     ['write = "append"', 'write = "merge"', 'write = "swap"', 'indexes = ["id"]', 'partition_column = "day"'],
 )
-def test_what_only_a_table_can_have_is_refused_in_a_lake(tmp_path: Path, attribute: str) -> None:
+def test_table_attributes_are_refused_in_a_lake(tmp_path: Path, attribute: str) -> None:
     name = attribute.partition(" ")[0]
-    told = f"Pipeline.{name} is about a table in a database, and orders goes to there, a lake"
+    told = f"Pipeline.{name} applies only to a database table, but orders goes to there, a lake"
     with pytest.raises(BadInput, match=told):
         place(tmp_path, attribute, "lake:elsewhere")
     place(tmp_path, attribute, DATABASE)
-    place(tmp_path, attribute, "")  # where the connection is not known, nothing is
+    place(tmp_path, attribute, "")  # an unknown connection is not checked
 
 
-def test_a_comment_and_a_column_called_dataid_do_no_harm_in_a_lake(tmp_path: Path) -> None:
+def test_a_comment_and_a_column_named_dataid_are_accepted_in_a_lake(tmp_path: Path) -> None:
     place(tmp_path, 'comment = "All orders"; mode = "partition"', "lake:elsewhere")
 
 
-def test_a_column_of_the_name_of_the_one_that_is_added_to_a_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="dataid is a column of field_mapping, and in mode partition the one"):
+def test_a_column_named_like_the_partition_column_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="dataid is a column of field_mapping, but in mode partition DataFlow"):
         place(tmp_path, 'mode = "partition"', DATABASE)
     place(tmp_path, 'mode = "partition"; partition_column = "loaded_for"', DATABASE)
     place(tmp_path, 'mode = "snapshot"', DATABASE)

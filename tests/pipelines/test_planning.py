@@ -1,4 +1,4 @@
-"""`pipeline show`, `plan` and `preview`: what would happen, by the steps of a run, and nothing does."""
+"""`pipeline show`, `plan` and `preview`: what a run would do, without doing it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def facts(workshop: Workshop) -> dict[str, list[Any]]:
     return rows | {"files": sorted(str(path) for path in workshop.path.rglob("*.parquet"))}
 
 
-def test_a_definition_is_shown_whole_with_its_place_and_without_secrets(orders: Workshop) -> None:
+def test_a_definition_is_shown_in_full_with_its_place_and_without_secrets(orders: Workshop) -> None:
     found = describe(orders.catalog().get(DATASET), orders.settings())
     assert found["source"]["url"].endswith("/next?api_key=…&since=5")
     assert found["source"]["authentication"] == "hawk, from HAWK_ID, HAWK_KEY, HAWK_ALGORITHM"
@@ -147,7 +147,7 @@ OVER = """
 """
 
 
-def test_a_pipeline_that_starts_after_its_end_is_told_as_such_and_runs_what_is_named(
+def test_a_pipeline_that_starts_after_its_end_is_reported_and_runs_a_given_dataid(
     workshop: Workshop,
 ) -> None:
     (workshop.path / "over.jsonl").write_text('{"id": 4}\n')
@@ -171,7 +171,7 @@ def test_a_pipeline_that_starts_after_its_end_is_told_as_such_and_runs_what_is_n
     assert workshop.rows("over", "2019-12-01") == [{"id": 4}]
 
 
-def test_a_view_with_checks_is_shown_and_one_interval_of_a_plan_alone(workshop: Workshop) -> None:
+def test_a_view_is_shown_with_its_checks_and_a_plan_with_one_interval(workshop: Workshop) -> None:
     workshop.write("over.py", OVER)
     project = Project(workshop.path, workshop.path)
     shown = project.json("dataflow", "pipeline", "show", "HalvesViewPipeline")
@@ -186,7 +186,7 @@ def test_a_view_with_checks_is_shown_and_one_interval_of_a_plan_alone(workshop: 
     assert broken.stderr.startswith("pipelines/over.py:1: ")
 
 
-def test_a_plan_says_which_intervals_are_done_which_wait_and_which_are_due(orders: Workshop) -> None:
+def test_a_plan_shows_which_intervals_are_done_waiting_and_due(orders: Workshop) -> None:
     outlook, _ = plan(orders, VIEW)
     assert [(one.dataid, one.state) for one in outlook.intervals] == [
         (month, "waiting") for month in ("2017-11", "2017-12", "2018-01")
@@ -200,7 +200,7 @@ def test_a_plan_says_which_intervals_are_done_which_wait_and_which_are_due(order
     assert outlook.counts == {"due": 1, "done": 1, "waiting": 1}
 
 
-def test_a_plan_has_the_very_sql_that_a_run_then_logs(orders: Workshop) -> None:
+def test_a_plan_has_exactly_the_sql_that_a_run_logs(orders: Workshop) -> None:
     orders.run(DATASET, "2018-03-01")
     _, detail = plan(orders, VIEW)
     assert "CAST('2017-11-01' AS DATE)" in detail["select"]
@@ -229,7 +229,7 @@ def test_a_plan_of_a_dataset_has_its_first_request_and_no_secret(orders: Worksho
     assert api.seen == []
 
 
-def test_a_plan_shows_the_interval_that_is_asked_for_and_no_other_value(orders: Workshop) -> None:
+def test_a_plan_shows_the_interval_parameters_and_no_other_value(orders: Workshop) -> None:
     asked = "/next?from={start}&range={start}/{end}&token={dataid}&kind=open&key-{dataid}=x&mixed=abc{dataid}"
     orders.write("orders.py", PIPELINES.replace("/next?api_key=hidden&since=5", asked))
     _, detail = plan(orders, DATASET, "2017-12-31")
@@ -272,7 +272,7 @@ def test_a_view_inside_one_database_is_planned_and_previewed_there(
     orders.environ["DATAFLOW_CONN_DATASETS_DB"] = postgres_url
     orders.write("orders.py", PIPELINES.replace('"lake"', '"datasets_db"'))
     _, detail = plan(orders, VIEW, "2017-11")
-    assert detail["ddl"] == ["-- its columns are known once there is something to read"]
+    assert detail["ddl"] == ["-- the columns are not known until an input is published"]
     orders.run(DATASET, "2018-03-01")
     _, detail = plan(orders, VIEW, "2017-11")
     assert detail["runs_on"] == "datasets_db"
@@ -284,7 +284,7 @@ def test_a_view_inside_one_database_is_planned_and_previewed_there(
         assert connection.execute("select to_regclass('month_2017_11_01')").fetchone() == (None,)
 
 
-def test_a_plan_of_a_python_job_says_which_of_its_work_is_due_and_what_it_reads(orders: Workshop) -> None:
+def test_a_plan_of_a_python_job_shows_its_due_work_and_its_inputs(orders: Workshop) -> None:
     orders.write(
         "jobs.py",
         """
@@ -315,7 +315,7 @@ def test_planning_and_previewing_change_nothing(orders: Workshop) -> None:
     assert facts(orders) == before
 
 
-def test_a_preview_of_a_dataset_asks_for_one_page_and_shapes_it(orders: Workshop, api: ApiServer) -> None:
+def test_a_preview_of_a_dataset_requests_one_page_and_shapes_it(orders: Workshop, api: ApiServer) -> None:
     found = preview(orders, DATASET, "2017-12-31", rows=2)
     assert [row["amount"] for row in found.rows] == [Decimal("0.50"), Decimal("1.50")]
     assert found.columns[2] == ("ordered_at", "timestamp with time zone")
@@ -334,20 +334,20 @@ def test_a_preview_shows_what_would_be_rejected_and_how_the_source_drifts(
     assert "source field extra is not mapped" in found.drift
 
 
-def test_a_preview_tells_of_a_null_where_none_may_be_and_of_a_field_that_is_in_no_row(
+def test_a_preview_reports_forbidden_nulls_and_fields_that_no_row_has(
     orders: Workshop, api: ApiServer
 ) -> None:
     api.rows[1]["id"] = None
     orders.write("orders.py", PIPELINES.replace('("amount",', '("amuont",'))
     found = preview(orders, DATASET, "2017-12-31", rows=50)
     assert found.refused == (
-        "column order_id must not be NULL, and is in 1 of 10 rows looked at",
-        "column amount must not be NULL, and is in 10 of 10 rows looked at",
+        "column order_id must not be NULL, but is in 1 of 10 rows read",
+        "column amount must not be NULL, but is in 10 of 10 rows read",
     )
     assert "source field amuont is in no row" in found.drift
 
 
-def test_a_preview_of_files_reads_the_first_of_them(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_preview_of_files_reads_the_first_file(workshop: Workshop, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "2017-12-31.csv").write_text("name,count\na,1\nb,x\n")
     workshop.write(
@@ -375,7 +375,7 @@ def test_a_preview_of_a_view_has_the_first_rows_that_its_run_publishes(orders: W
     assert list(found.rows) == rows[:4]
 
 
-def test_a_preview_of_a_view_shows_times_as_they_are_whatever_the_zone_of_the_machine(
+def test_a_preview_of_a_view_shows_the_same_times_in_any_zone_of_the_machine(
     orders: Workshop, tokyo: None
 ) -> None:
     orders.write("orders.py", PIPELINES.replace('"Order")', '"Order"), ("ordered_at", "At")'))
@@ -384,6 +384,6 @@ def test_a_preview_of_a_view_shows_times_as_they_are_whatever_the_zone_of_the_ma
     assert row["At"] == datetime(2017, 11, 1, tzinfo=UTC)
 
 
-def test_a_preview_of_a_view_without_a_version_that_covers_it_says_what_is_missing(orders: Workshop) -> None:
+def test_a_preview_of_a_view_names_its_missing_inputs(orders: Workshop) -> None:
     with pytest.raises(BadInput, match="cannot read orders yet: waits for orders to cover 2017-11"):
         preview(orders, VIEW, "2017-11")

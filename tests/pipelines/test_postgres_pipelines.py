@@ -81,7 +81,7 @@ def ask(orders: Workshop, sql: str) -> list[tuple[Any, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
-def test_a_table_is_made_filled_and_indexed(orders: Workshop) -> None:
+def test_a_table_is_created_filled_and_indexed(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     assert ask(orders, "select count(*), count(distinct order_id) from orders") == [(60, 60)]
     row = ask(
@@ -107,7 +107,7 @@ def test_a_newer_snapshot_replaces_the_rows_and_an_older_one_is_refused(
     assert ask(orders, "select count(*) from orders") == [(40,)]
 
 
-def test_an_older_snapshot_is_refused_where_the_ledger_was_dropped_until_the_newest_is_published_anew(
+def test_an_older_snapshot_is_refused_after_the_ledger_was_dropped_until_the_newest_is_published_again(
     orders: Workshop, api: ApiServer
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
@@ -121,7 +121,7 @@ def test_an_older_snapshot_is_refused_where_the_ledger_was_dropped_until_the_new
     assert isinstance(orders.run("OrdersDatasetPipeline", "2026-11-12").error, Superseded)
 
 
-def test_a_key_that_is_there_twice_publishes_nothing(orders: Workshop, api: ApiServer) -> None:
+def test_a_duplicate_key_publishes_nothing(orders: Workshop, api: ApiServer) -> None:
     orders.run("OrdersDatasetPipeline", "2026-11-13")
     api.rows = [*make_rows(60), make_rows(1)[0]]
     api._bodies.clear()
@@ -132,7 +132,7 @@ def test_a_key_that_is_there_twice_publishes_nothing(orders: Workshop, api: ApiS
     assert ask(orders, "select count(*) from orders") == [(60,)]
 
 
-def test_rows_that_the_table_refused_are_fetched_anew_once_the_source_is_mended(
+def test_rows_refused_by_the_table_are_fetched_again_once_the_source_is_fixed(
     orders: Workshop, api: ApiServer
 ) -> None:
     api.rows = [*make_rows(60), make_rows(1)[0]]
@@ -144,7 +144,7 @@ def test_rows_that_the_table_refused_are_fetched_anew_once_the_source_is_mended(
     assert ask(orders, "select count(*) from orders") == [(60,)]
 
 
-def test_a_store_that_was_made_anew_writes_the_table_only_once_it_has_taken_it_over(
+def test_a_new_store_writes_to_an_existing_table_only_after_a_takeover(
     orders: Workshop, api: ApiServer, tmp_path: Path, spark: SparkSession
 ) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
@@ -180,7 +180,7 @@ def test_a_view_of_a_table_that_is_published_but_not_finished_waits_for_it(order
         time.sleep(0.5)  # its first wait is five seconds
 
 
-def test_checks_by_sql_and_of_uniqueness_are_made_by_the_database(orders: Workshop) -> None:
+def test_the_database_runs_sql_and_uniqueness_checks(orders: Workshop) -> None:
     checks = "        checks = [sql('amount < 59'), unique('completion_date')]\n        indexes"
     imports = "    from dataflow.pipelines.shape.checks import sql, unique\n"
     orders.write("orders.py", imports + PIPELINES.replace("        indexes", checks))
@@ -189,7 +189,7 @@ def test_checks_by_sql_and_of_uniqueness_are_made_by_the_database(orders: Worksh
     assert "unique(completion_date): 60 rows are not unique" in str(outcome.error)
 
 
-def test_each_interval_of_a_view_is_a_table_of_its_own(orders: Workshop) -> None:
+def test_each_interval_of_a_view_has_its_own_table(orders: Workshop) -> None:
     orders.run("OrdersDatasetPipeline", DAY)
     assert orders.run("CompletedOrdersViewPipeline", drain=True).done == 2, orders.said
     for month, remainder in (("09", 0), ("10", 1)):
@@ -201,7 +201,7 @@ def test_each_interval_of_a_view_is_a_table_of_its_own(orders: Workshop) -> None
         assert len(found) == 30
 
 
-def test_a_view_that_is_not_materialized_is_a_view_of_the_database(orders: Workshop) -> None:
+def test_a_view_that_is_not_materialized_is_a_database_view(orders: Workshop) -> None:
     orders.write(
         "orders.py",
         PIPELINES.replace(
@@ -222,7 +222,7 @@ def test_a_view_that_is_not_materialized_is_a_view_of_the_database(orders: Works
         assert f"public.completed_orders_{name} is that of {where}." in told.stderr
 
 
-def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
+def test_rejects_go_to_their_own_table_until_the_next_successful_run(
     orders: Workshop, api: ApiServer
 ) -> None:
     orders.write(
@@ -236,7 +236,7 @@ def test_rejects_go_to_a_table_beside_and_leave_it_with_the_next_good_run(
     assert ask(orders, rejects) == [(DAY, 1, 4, "amount", "much")]
     [(row,)] = ask(orders, "select source_row::jsonb from orders_rejects")
     assert (row["id"], row["amount"]) == (api.rows[3]["id"], "much")
-    told = "1 of 60 rows did not fit and was left out; it is in table public.orders_rejects of datasets_db"
+    told = "1 of 60 rows rejected; it is in table public.orders_rejects of datasets_db"
     assert told in orders.said[-1]
     shown = Project(orders.path, orders.path).run("dataflow", "versions", "orders", DAY)
     assert "postgresql://datasets_db/public.orders" in shown.stdout

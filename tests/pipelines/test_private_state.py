@@ -1,4 +1,4 @@
-"""What pipelines leave on the disk: private where it is DataFlow's own, by the umask where others read it."""
+"""Files that pipelines write: DataFlow's own are private, those for others follow the umask."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ PIPELINES = """
 
 @pytest.fixture(autouse=True)
 def open_umask() -> Iterator[None]:
-    """A umask that leaves all rights to everybody."""
+    """A umask that removes no permissions."""
     before = os.umask(0)
     yield
     os.umask(before)
 
 
 def list_open(folder: Path) -> list[str]:
-    """Every file and folder that others have a right to."""
+    """Every file and folder that others may access."""
     return [str(each) for each in (folder, *folder.rglob("*")) if stat.S_IMODE(each.lstat().st_mode) & 0o077]
 
 
 @pytest.mark.parametrize("is_relayed", [True, False])
-def test_state_is_private_whatever_the_umask_and_the_lake_follows_it(
+def test_state_is_private_under_any_umask_and_the_lake_follows_the_umask(
     workshop: Workshop, postgres_url: str, is_relayed: bool
 ) -> None:
     (workshop.path / ".dataflow").mkdir(mode=0o755)  # as an earlier version left it

@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def bring_in(project: Project, files: dict[str, str], code: int = LEFT) -> dict[str, Any]:
-    """Imports an old project and gives the report."""
+    """Imports an old project and returns the report."""
     old = write_old_project(project.home / "old", files)
     done = project.run("dataflow", "pipeline", "import", str(old), "--json", check=False)
     assert done.returncode == code, done.stderr
@@ -36,7 +36,7 @@ def bring_in(project: Project, files: dict[str, str], code: int = LEFT) -> dict[
 
 
 def list_pipelines(project: Project, env: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    """The pipelines of the new project; fails where one of its files cannot be loaded."""
+    """The pipelines of the new project; fails if one of its files cannot be loaded."""
     rows = project.json("dataflow", "pipeline", "list", env=HUB if env is None else env)
     return {row["pipeline"]: row for row in rows}
 
@@ -82,37 +82,37 @@ def test_a_project_with_classes_in_meta_is_imported_and_loads(project: Project) 
     ]
 
 
-def test_every_change_of_the_import_is_reported_with_file_line_and_reason(project: Project) -> None:
+def test_every_change_is_reported_with_file_line_and_reason(project: Project) -> None:
     report = bring_in(project, META)
     assert told(report, "changed") == [
-        "constants.py:4: removed HUB_URL: what this file lacks is taken from the environment: "
+        "constants.py:4: removed HUB_URL: constants missing from this file are read from the environment: "
         "export HUB_URL=…",
-        "meta/dataset_pipelines.py:14: wrote 1 instead of 01: Python 3 takes no number that begins with 0",
+        "meta/dataset_pipelines.py:14: wrote 1 instead of 01: Python 3 does not accept leading zeros",
         "meta/dataset_pipelines.py:25: added the missing comma between two items: "
-        "Python takes them for a call",
-        "meta/dataset_pipelines.py:31: added the missing comma after 'company_id': Python joins strings that "
-        "stand side by side",
+        "Python treats them as a call",
+        "meta/dataset_pipelines.py:31: added the missing comma after 'company_id': Python joins "
+        "adjacent strings",
         "meta/dataset_pipelines.py:43: renamed class Events to _Events: the first Data Flow did not run it. "
-        "To run it, call it EventsDatasetPipeline",
+        "To run it, rename it EventsDatasetPipeline",
         "meta/view_pipelines.py:4: removed `from dataflow.meta.dataset_pipelines import ( "
         "FeedDatasetPipeline, OrdersData…`: pipelines of other files are known by their names",
         "meta/view_pipelines.py:11: added retries = 1; retry_delay_seconds = 300 to "
-        "CompletedOrdersViewPipeline: the DAGs of dataflow/dags/view_pipelines.py:7 have it",
+        "CompletedOrdersViewPipeline: the DAGs of dataflow/dags/view_pipelines.py:7 have this",
         "meta/view_pipelines.py:12: added CompaniesDatasetPipeline to dataset_pipeline of "
-        "CompletedOrdersViewPipeline: a view names all that it reads, and waits for it",
+        "CompletedOrdersViewPipeline: a view must name everything it reads, so that it waits for it",
         "meta/view_pipelines.py:17: added the missing comma after 'companies_dataset.name': "
-        "Python joins strings that stand side by side",
+        "Python joins adjacent strings",
         "meta/view_pipelines.py:29: renamed table_name of AllOrdersViewPipeline to view_name: "
-        "a view is called by its view_name",
-        "sample.env:2: wrote connection datasets_db into dataflow.toml: AIRFLOW_CONN_DATASETS_DB takes "
+        "a view is named by view_name",
+        "sample.env:2: wrote connection datasets_db to dataflow.toml: AIRFLOW_CONN_DATASETS_DB takes "
         "precedence",
     ]
     assert told(report, "left") == [
-        "dags/canary.py:1: not imported: its DAG is of no pipeline: declare a job for it",
+        "dags/canary.py:1: not imported: its DAG does not belong to a pipeline: declare a job for it",
         "meta/dataset_pipelines.py:49: left out class FeedDatasetPipeline: it has no field_mapping and no "
         "source_url",
-        "meta/view_pipelines.py:33: left out colour of AllOrdersViewPipeline: no attribute of DataFlow's "
-        "pipelines does this",
+        "meta/view_pipelines.py:33: left out colour of AllOrdersViewPipeline: DataFlow's pipelines "
+        "have no such attribute",
         "meta/view_pipelines.py:36: left out class FeedViewPipeline: it reads FeedDatasetPipeline, which is "
         "left out",
         "sample.env:2: password of connection datasets_db: passwords are not copied: run dataflow secret "
@@ -124,7 +124,7 @@ def test_every_change_of_the_import_is_reported_with_file_line_and_reason(projec
     assert "hunter2" not in "".join(read_all(project.path).values())
 
 
-def test_what_is_not_changed_stays_as_it_was_written(project: Project) -> None:
+def test_unchanged_code_keeps_its_formatting(project: Project) -> None:
     bring_in(project, META)
     made = (project.path / "pipelines" / "dataset_pipelines.py").read_text()
     expected = DATASETS.replace("12, 01)", "12, 1)").replace(
@@ -137,7 +137,7 @@ def test_what_is_not_changed_stays_as_it_was_written(project: Project) -> None:
     assert made == expected
 
 
-def test_a_project_with_dags_of_its_own_is_imported_and_loads(project: Project) -> None:
+def test_a_project_with_its_own_dags_is_imported_and_loads(project: Project) -> None:
     report = bring_in(project, DAGS)
     rows = list_pipelines(project)
     assert list(rows) == ["OrdersDatasetPipeline", "CompaniesDatasetPipeline", "OrdersViewPipeline"]
@@ -157,7 +157,7 @@ def test_a_project_with_dags_of_its_own_is_imported_and_loads(project: Project) 
     ]
 
 
-def test_a_second_import_finds_its_files_and_changes_nothing(project: Project) -> None:
+def test_a_second_import_changes_nothing(project: Project) -> None:
     bring_in(project, META)
     before = read_all(project.path)
     report = bring_in(project, META)
@@ -165,7 +165,7 @@ def test_a_second_import_finds_its_files_and_changes_nothing(project: Project) -
     assert read_all(project.path) == before
 
 
-def test_a_file_that_exists_with_another_text_is_not_overwritten_and_nothing_is_written(
+def test_nothing_is_written_if_a_file_exists_with_other_content(
     project: Project,
 ) -> None:
     old = write_old_project(project.home / "old", META)
@@ -174,18 +174,18 @@ def test_a_file_that_exists_with_another_text_is_not_overwritten_and_nothing_is_
     mine.write_text("# mine\n")
     done = project.run("dataflow", "pipeline", "import", str(old), check=False)
     assert done.returncode == 75
-    assert f"{mine} exists and differs from what the import makes of dataflow/meta/view_pip" in done.stderr
+    assert f"{mine} exists and differs from the conversion of dataflow/meta/view_pip" in done.stderr
     assert read_all(project.path) == {"pipelines/view_pipelines.py": "# mine\n"}
 
 
 @pytest.mark.parametrize("package", ["dataflow/", ""])
-def test_a_project_may_be_imported_into_its_own_folder_twice(project: Project, package: str) -> None:
+def test_a_project_can_be_imported_into_its_own_folder_twice(project: Project, package: str) -> None:
     files = {name.replace("dataflow/", package): text for name, text in META.items()}
     files.pop("constants.py", None)
     env = HUB | {"FINANCIAL_YEAR_FIRST_MONTH_DAY": "04-06"}
     write_old_project(project.path, files)
     for _ in range(2):
-        # Without -P Python takes the folder's own dataflow/ for ours.
+        # Without -P Python would import the folder's own dataflow/ instead of ours.
         command = (sys.executable, "-P", "-m", "dataflow.cli.main", "pipeline")
         done = project.run(*command, "import", ".", check=False)
         assert done.returncode == LEFT, done.stderr
@@ -193,7 +193,7 @@ def test_a_project_may_be_imported_into_its_own_folder_twice(project: Project, p
     assert "CompletedOrdersViewPipeline" in project.run(*command, "list", env=env).stdout
 
 
-def test_settings_that_exist_stay_and_the_connection_to_add_is_told(project: Project) -> None:
+def test_existing_settings_are_kept_and_the_connection_to_add_is_reported(project: Project) -> None:
     (project.path / "dataflow.toml").write_text('environment = "dev"\n')
     report = bring_in(project, META)
     assert any(
@@ -209,10 +209,10 @@ def test_nothing_of_an_imported_project_is_run(project: Project) -> None:
     bring_in(project, {name: text + trap * name.endswith(".py") for name, text in META.items()})
     assert not ran.exists()
     assert list_pipelines(project)
-    assert ran.exists()  # the trap works: the new project's files have it, and these are run
+    assert ran.exists()  # the trap works: the new project's files contain it and are run
 
 
-def test_a_file_that_python_cannot_read_is_told_with_its_line_and_the_others_are_imported(
+def test_a_file_that_python_cannot_read_is_reported_with_its_line_and_the_others_are_imported(
     project: Project,
 ) -> None:
     report = bring_in(project, META | {"dataflow/meta/more.py": "x = 1\nclass (:\n"})
@@ -220,21 +220,21 @@ def test_a_file_that_python_cannot_read_is_told_with_its_line_and_the_others_are
     assert "CompletedOrdersViewPipeline" in list_pipelines(project)
 
 
-def test_two_files_of_one_name_become_two(project: Project) -> None:
+def test_two_files_with_the_same_name_become_two_files(project: Project) -> None:
     text = META["dataflow/meta/dataset_pipelines.py"].replace("Orders", "Other").replace("Companies", "Firms")
     text = text.replace("'orders_", "'other_").replace("'companies_", "'firms_")
     report = bring_in(project, META | {"dataflow/more/dataset_pipelines.py": text})
     assert {"OrdersDatasetPipeline", "OtherDatasetPipeline"} <= set(list_pipelines(project))
-    twin = "left out class Events: another file has a class of this name; give them two names"
+    twin = "left out class Events: another file has a class of this name; rename one of them"
     assert f"more/dataset_pipelines.py:43: {twin}" in told(report, "left")
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("nowhere", "does not exist. Name the project's folder."),
-        ("sample.env", "is a file. Name the project's folder."),
-        ("empty", "has no pipelines: no class there is called …DatasetPipeline or …ViewPipeline."),
+        ("nowhere", "does not exist. Give the project's folder."),
+        ("sample.env", "is a file. Give the project's folder."),
+        ("empty", "has no pipelines: no class is named …DatasetPipeline or …ViewPipeline."),
     ],
 )
 def test_a_path_without_pipelines_is_refused(project: Project, path: str, reason: str) -> None:
@@ -246,7 +246,7 @@ def test_a_path_without_pipelines_is_refused(project: Project, path: str, reason
     assert read_all(project.path) == {}
 
 
-def test_the_report_is_read_by_people_too(project: Project) -> None:
+def test_the_report_can_be_printed_as_text(project: Project) -> None:
     old = write_old_project(project.home / "old", META)
     done = project.run("dataflow", "pipeline", "import", str(old), check=False)
     assert "written: pipelines/view_pipelines.py from dataflow/meta/view_pipelines.py" in done.stdout
@@ -306,7 +306,7 @@ def test_files_that_pipelines_import_from_are_imported_too(project: Project) -> 
     assert list(list_pipelines(project)) == ["OrdersDatasetPipeline"]
 
 
-def test_a_renamed_pipeline_is_renamed_where_it_is_named_as_part_of_its_file(project: Project) -> None:
+def test_a_renamed_pipeline_is_also_renamed_in_references_through_its_module(project: Project) -> None:
     files = {
         "dataflow/meta/data.py": ORDERS.replace(
             "OrdersDatasetPipeline:", "Orders:\n    get_dag = classmethod(print)"
@@ -321,7 +321,7 @@ def test_a_renamed_pipeline_is_renamed_where_it_is_named_as_part_of_its_file(pro
     assert "dataset_pipeline = [OtherDatasetPipeline, " in text
 
 
-def test_classes_made_by_a_loop_are_imported(project: Project) -> None:
+def test_classes_created_by_a_loop_are_imported(project: Project) -> None:
     loop = """\
         for name in ('A', 'B'):
             kind = name + 'DatasetPipeline'
@@ -333,36 +333,35 @@ def test_classes_made_by_a_loop_are_imported(project: Project) -> None:
     assert list(list_pipelines(project)) == ["ADatasetPipeline", "BDatasetPipeline"]
 
 
-def test_a_file_whose_pipelines_all_have_names_of_others_is_reported(project: Project) -> None:
+def test_a_file_is_reported_if_all_its_pipeline_names_are_taken(project: Project) -> None:
     files = {"dataflow/meta/a.py": ORDERS, "dataflow/meta/b.py": ORDERS}
     assert told(bring_in(project, files), "left") == [
-        "meta/b.py:1: left out class OrdersDatasetPipeline: another file has a class of this name; give them "
-        "two names"
+        "meta/b.py:1: left out class OrdersDatasetPipeline: another file has a class of this name; rename "
+        "one of them"
     ]
 
 
-def test_of_two_pipelines_of_one_name_in_a_file_the_last_is_imported_as_python_has_it(
+def test_the_last_of_two_pipelines_with_the_same_name_in_a_file_is_imported(
     project: Project,
 ) -> None:
     files = {"dataflow/meta/a.py": f"{ORDERS}\n\n{ORDERS.replace('orders_dataset', 'later')}"}
     assert told(bring_in(project, files), "left") == [
-        "meta/a.py:1: left out class OrdersDatasetPipeline: this file has a class of this name; give them "
-        "two names"
+        "meta/a.py:1: left out class OrdersDatasetPipeline: this file has a class of this name; rename "
+        "one of them"
     ]
     assert list_pipelines(project)["OrdersDatasetPipeline"]["dataset"] == "later"
 
 
-def test_a_comma_that_cannot_be_placed_is_left_and_not_said_to_be_added(project: Project) -> None:
+def test_a_missing_comma_with_an_unclear_position_is_reported_and_not_added(project: Project) -> None:
     text = ORDERS.replace("('id', 'id', 'uuid primary key')", "('id', 'id', 'uuid'), ('a' 'text')")
     report = bring_in(project, {"dataflow/meta/a.py": text})
     assert told(report, "left") == [
-        "meta/a.py:4: comma missing after 'a': Python joins strings that stand side by side; the item has "
-        "3 parts"
+        "meta/a.py:4: comma missing after 'a': Python joins adjacent strings; the item has 3 parts"
     ]
     assert told(report, "changed") == []
 
 
-def test_a_file_of_bases_that_nobody_uses_is_listed(project: Project) -> None:
+def test_a_file_of_unused_bases_is_listed(project: Project) -> None:
     files = {"dataflow/meta/a.py": ORDERS, "dataflow/meta/b.py": "class _Base:\n    table_name = 'x'\n"}
     report = bring_in(project, files, code=0)
     assert told(report, "note") == ["meta/b.py:1: not imported: no pipeline uses its classes"]
@@ -378,7 +377,7 @@ class PlainDatasetPipeline:
 
 
 def write_plain(project: Project, path: str = "dataflow/dags/plain.py", target: str = "datasets_db") -> Path:
-    """An old project of one pipeline; gives the folder that its file is in."""
+    """Writes an old project of one pipeline; returns the folder of its file."""
     file = project.home / "old" / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(PLAIN.format(target=target))
@@ -398,8 +397,8 @@ def test_pipes_devices_and_links_out_of_the_project_are_not_read(project: Projec
     assert [one["path"] for one in report["files"]] == ["pipelines/plain.py", "dataflow.toml"]
     assert told(report, "left")[:3] == [
         "dags/a_pipe.py:1: not read: it is not a file",
-        "dags/b_device.py:1: not read: it is a link that leads out of the project",
-        "dags/c_link.py:1: not read: it is a link that leads out of the project",
+        "dags/b_device.py:1: not read: it is a link out of the project",
+        "dags/c_link.py:1: not read: it is a link out of the project",
     ]
 
 
@@ -413,20 +412,20 @@ def test_pipes_devices_and_links_out_of_the_project_are_not_read(project: Projec
     ],
     ids=["minus", "plus", "zeros", "size"],
 )
-def test_a_file_made_to_overwhelm_the_reader_is_left_out(project: Project, text: str) -> None:
+def test_a_file_too_large_or_too_deep_to_read_is_left_out(project: Project, text: str) -> None:
     (write_plain(project) / "bomb.py").write_text(text)
     left = told(bring_in(project, {}), "left")
     assert [one for one in left if one.startswith("dags/bomb.py:1: not read: ")]
 
 
 @pytest.mark.parametrize("path", ["__init__.py", "__.py", "dataflow/__init__.py", "dataflow/___.py"])
-def test_a_file_without_a_name_of_its_own_gets_one_that_is_loaded(project: Project, path: str) -> None:
+def test_a_file_without_a_usable_name_gets_one_that_is_loaded(project: Project, path: str) -> None:
     write_plain(project, path)
     bring_in(project, {})
     assert list(list_pipelines(project)) == ["PlainDatasetPipeline"]
 
 
-def test_the_settings_written_are_data_whatever_the_project_says(project: Project) -> None:
+def test_values_of_the_project_cannot_inject_settings(project: Project) -> None:
     name = 'a"]\n[job.x.environment]\nPATH = "/evil'
     write_plain(project, target=name)
     variable = "AIRFLOW_CONN_" + re.sub("[^A-Z0-9]", "_", name.upper())

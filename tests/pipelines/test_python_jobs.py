@@ -35,7 +35,7 @@ def make(workshop: Workshop, body: str, name: str = "jobs.py") -> None:
 
 
 def add_parquet(workshop: Workshop, name: str, rows: list[dict[str, Any]], dataid: str) -> None:
-    """A dataset of a plain Parquet folder, made by somebody else, with one chunk."""
+    """A dataset in a plain Parquet folder, written by another tool, with one chunk."""
     add_dataset(workshop.store, Dataset(name, location=f"{name}/{{dataid}}", format="parquet", grain="daily"))
     folder = workshop.path / name / dataid
     folder.mkdir(parents=True)
@@ -50,7 +50,7 @@ def log_of(workshop: Workshop, run_id: int) -> str:
     return (workshop.path / ".dataflow" / "logs" / f"{run_id}.log").read_text()
 
 
-def test_what_a_job_does_on_spark_bears_the_tag_of_its_run(workshop: Workshop) -> None:
+def test_the_spark_jobs_of_a_python_job_have_the_tag_of_its_run(workshop: Workshop) -> None:
     tags = "run.log(f'tags of {run.dataid}: {sorted(run.spark.getTags())}')"
     workshop.write("base.py", ORDERS + f"        {tags}\n")
     for day in ("2026-08-01", "2026-08-02"):
@@ -81,7 +81,7 @@ def test_a_job_reads_the_chunk_of_its_own_dataid_and_publishes_what_it_writes(wo
     assert any("from 2026-08-03 to 2026-08-04" in text for text in logs)
 
 
-def test_the_grain_of_an_output_is_that_of_the_input_or_of_the_schedule(workshop: Workshop) -> None:
+def test_an_output_has_the_grain_of_the_input_or_the_schedule(workshop: Workshop) -> None:
     body = (
         TOTALS
         + """
@@ -111,7 +111,7 @@ def add_up(run):
 """
 
 
-def test_previous_is_the_chunk_before_and_nothing_at_the_first_dataid(workshop: Workshop) -> None:
+def test_previous_is_the_preceding_chunk_and_none_at_the_first_dataid(workshop: Workshop) -> None:
     make(workshop, RUNNING.replace(', start_date="2026-08-02"', ""))
     for day in ("2026-08-02", "2026-08-03"):
         workshop.run("load_orders", day)
@@ -159,7 +159,7 @@ def test_nothing_is_published_when_the_function_raises_after_a_write(workshop: W
     assert 'raise ValueError("the moon is full")' in text
 
 
-def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Workshop) -> None:
+def test_sparks_error_about_a_wrong_column_becomes_one_sentence(workshop: Workshop) -> None:
     make(workshop, TOTALS.replace('sum("amount")', 'sum("amuont")'))
     workshop.run("load_orders", "2026-08-02")
     words = str(workshop.run("make_totals").error)
@@ -194,7 +194,7 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
         (
             'run.write("totals", run.read("orders").selectExpr("id", "amount as ID"))',
             BadInput,
-            "two of its columns are called ID",
+            "two of its columns are named ID",
         ),
         (
             'run.write("totals", run.read("orders").selectExpr("map(1, 2) as m"))',
@@ -213,7 +213,7 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
         "no such type",
     ],
 )
-def test_a_wrong_call_of_the_run_is_told_and_nothing_is_published(
+def test_an_invalid_call_of_the_run_is_reported_and_nothing_is_published(
     workshop: Workshop, body: str, error: type, words: str
 ) -> None:
     make(
@@ -228,17 +228,17 @@ def test_a_wrong_call_of_the_run_is_told_and_nothing_is_published(
     assert workshop.chunk("totals", "2026-08-02").status == "FAILED"
 
 
-def test_an_output_that_is_not_written_is_named_and_none_is_published(workshop: Workshop) -> None:
+def test_a_missing_output_is_named_and_nothing_is_published(workshop: Workshop) -> None:
     make(workshop, TOTALS.replace('outputs=["totals"]', 'outputs=["totals", "regions"]'))
     workshop.run("load_orders", "2026-08-02")
     outcome = workshop.run("make_totals")
-    assert "make_totals has ended without writing regions" in str(outcome.error)
+    assert "make_totals ended without writing regions" in str(outcome.error)
     assert "pipelines/jobs.py:4" in str(outcome.error)
     for name in ("totals", "regions"):
         assert workshop.chunk(name, "2026-08-02").status == "INVALID"
 
 
-def test_a_check_that_says_no_leaves_the_last_version_and_keeps_what_was_staged(workshop: Workshop) -> None:
+def test_a_failed_check_keeps_the_last_version_and_the_staged_rows(workshop: Workshop) -> None:
     text = TOTALS.replace('("region", "amount"))', '("region", "amount"), checks=[minimum_rows(LEAST)])')
     text = "from dataflow.pipelines.shape.checks import minimum_rows\nLEAST = 2\n" + text
     make(workshop, text)
@@ -281,16 +281,16 @@ def make_totals(run):
     [
         ('inputs="orders", outputs=["a"]', 'inputs must be a list, such as ["orders"]'),
         ('inputs=["orders:latst"], outputs=["a"]', 'inputs: "latst" is not a mapping. Did you mean "latest'),
-        ('inputs=["orders:latest"], outputs=["a"]', "inputs name nothing that would ever start it"),
+        ('inputs=["orders:latest"], outputs=["a"]', "inputs contain nothing that starts the job"),
         ('inputs=["orders"], outputs=["a b"]', 'outputs: "a b" is not a valid name for a dataset'),
-        ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders makes already"),
-        ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is no attribute of a pipeline."),
-        ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a name'),
-        ('inputs=["orders"], outputs=["a"], catchup=True', "catchup is about a schedule, and there is none"),
+        ('inputs=["orders"], outputs=["orders"]', "make_it makes orders, which load_orders already makes"),
+        ('inputs=["orders"], outputs=["a"], shedule="@daily"', "shedule is not an attribute of a pipeline."),
+        ('inputs=["orders"], outputs=["a"], name="make-it"', 'name is "make-it"; it must be a valid'),
+        ('inputs=["orders"], outputs=["a"], catchup=True', "catchup needs a schedule"),
     ],
     ids=["text", "mapping", "nothing starts it", "output", "made twice", "option", "name", "catchup"],
 )
-def test_a_wrong_declaration_is_told_with_its_place_and_the_others_are_there(
+def test_an_invalid_declaration_is_reported_with_its_place_and_the_others_are_loaded(
     workshop: Workshop, declared: str, words: str
 ) -> None:
     make(workshop, f"@dataflow.job({declared})\ndef make_it(run):\n    pass\n")
@@ -301,7 +301,7 @@ def test_a_wrong_declaration_is_told_with_its_place_and_the_others_are_there(
     assert words in problem
 
 
-def test_what_a_run_names_in_its_session_is_not_there_for_the_next(workshop: Workshop) -> None:
+def test_names_a_run_defines_in_its_session_do_not_exist_for_the_next_run(workshop: Workshop) -> None:
     body = TOTALS + '    run.log(str(run.spark.catalog.tableExists("mine")))\n'
     make(workshop, body + '    run.spark.range(1).createTempView("mine")\n')
     for day in ("2026-08-02", "2026-08-03"):
@@ -310,14 +310,14 @@ def test_what_a_run_names_in_its_session_is_not_there_for_the_next(workshop: Wor
     assert workshop.log().count("False") == 2
 
 
-def test_a_job_writes_to_a_lake_and_to_no_database(workshop: Workshop) -> None:
+def test_a_python_job_writes_only_to_a_lake(workshop: Workshop) -> None:
     make(workshop, TOTALS.replace('outputs=["totals"]', 'outputs=["totals"], target_db="warehouse"'))
     workshop.environ["DATAFLOW_CONN_WAREHOUSE"] = "postgresql://etl@dbhost/datasets"
     with pytest.raises(ConfigError, match="make_totals has target_db warehouse, which is a database"):
         workshop.register()
 
 
-def test_a_run_that_is_cancelled_ends_what_the_function_does_on_spark(workshop: Workshop) -> None:
+def test_a_cancelled_run_stops_the_spark_jobs_of_its_function(workshop: Workshop) -> None:
     make(
         workshop,
         """
@@ -335,7 +335,7 @@ def make_totals(run):
     assert time.monotonic() - began_at < 60
 
 
-def test_the_example_of_the_page_about_python_runs_as_it_is(workshop: Workshop) -> None:
+def test_the_example_of_the_python_page_runs_unchanged(workshop: Workshop) -> None:
     section = list_sections(DOCS / "python.md")["Python jobs"]
     lines = [line for line in section.splitlines() if line.startswith("    ") or not line]
     workshop.write("example.py", "\n".join(lines))
@@ -345,7 +345,7 @@ def test_the_example_of_the_page_about_python_runs_as_it_is(workshop: Workshop) 
     assert totals == {"north": 30, "south": 12}
 
 
-def test_an_input_that_is_no_dataset_is_told_with_its_place(workshop: Workshop) -> None:
+def test_an_unknown_input_is_reported_with_its_place(workshop: Workshop) -> None:
     workshop.write(
         "jobs.py",
         """
@@ -360,8 +360,6 @@ def test_an_input_that_is_no_dataset_is_told_with_its_place(workshop: Workshop) 
     )
     with pytest.raises(UnknownName) as refusal:
         workshop.register()
-    told = (
-        'pipelines/jobs.py:7: add_up: there is no dataset "invoicess", which stands in inputs=["invoicess"].'
-    )
+    told = 'pipelines/jobs.py:7: add_up: unknown dataset "invoicess" in inputs=["invoicess"].'
     assert str(refusal.value).startswith(f'{told} Did you mean "invoices"?')
     assert "--in" not in str(refusal.value)

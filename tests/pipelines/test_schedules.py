@@ -1,4 +1,4 @@
-"""Pipelines whose schedule is no calendar: steps of a fixed length, quarters, and runs on demand."""
+"""Pipelines without a calendar schedule: fixed steps, quarters, and runs on demand."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def orders(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def test_a_pipeline_without_schedule_runs_only_for_the_dataid_that_is_asked_for(orders: Workshop) -> None:
+def test_a_pipeline_without_a_schedule_runs_only_for_a_given_dataid(orders: Workshop) -> None:
     assert orders.run("OrdersDatasetPipeline").done == 0
     assert orders.run("OrdersDatasetPipeline", "2024-02-29").done == 1, orders.said
     assert orders.run("OrdersDatasetPipeline", "2024-02-29T13:00+01:00").done == 1, orders.said
     assert orders.rows("orders", "2024-02-29T12:00+00:00") == [{"id": 4}]
-    with pytest.raises(BadInput, match='"shard-1" is no dataid of a pipeline without schedule'):
+    with pytest.raises(BadInput, match='"shard-1" is not a dataid of a pipeline without a schedule'):
         orders.run("OrdersDatasetPipeline", "shard-1")
     assert orders.run("AskedViewPipeline").done == 0
     assert orders.run("AskedViewPipeline", "2024-02-29").done == 1, orders.said
@@ -79,7 +79,7 @@ def test_the_dates_of_a_template_are_those_of_the_interval(orders: Workshop) -> 
     assert orders.rows("quarters", "2024-Q2")[0]["dates"] == "2024-01-01 2024-04-01 2024-07-01"
 
 
-def test_a_pipeline_on_demand_says_how_to_ask_for_it(orders: Workshop) -> None:
+def test_a_pipeline_on_demand_says_how_to_run_it(orders: Workshop) -> None:
     project = Project(orders.path, orders.path)
     listed = {row["pipeline"]: row["schedule"] for row in project.json("dataflow", "pipeline", "list")}
     assert listed["OrdersDatasetPipeline"] == "none"

@@ -1,4 +1,4 @@
-"""No secret that pipelines know gets into a run's log, a message or the journal, whoever quotes it."""
+"""No secret known to pipelines appears in a run's log, a message or the journal, whatever prints it."""
 
 from __future__ import annotations
 
@@ -44,12 +44,14 @@ ORDERS = """
 
 
 def all_texts(workshop: Workshop) -> str:
-    """Everything that runs have said and left."""
+    """Everything that runs have printed and written."""
     store = b"".join(path.read_bytes() for path in (workshop.path / ".dataflow").glob("dataflow.db*"))
     return "\n".join([workshop.log(), *workshop.said, store.decode(errors="replace")])
 
 
-def test_what_a_job_quotes_is_hidden_in_its_log_in_messages_and_in_the_journal(workshop: Workshop) -> None:
+def test_secrets_a_job_prints_are_hidden_in_its_log_in_messages_and_in_the_journal(
+    workshop: Workshop,
+) -> None:
     secrets = {
         "HAWK_KEY": "hawk-secret",
         "PLAIN": "plain-secret",
@@ -69,7 +71,7 @@ def test_what_a_job_quotes_is_hidden_in_its_log_in_messages_and_in_the_journal(w
         assert secret not in found
 
 
-def test_what_an_api_echoes_of_our_request_is_hidden(workshop: Workshop) -> None:
+def test_secrets_an_api_echoes_from_our_request_are_hidden(workshop: Workshop) -> None:
     echoed = "bearer-secret and header-secret and parameter-secret"
     with ApiServer([{"id": echoed}]) as api:
         workshop.environ |= {"API": api.origin, "TOKEN": "bearer-secret"}
@@ -103,7 +105,7 @@ def test_a_connection_that_cannot_be_read_is_not_quoted(workshop: Workshop, url:
     assert "secret" not in found.replace("parameter-secret", "").replace("header-secret", "")
 
 
-def test_show_has_no_password_of_the_target(workshop: Workshop) -> None:
+def test_show_hides_the_password_of_the_target(workshop: Workshop) -> None:
     workshop.environ |= {"API": "http://api", "TOKEN": "x"}
     workshop.environ["DATAFLOW_CONN_WAREHOUSE"] = "postgresql://db/x?password=hunter2&sslpassword=hunter2"
     workshop.write("orders.py", ORDERS.replace("table_name", 'target_db = "warehouse"\n        table_name'))
@@ -113,7 +115,7 @@ def test_show_has_no_password_of_the_target(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?user={user}"])
-def test_a_connection_without_a_user_takes_its_password_for_a_password(
+def test_a_connection_without_a_user_can_use_its_password(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     parts = urlsplit(postgres_url)
@@ -138,7 +140,7 @@ def test_a_connection_without_a_user_takes_its_password_for_a_password(
         "OrdersDatasetPipeline.target_db = os.environ['DATAFLOW_CONN_WAREHOUSE']",
     ],
 )
-def test_what_a_file_of_pipelines_says_of_itself_shows_no_secret(tmp_path: Path, line: str) -> None:
+def test_errors_of_a_pipeline_file_show_no_secret(tmp_path: Path, line: str) -> None:
     project = Project(tmp_path, tmp_path)
     secrets = [f"hunter{number}-hünter" for number in range(4)]
     env = {

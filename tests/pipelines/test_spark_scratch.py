@@ -1,4 +1,4 @@
-"""Spark's scratch files, which hold rows: only their owner can reach them."""
+"""Spark's scratch files, which contain rows: only their owner can read them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ session.stop()
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files that everybody may write to, like /tmp."""
+    """A world-writable folder for temporary files, like /tmp."""
     tmp_path.chmod(0o1777)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path / f"dataflow-{os.geteuid()}"
@@ -36,7 +36,7 @@ def mode_of(path: str | Path) -> int:
 
 
 @pytest.mark.timeout(120)
-def test_rows_that_spark_shuffles_lie_in_a_folder_that_is_closed_to_others(tmp_path: Path) -> None:
+def test_rows_that_spark_shuffles_are_in_a_private_folder(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SHUFFLE, str(tmp_path)],
         check=False,
@@ -52,12 +52,12 @@ def test_rows_that_spark_shuffles_lie_in_a_folder_that_is_closed_to_others(tmp_p
     assert list((own / "spark").rglob("*.data")) == []
 
 
-def test_a_folder_is_used_again(folder: Path) -> None:
+def test_a_folder_is_reused(folder: Path) -> None:
     assert find_scratch_folder() == find_scratch_folder() == str(folder / "spark")
 
 
 @pytest.mark.parametrize("trap", ["open", "link", "file"])
-def test_a_folder_that_others_may_have_made_is_not_used(folder: Path, tmp_path: Path, trap: str) -> None:
+def test_a_folder_that_others_may_have_created_is_not_used(folder: Path, tmp_path: Path, trap: str) -> None:
     if trap == "open":
         folder.mkdir()
         folder.chmod(0o777)

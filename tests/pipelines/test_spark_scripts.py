@@ -1,4 +1,4 @@
-"""PySpark scripts that RunJob starts: `with dataflow.spark_run() as run:` gives what to read and write."""
+"""PySpark scripts that RunJob starts: `with dataflow.spark_run() as run:` provides inputs and outputs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_runjob_publishes_what_a_pyspark_script_wrote(project: Project) -> None:
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Iterator[dict[str, Any]]:
-    """The facts of a run as RunJob writes them; a test may change them before it begins."""
+    """The facts of a run as RunJob writes them; a test may change them before the run starts."""
     write_parquet(tmp_path / "orders")
     facts = {
         "run_id": 7,
@@ -99,7 +99,7 @@ def run_of(facts: dict[str, Any], tmp_path: Path, session: SparkSession) -> Any:
     return dataflow.spark_run(session)
 
 
-def test_a_folder_that_is_written_again_is_replaced_whole(
+def test_writing_a_folder_again_replaces_all_of_it(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     write_parquet(tmp_path / "copies")
@@ -113,7 +113,7 @@ def test_a_folder_that_is_written_again_is_replaced_whole(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["7", "context.json", "copies", "orders"]
 
 
-def test_a_script_that_fails_leaves_all_outputs_as_they_were(
+def test_a_failed_script_leaves_all_outputs_unchanged(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     with pytest.raises(ZeroDivisionError), run_of(told, tmp_path, spark) as run:
@@ -123,7 +123,7 @@ def test_a_script_that_fails_leaves_all_outputs_as_they_were(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["context.json", "orders"]
 
 
-def test_a_script_that_says_it_is_done_has_written_its_outputs_or_has_failed(
+def test_a_script_that_exits_with_0_fails_unless_it_wrote_its_outputs(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     with pytest.raises(InvalidData, match="without writing copies"), run_of(told, tmp_path, spark) as run:
@@ -137,7 +137,7 @@ def test_a_script_that_says_it_is_done_has_written_its_outputs_or_has_failed(
     assert open_place(spark, str(tmp_path / "copies")).count() == 3
 
 
-def test_an_output_that_is_wrong_or_missing_or_unknown_fails_the_script(
+def test_an_invalid_missing_or_unknown_output_fails_the_script(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     with pytest.raises(InvalidData, match="copies: 1 check failed"), run_of(told, tmp_path, spark) as run:
@@ -149,10 +149,10 @@ def test_an_output_that_is_wrong_or_missing_or_unknown_fails_the_script(
     assert not (tmp_path / "7" / "_manifest.json").exists()
 
 
-def test_a_check_against_the_version_before_is_refused_in_a_script(
+def test_a_check_against_the_previous_version_is_refused_in_a_script(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
-    with pytest.raises(BadInput, match="copies: at_least compares"), run_of(told, tmp_path, spark) as run:
+    with pytest.raises(BadInput, match="copies: at_least needs"), run_of(told, tmp_path, spark) as run:
         run.write("copies", run.read("orders"), checks=[at_least(0.9)])
 
 
@@ -161,22 +161,22 @@ def test_an_input_of_another_format_is_left_to_the_script(
 ) -> None:
     told["environment"]["orders_format"] = "csv"
     with run_of(told | {"outputs": []}, tmp_path, spark) as run:
-        with pytest.raises(BadInput, match="of format csv, and"):
+        with pytest.raises(BadInput, match="in format csv; run"):
             run.read("orders")
         assert run.location("orders") == str(tmp_path / "orders")
 
 
-def test_an_input_in_a_database_is_told_with_its_table(
+def test_an_input_in_a_database_is_refused_with_its_table(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     told["environment"]["orders_format"] = "postgresql"
     told["inputs"][0]["location"] = "postgresql://datasets_db/public.orders?run=3"
-    words = r"orders is the table public.orders in PostgreSQL \(connection datasets_db\), and run.read reads"
+    words = r"orders is the table public.orders in PostgreSQL \(connection datasets_db\), but run.read reads"
     with run_of(told | {"outputs": []}, tmp_path, spark) as run, pytest.raises(BadInput, match=words):
         run.read("orders")
 
 
-def test_a_folder_that_a_killed_run_had_moved_away_is_there_again_with_the_next(
+def test_a_folder_moved_by_a_killed_run_is_restored_by_the_next_run(
     told: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
     write_parquet(tmp_path / "copies.5.staged.replaced")
@@ -187,13 +187,13 @@ def test_a_folder_that_a_killed_run_had_moved_away_is_there_again_with_the_next(
     assert [path.name for path in tmp_path.glob("*.replaced")] == ["copies.1.5.staged.replaced"]
 
 
-def test_a_script_that_runjob_did_not_start_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_that_runjob_did_not_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATAFLOW_CONTEXT", raising=False)
     with pytest.raises(BadInput, match="DATAFLOW_CONTEXT is not set"), dataflow.spark_run():
         pass
 
 
-def test_to_mark_a_function_as_a_job_imports_no_spark(project: Project) -> None:
+def test_marking_a_function_as_a_job_does_not_import_spark(project: Project) -> None:
     code = textwrap.dedent(
         """
         import sys

@@ -1,4 +1,4 @@
-"""What others can get out of Spark's ports and tasks: no password, and without the secret nothing at all."""
+"""Spark's ports and tasks reveal no password, and without the secret nothing at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RPC_REQUEST, RPC_RESPONSE, RPC_FAILURE = 3, 4, 5
 @pytest.fixture
 def url(postgres_url: str) -> Iterator[str]:
     """The database, for a user whose password looks different in every notation."""
-    name = f"etl_{secrets.token_hex(4)}"  # roles are those of the whole server, which other tests use, too
+    name = f"etl_{secrets.token_hex(4)}"  # roles belong to the whole server, which other tests also use
     role = sql.Identifier(name)
     with psycopg.connect(postgres_url, autocommit=True) as server:
         server.execute(
@@ -49,7 +49,7 @@ def url(postgres_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def pickled(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """All that PySpark pickles on its way to tasks from here on."""
+    """Everything that PySpark pickles for tasks from now on."""
     found: list[bytes] = []
     dumps = CloudPickleSerializer.dumps
 
@@ -62,10 +62,10 @@ def pickled(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 def list_forms(password: str) -> list[bytes]:
-    """A password as it could stand in bytes: in base64 at each of the three places of a byte."""
+    """The forms of a password in bytes: plain, encoded, and in base64 at each of the three offsets."""
     plain = password.encode()
     encoded = [base64.b64encode(b"\0" * shift + plain)[4:-4] for shift in range(3)]
-    # From the second group of three on: what is before depends on what stands before the password.
+    # From the second group of three: the first depends on the bytes before the password.
     return [
         plain,
         quote(password).encode(),
@@ -119,15 +119,13 @@ def test_a_sealed_connection_needs_its_private_file_and_its_key(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("given", "address"), [({}, LOOPBACK), ({"spark.driver.host": "10.0.0.7"}, "10.0.0.7")]
 )
-def test_where_a_local_spark_listens_follows_the_address_a_project_gives(
-    given: dict[str, str], address: str
-) -> None:
+def test_a_local_spark_listens_on_the_address_the_project_sets(given: dict[str, str], address: str) -> None:
     options = list_network_options("local[*]", given) | given
     assert (options["spark.driver.host"], options["spark.driver.bindAddress"]) == (address, address)
     assert "spark.authenticate.secret" not in options
 
 
-def test_spark_gives_a_broadcast_to_nobody_without_its_secret(spark: SparkSession) -> None:
+def test_spark_serves_no_broadcast_without_its_secret(spark: SparkSession) -> None:
     context = spark.sparkContext
     broadcast = context.broadcast("anything")
     block = f"broadcast_{broadcast._jbroadcast.id()}_piece0"
@@ -139,7 +137,7 @@ def test_spark_gives_a_broadcast_to_nobody_without_its_secret(spark: SparkSessio
 
 
 def packed(text: str) -> bytes:
-    """A text as Spark's network protocol has it."""
+    """A string as encoded by Spark's network protocol."""
     return struct.pack(">i", len(text)) + text.encode()
 
 

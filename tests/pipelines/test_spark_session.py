@@ -1,4 +1,4 @@
-"""Spark around a run: what is refused before it starts, where its words go, what the doctor sees."""
+"""Spark in a run: what is refused before it starts, where its output goes, what the doctor checks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_spark_on_other_machines_is_refused_before_anything_is_claimed(orders:
     assert orders.store.read.list_runs() == []
 
 
-def test_where_tasks_do_not_reach_the_database_this_process_copies_what_they_staged(orders: Workshop) -> None:
+def test_this_process_copies_staged_rows_if_tasks_cannot_reach_the_database(orders: Workshop) -> None:
     (orders.path / "dataflow.toml").write_text("[spark]\ncopy_on_driver = true\n")
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     with psycopg.connect(orders.environ["DATAFLOW_CONN_DATASETS_DB"]) as database:
@@ -96,7 +96,7 @@ def test_where_tasks_do_not_reach_the_database_this_process_copies_what_they_sta
 
 
 @pytest.mark.parametrize("scheme", ["sc", "spark"])
-def test_a_spark_that_does_not_answer_is_told_at_once(tmp_path: Path, scheme: str) -> None:
+def test_an_unreachable_spark_is_reported_at_once(tmp_path: Path, scheme: str) -> None:
     place = f"{scheme}://127.0.0.1:{find_free_port()}"
     settings = SparkSettings(remote=place) if scheme == "sc" else SparkSettings(master=place)
     with pytest.raises(ConfigError, match=f"Nothing answers at {place}: Connection refused"):
@@ -112,7 +112,7 @@ def test_a_spark_that_does_not_answer_is_told_at_once(tmp_path: Path, scheme: st
         ("echo what", "does not tell its version"),
     ],
 )
-def test_a_java_that_is_missing_or_too_old_is_told_with_what_to_install(
+def test_a_missing_or_old_java_is_reported_with_what_to_install(
     tmp_path: Path, java: str | None, told: str
 ) -> None:
     if java is not None:
@@ -125,14 +125,14 @@ def test_a_java_that_is_missing_or_too_old_is_told_with_what_to_install(
     assert "apt-get install openjdk-17-jre-headless" in str(caught.value)
 
 
-def test_a_new_enough_java_gives_its_version(tmp_path: Path) -> None:
+def test_the_version_of_a_supported_java_is_returned(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"21.0.8\" 2025-07-15' >&2\n")
     (tmp_path / "bin" / "java").chmod(0o755)
     assert check_java({"JAVA_HOME": str(tmp_path)}) == "21.0.8"
 
 
-def test_what_the_meaning_of_sql_rests_on_cannot_be_changed_by_a_project(tmp_path: Path) -> None:
+def test_a_project_cannot_change_options_that_affect_the_meaning_of_sql(tmp_path: Path) -> None:
     given = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.ansi.enabled": "false"}
     settings = SparkSettings(options=given | {"spark.sql.shuffle.partitions": "3"})
     options = list_options(settings, str(tmp_path / "spark.log"))
@@ -181,9 +181,7 @@ def test_the_cause_of_a_failure_is_one_sentence(text: str, cause: str) -> None:
     assert cause_of(RuntimeError(text)) == cause
 
 
-def test_a_source_that_does_not_answer_is_told_before_spark_is_started(
-    orders: Workshop, api: ApiServer
-) -> None:
+def test_an_unreachable_source_is_reported_before_spark_starts(orders: Workshop, api: ApiServer) -> None:
     api.fail(0, "404")
     env = orders.environ | {"TARGET": "lake", "JAVA_HOME": "/nowhere"}
     command = ("dataflow", "run", "OrdersDatasetPipeline", "--dataid", DAY)
@@ -191,9 +189,7 @@ def test_a_source_that_does_not_answer_is_told_before_spark_is_started(
     assert "404 Not Found" in told and "Java" not in told
 
 
-def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
-    orders: Workshop, api: ApiServer
-) -> None:
+def test_sparks_output_goes_to_the_runs_log_and_not_to_the_terminal(orders: Workshop, api: ApiServer) -> None:
     api.fail(1, "503")
     (orders.path / "dataflow.toml").write_text(
         '[spark.options]\n"spark.ui.enabled" = true\n"spark.driver.memory" = "700m"\n'
@@ -229,7 +225,7 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
 def run_on_a_terminal(
     project: Project, job: str, env: dict[str, str]
 ) -> tuple[int, str, str, set[tuple[str, str]]]:
-    """Runs a pipeline on a terminal of its own.
+    """Runs a pipeline in its own terminal.
 
     Gives the exit code, all that was shown, and of processes meanwhile their arguments and environments, and
     the addresses on which its own listened, each with the program's name.
@@ -251,7 +247,7 @@ def run_on_a_terminal(
     while True:
         try:
             shown += os.read(master, 4096)
-        except OSError:  # the last one has closed the terminal
+        except OSError:  # the last process has closed the terminal
             break
         surroundings |= set(list_surroundings())
         listening |= set(list_listening(process.pid))
@@ -260,7 +256,7 @@ def run_on_a_terminal(
 
 
 def list_listening(pid: int) -> Iterator[tuple[str, str]]:
-    """The addresses on which a process and those it has started listen."""
+    """The addresses on which a process and its descendants listen."""
     with suppress(psutil.Error):
         root = psutil.Process(pid)
         for process in (root, *root.children(recursive=True)):
@@ -271,15 +267,13 @@ def list_listening(pid: int) -> Iterator[tuple[str, str]]:
 
 
 def list_surroundings() -> Iterator[str]:
-    """The arguments and the environment of each process that may be looked at."""
+    """The arguments and environment of every readable process."""
     for path in [*Path("/proc").glob("[0-9]*/cmdline"), *Path("/proc").glob("[0-9]*/environ")]:
         with suppress(OSError):
             yield path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
 
 
-def test_the_doctor_looks_at_every_executor_and_shows_no_password(
-    project: Project, postgres_url: str
-) -> None:
+def test_the_doctor_checks_every_executor_and_shows_no_password(project: Project, postgres_url: str) -> None:
     (project.path / "dataflow.toml").write_text(
         textwrap.dedent(
             f"""
@@ -301,11 +295,11 @@ def test_the_doctor_looks_at_every_executor_and_shows_no_password(
     found = {(row["check"], row["level"]): row for row in json.loads(done.stdout)}
     assert found["spark", "ok"]["text"].startswith("Spark 4.2.")
     assert "supported: Spark 4.2, Java 17 or newer" in found["spark", "ok"]["text"]
-    assert found["spark executors", "ok"]["text"].startswith("1 looked at: ")
+    assert found["spark executors", "ok"]["text"].startswith("1 checked: ")
     assert ("spark python", "ok") in found
     assert "dataflow, pyarrow" in found["spark packages", "ok"]["text"]
     assert "datasets_db" in found["spark connections", "ok"]["text"]
     assert "does not authenticate" in found["spark ports", "warning"]["text"]
-    assert "connection away is not reached from" in found["spark connections", "problem"]["text"]
+    assert "connection away is not reachable from" in found["spark connections", "problem"]["text"]
     assert "copy_on_driver = true" in found["spark connections", "problem"]["next"]
     assert done.stderr == ""

@@ -1,4 +1,4 @@
-"""The example of docs/sql.md gives what the page shows, and its columns are kept as the page says."""
+"""The example of docs/sql.md returns the rows shown there, and its columns are stored as described."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def computed(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def test_the_example_gives_the_rows_that_are_shown(computed: Workshop) -> None:
+def test_the_example_returns_the_rows_shown_on_the_page(computed: Workshop) -> None:
     header, *shown = (re.split(r" {2,}", line.strip()) for line in RESULT.splitlines())
     rows = sorted(computed.rows("company_totals", "once"), key=lambda row: row["company"])
     assert header == [*rows[0], "dataid"]

@@ -1,4 +1,4 @@
-"""What a task does with its parts: rejects are counted by rows, whatever is wrong in each."""
+"""A task counts rejects by rows, however many fields of a row are bad."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dataflow.pipelines.shape.statistics import Wanted
 
 
 class Nowhere:
-    """Counts the rows it is given and keeps none."""
+    """Counts the rows it receives and keeps none."""
 
     def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
         return Staged(attempt, sum(batch.num_rows for batch in batches), 0)
 
 
-def test_the_limit_of_rejects_counts_rows_and_not_their_bad_fields(tmp_path: Path) -> None:
+def test_the_reject_limit_counts_rows_rather_than_bad_fields(tmp_path: Path) -> None:
     parts = []
     for number in (1, 2):
         path = tmp_path / f"{number}.jsonl"

@@ -41,7 +41,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str) -> s
     return postgres_url
 
 
-def test_a_pipelines_tables_become_this_stores_and_others_do_not(
+def test_a_takeover_includes_only_the_tables_of_the_pipeline(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for dataid in ("d1", "d2"):
@@ -56,11 +56,11 @@ def test_a_pipelines_tables_become_this_stores_and_others_do_not(
     assert "nothing in warehouse belongs to another store" in capsys.readouterr().err
 
 
-def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(url: str) -> None:
+def test_a_restored_store_takes_over_what_it_wrote_after_the_backup(url: str) -> None:
     load(make_target(url, 57, "d1", mode="partition"), make_rows(1))
     with pytest.raises(Conflict, match=r"run 57 .* no id after 41.* takeover OrdersPipeline"):
         make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
-    with pytest.raises(Superseded):  # that one is known here: it is only newer
+    with pytest.raises(Superseded):  # this store knows that run: it is just newer
         make_target(url, 41, "d1", mode="partition", newest_run=60).begin()
     with transaction(DatabaseLogin("warehouse", url)) as session:
         assert take_over(session, "public", "orders", "1a2b", 60) == 0
@@ -69,7 +69,7 @@ def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(ur
     make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
 
 
-def test_a_run_of_the_other_store_that_just_begins_is_waited_for(url: str) -> None:
+def test_a_takeover_waits_for_a_run_of_the_other_store_that_is_starting(url: str) -> None:
     load(make_target(url, 1, "d1", mode="partition", store_id="old"), make_rows(1))
     row = (
         "insert into dataflow_ledger select table_name, 'd2', dataset, store_id, 'd2', 2 from dataflow_ledger"
@@ -88,13 +88,11 @@ def take_over_at_once(url: str) -> int:
         return take_over(session, "public", "orders", "new", 0)
 
 
-def test_a_database_that_no_run_has_written_to_has_nothing_to_take_over(
-    url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unused_database_has_nothing_to_take_over(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "takeover", "OrdersDatasetPipeline"]) == 0
     assert "nothing in warehouse belongs to another store" in capsys.readouterr().err
 
 
-def test_in_the_lake_there_is_nothing_to_take_over(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_takeover_is_refused_in_the_lake(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "takeover", "LakeDatasetPipeline"]) == 65
     assert "each store has its own files" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A target that goes away while a run writes to it: waited for, told with its cause, published once."""
+"""A target that fails while a run writes to it: the run waits, reports the cause, and publishes once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NATIVE = """
         dataset_pipeline = OrdersDatasetPipeline
 """
 ROWS = [{"id": number, "name": f"order {number}"} for number in range(45)]
-WAITS = "The run waits for it and goes on by itself."
+WAITS = "The run waits and continues automatically."
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def url(server: PostgresServer) -> str:
-    """The running server's, with nothing of ours in it."""
+    """The URL of the running server, without our tables."""
     if not server.is_running():
         server.start()
     with psycopg.connect(server.url(), autocommit=True) as database:
@@ -55,7 +55,7 @@ def orders(workshop: Workshop, url: str) -> Iterator[Workshop]:
 
 
 class Held:
-    """A run that stands still at a place until it is let go; what happens to the server is the test's."""
+    """A run suspended at a failpoint until it is released; the test controls the server."""
 
     def __init__(self, orders: Workshop, job: str, dataid: str | None, place: str) -> None:
         self._gate = orders.path / "gate"
@@ -73,13 +73,13 @@ class Held:
         return self
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
-        """Until it is so; fails when the run ends before."""
+        """Waits until the condition holds; fails if the run ends first."""
         while not is_so():
             self._running.join(0.05)
             assert self._running.is_alive(), self._orders.said
 
     def let_go(self) -> None:
-        """Has the run go on; it does not stop there again."""
+        """Resumes the run; it does not stop there again."""
         failpoints.arm("after_stage:,after_fetch:")
         self._gate.touch()
 
@@ -93,20 +93,20 @@ def count(server: PostgresServer, table: str) -> int:
 
 
 def count_staging(server: PostgresServer) -> int:
-    """How many staging tables there are."""
+    """The number of staging tables."""
     [(found,)] = query(server.url(), "select count(*) from pg_tables where schemaname = 'dataflow_staging'")
     return int(found)
 
 
 def is_staged(server: PostgresServer, rows: int) -> bool:
-    """Whether a run has staged so many rows."""
+    """True if a run has staged this many rows."""
     sql = "select schemaname || '.' || tablename from pg_tables where schemaname = 'dataflow_staging'"
     return any(count(server, name) == rows for (name,) in query(server.url(), sql))
 
 
 @pytest.mark.parametrize("place", ["after_fetch", "after_stage"])
 @pytest.mark.parametrize("is_crash", [True, False])
-def test_a_target_that_restarts_is_waited_for_and_has_each_row_once(
+def test_a_run_waits_for_a_restarting_target_and_writes_each_row_once(
     orders: Workshop, server: PostgresServer, place: str, is_crash: bool
 ) -> None:
     # From the second day on rows are staged in an unlogged table, which a crash empties.
@@ -128,7 +128,7 @@ def test_a_target_that_restarts_is_waited_for_and_has_each_row_once(
 
 
 @pytest.mark.parametrize("job", ["NamesViewPipeline", "NativeViewPipeline"])
-def test_a_view_is_computed_again_when_its_target_has_crashed(
+def test_a_view_is_computed_again_after_its_target_crashed(
     orders: Workshop, server: PostgresServer, job: str
 ) -> None:
     source = "LocalDatasetPipeline" if job == "NamesViewPipeline" else "OrdersDatasetPipeline"
@@ -145,7 +145,7 @@ def test_a_view_is_computed_again_when_its_target_has_crashed(
     assert count(server, f'"{table}"') == len(ROWS)
 
 
-def test_a_commit_without_an_answer_from_a_server_that_crashes_is_found_in_the_ledger(
+def test_a_commit_that_a_crashing_server_did_not_confirm_is_found_in_the_ledger(
     server: PostgresServer, url: str
 ) -> None:
     load(make_target(url, 1), make_rows(1, "old"))
@@ -168,7 +168,7 @@ def test_a_commit_without_an_answer_from_a_server_that_crashes_is_found_in_the_l
     assert len(read_orders(url)) == 4
 
 
-def test_a_target_that_stays_away_is_told_with_how_long_it_was_waited_for(
+def test_an_unreachable_target_is_reported_with_the_time_waited(
     orders: Workshop, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "WAITS", (0.1, 0.2))
@@ -182,9 +182,7 @@ def test_a_target_that_stays_away_is_told_with_how_long_it_was_waited_for(
     assert server.password not in said + orders.log()
 
 
-def test_what_a_task_is_told_by_the_target_is_in_the_message(
-    orders: Workshop, server: PostgresServer
-) -> None:
+def test_the_targets_error_in_a_task_is_in_the_message(orders: Workshop, server: PostgresServer) -> None:
     with Held(orders, "OrdersDatasetPipeline", "2026-11-14", "after_fetch") as held:
         held.wait_until(lambda: count_staging(server) == 1)
         query(server.url(), "alter role postgres set default_transaction_read_only = on")
@@ -195,7 +193,7 @@ def test_what_a_task_is_told_by_the_target_is_in_the_message(
     assert "An exception was thrown" not in said
 
 
-def test_patience_ends_and_says_how_long_it_was() -> None:
+def test_retrying_ends_and_reports_how_long_it_took() -> None:
     told: list[str] = []
     short = Patience([0.05, 1.0], lambda trouble, left: told.append(trouble))
 

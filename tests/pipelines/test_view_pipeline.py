@@ -102,7 +102,7 @@ def test_each_result_has_the_rows_of_its_interval_under_its_aliases(omis: Worksh
     assert wanted["2018-02"]
 
 
-def test_a_name_that_is_no_column_is_told_with_the_nearest_and_nothing_is_published(omis: Workshop) -> None:
+def test_an_unknown_column_is_reported_with_the_nearest_name_and_nothing_is_published(omis: Workshop) -> None:
     omis.write("omis.py", PIPELINES.replace('("company_name", ', '("company_nam", '))
     omis.run("OMISDatasetPipeline", "2018-03-01")
     with pytest.raises(BadInput, match=r'unknown column "company_nam"\. Did you mean "company_name"\?'):

@@ -1,4 +1,4 @@
-"""Views over the results of other views and of Python jobs: that of the same interval."""
+"""Views over the results of other views and of Python jobs for the same interval."""
 
 from __future__ import annotations
 
@@ -105,27 +105,27 @@ def test_a_view_reads_the_output_of_a_python_job(orders: Workshop, named: str) -
     [
         ('"@monthly"\n        start_date = datetime(2026, 8, 1)\n        end_date = datetime(2026, 9, 1)\n'
          '        catchup = True\n        fields', '"@daily"\n        fields',
-         "pipelines/orders.py:20: CountViewPipeline.dataset_pipeline is MonthViewPipeline, of which it"),
-        ("= OrdersDatasetPipeline", '= "counts"', "these views would wait for each other"),
-        ("= OrdersDatasetPipeline", '= "by_month"', "these views would wait for each other"),
+         "pipelines/orders.py:20: CountViewPipeline.dataset_pipeline is MonthViewPipeline, which is read"),
+        ("= OrdersDatasetPipeline", '= "counts"', "these views wait for each other"),
+        ("= OrdersDatasetPipeline", '= "by_month"', "these views wait for each other"),
         ("= MonthViewPipeline", '= "MonthViewPipelin"', 'Did you mean "MonthViewPipeline"?'),
     ],
 )  # fmt: skip
-def test_a_view_that_cannot_read_another_is_told(orders: Workshop, old: str, new: str, told: str) -> None:
+def test_a_view_that_cannot_read_another_is_reported(orders: Workshop, old: str, new: str, told: str) -> None:
     orders.write("orders.py", PIPELINES.replace(old, new))
     assert told in " ".join(orders.catalog().problems)
 
 
-def test_a_job_of_several_outputs_is_not_read_by_its_name(orders: Workshop) -> None:
+def test_a_job_with_several_outputs_cannot_be_read_by_its_name(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES + JOB.replace('["numbers"]', '["numbers", "letters"]'))
     (problem,) = orders.catalog().problems
-    assert "is make_numbers, which writes numbers and letters. Name one of these" in problem
+    assert "is make_numbers, which writes numbers and letters. Name one of them" in problem
 
 
-def test_an_interval_that_a_schedule_does_not_have_makes_no_work(orders: Workshop) -> None:
+def test_an_interval_outside_the_schedule_creates_no_work(orders: Workshop) -> None:
     orders.write("orders.py", PIPELINES.replace('"@monthly"', '"0 0 * * 1,4"'))
     orders.register()
-    with pytest.raises(BadInput, match="is no interval of the schedule"):
+    with pytest.raises(BadInput, match="is not an interval of the schedule"):
         orders.run(MONTHS, "2026-09-01T00:00+00:00")
     found = orders.store.find_plan(MONTHS)
     assert found is not None

@@ -51,8 +51,8 @@ def test_a_schedule_has_one_way_to_be_written(given: Any, schedule: str) -> None
     ("given", "reason"),
     [
         ("@continuous", "has no intervals"),
-        ([SimpleNamespace(uri="s3://orders")], "datasets are no schedule"),
-        (SimpleNamespace(uri="s3://orders"), "datasets are no schedule"),
+        ([SimpleNamespace(uri="s3://orders")], "datasets are not a schedule"),
+        (SimpleNamespace(uri="s3://orders"), "datasets are not a schedule"),
         (relativedelta(months=1), "length varies"),
         (7, "a timedelta, or None"),
         (timedelta(seconds=1), "1 minute to 36500 days"),
@@ -126,7 +126,9 @@ def test_a_run_on_demand_is_of_a_day_or_a_moment() -> None:
     assert written_dataid(asked, "2024-02-01T13:00+02:00") == "2024-02-01T11:00+00:00"
     assert list(interval_of(asked, "2024-02-01")) == [datetime(2024, 2, 1, tzinfo=BERLIN)] * 2
     assert find_start_before(asked, interval_of(asked, "2024-02-01")) is None
-    with pytest.raises(BadInput, match=r'"shard-1" is no dataid of a pipeline without schedule.*--dataid 20'):
+    with pytest.raises(
+        BadInput, match=r'"shard-1" is not a dataid of a pipeline without a schedule.*--dataid 20'
+    ):
         written_dataid(asked, "shard-1")
 
 

@@ -42,7 +42,7 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a regular noun in the form that goes with a count: `row` for 1, else `rows`."""
+    """Return the noun, with an `s` unless there is exactly one: 1 row, 2 rows."""
     return noun if count == 1 else f"{noun}s"
 
 

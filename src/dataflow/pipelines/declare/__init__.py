@@ -1,1 +1,1 @@
-"""What a project declares: its files loaded, its classes and functions checked, as frozen definitions."""
+"""Loads a project's files and turns its classes and functions into checked, frozen definitions."""

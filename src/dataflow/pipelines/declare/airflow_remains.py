@@ -1,4 +1,4 @@
-"""What is left of Airflow in a file of pipelines: imports, DAG factories, and whatever uses them."""
+"""Airflow code left in a pipeline file: imports, DAG factories, and everything that uses them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ FACTORY = "get_dag"
 _RUNS_ITSELF = "DataFlow schedules and runs pipelines without Airflow"
 _WHOLE_PROJECT = "To convert a whole project: dataflow pipeline import PATH"
 _NO_DAG = (
-    "DataFlow builds no DAG. A pipeline's schedule is in schedule_interval, start_date, end_date and "
+    "DataFlow does not build DAGs. A pipeline's schedule is in schedule_interval, start_date, end_date and "
     "catchup, its retries in retries and retry_delay_seconds"
 )
 _BY_NAME = "DataFlow finds pipelines by the names of their classes"
 
 
 class Remains:
-    """The findings of one file, and the names that go away with what was found."""
+    """The findings of one file, and the names that must be removed with them."""
 
     def __init__(self, source: Source, files: Collection[str]) -> None:
         self._source = source
         self._files = files
-        self.gone: dict[str, str] = {}  # a name, and the module it was of
-        self._modules: set[str] = set()  # those names that stand for a whole file of pipelines
+        self.gone: dict[str, str] = {}  # a name, and the module it came from
+        self._modules: set[str] = set()  # the names bound to a whole pipeline file
         self.found: dict[ast.AST, Finding] = {}
 
     def find(self) -> list[Finding]:
@@ -37,7 +37,7 @@ class Remains:
         return sorted(found, key=lambda one: one.line)
 
     def find_nodes(self) -> dict[ast.AST, Finding]:
-        """The same by statement; what uses a name that goes away goes too."""
+        """The findings by statement; a statement that uses a removed name is removed too."""
         before = -1
         while len(self.found) != before:
             before = len(self.found)
@@ -111,7 +111,7 @@ class Remains:
         return next((one.id for one in names if one.id in self.gone), "")
 
     def _find_references(self) -> Iterator[Finding]:
-        """The pipelines that are named as part of their file: `module.OrdersDatasetPipeline`."""
+        """Pipelines named through their module: `module.OrdersDatasetPipeline`."""
         removed = {id(one) for node in self.found for one in ast.walk(node)}
         for node in ast.walk(self._source.tree):
             if self._is_reference(node) and id(node) not in removed:
@@ -126,19 +126,19 @@ class Remains:
         return node.value.id in self._modules and node.attr[:1].isupper()
 
     def _give_up(self, node: ast.stmt, subject: str, used: str, instead: str = "") -> None:
-        """Removes what did something that DataFlow may not do by itself."""
+        """Removes code whose effect DataFlow may not replace."""
         why = f"it uses {used} from {self.gone[used]}, which DataFlow does not have"
         self._add(node, subject, why, instead)
         self.found[node] = replace(self.found[node], is_lost=True)
 
 
 def find_remains(source: Source, files: Collection[str]) -> list[Finding]:
-    """What must go from a file before DataFlow can load it; `files` are the project's, without .py."""
+    """What to remove from a file before DataFlow can load it; `files` are the project's, without .py."""
     return Remains(source, files).find()
 
 
 def explain_missing(module: str) -> str:
-    """What to do about an import that failed for want of this module, where it is of the first Data Flow."""
+    """Advice for an import that failed because this module of the first Data Flow is missing."""
     root = module.partition(".")[0]
     if root == "airflow":
         return f". Remove its import: {_RUNS_ITSELF}. {_WHOLE_PROJECT}"

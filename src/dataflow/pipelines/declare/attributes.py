@@ -1,4 +1,4 @@
-"""The attributes of one class, looked up with the defaults of its base; errors name attribute and place."""
+"""The attributes of one class, with its base's defaults; errors name the attribute and its place."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from dataflow.pipelines.shape.checks import Check
 
 _RETRIES = "Write retries = 3 and retry_delay_seconds = 300, with your own numbers."
 OF_DAGS = {
-    "get_dag": "Remove it: DataFlow builds no DAG.",
-    "dag": "Remove it: DataFlow builds no DAG.",
+    "get_dag": "Remove it: DataFlow does not build DAGs.",
+    "dag": "Remove it: DataFlow does not build DAGs.",
     "default_args": _RETRIES,
     "retry_delay": _RETRIES,
 }
-"""What classes of the first Data Flow have for Airflow, and what to do about it."""
+"""Airflow attributes of classes of the first Data Flow, and what to do about each."""
 
 
 class Attributes:
-    """The attributes of one class, with the defaults of its base and errors that name the place."""
+    """The attributes of one class; those it lacks have the defaults of its base."""
 
     def __init__(self, found: Found, base: type) -> None:
         self.thing = found.thing
@@ -38,18 +38,18 @@ class Attributes:
             raise self.wrong(name, f"is missing{hint if isinstance(self.thing, type) else ''}")
         value = getattr(self.thing, name, getattr(self._base, name, None))
         if kind is not None and not isinstance(value, kind):
-            raise self.wrong(name, f"is {quoted(repr(value))}, which is not what it must be")
+            raise self.wrong(name, f"is {quoted(repr(value))}, which has the wrong type")
         return value
 
     def text(self, name: str) -> str:
-        """A text, "" for None."""
+        """A string; "" for None."""
         value = self(name)
         if value is not None and not isinstance(value, str):
-            raise self.wrong(name, f"must be a text, and is {quoted(repr(value))}")
+            raise self.wrong(name, f"must be a string, got {quoted(repr(value))}")
         return value or ""
 
     def name(self, name: str) -> str:
-        """The name of a dataset."""
+        """A valid dataset name."""
         value = self.text(name)
         if not value:
             raise self.wrong(name, "is empty")
@@ -57,33 +57,33 @@ class Attributes:
             return check_name("dataset", value)
 
     def one_of(self, name: str, known: tuple[str, ...]) -> str:
-        """One of a few words."""
+        """One of the known words."""
         value = self.text(name)
         if value not in known:
             raise self.wrong(name, f"is {quoted(value)}; it must be one of {', '.join(known)}")
         return value
 
     def switch(self, name: str) -> bool:
-        """True or False, and no text that says so."""
+        """True or False, not a string such as "true"."""
         value = self(name)
         if not isinstance(value, bool):
-            raise self.wrong(name, f"must be True or False, and is {quoted(repr(value))}")
+            raise self.wrong(name, f"must be True or False, got {quoted(repr(value))}")
         return value
 
     def number(self, name: str, kind: type[int] | type[float]) -> Any:
-        """A number from 0 on."""
+        """A number that is not negative."""
         value = self(name)
         fits = isinstance(value, int | kind) and not isinstance(value, bool)
         if not fits or not 0 <= value <= LARGEST:
             kinds = "a whole number" if kind is int else "a number"
-            raise self.wrong(name, f"must be {kinds} from 0 to {LARGEST}, and is {quoted(repr(value))}")
+            raise self.wrong(name, f"must be {kinds} from 0 to {LARGEST}, got {quoted(repr(value))}")
         return kind(value)
 
     def items(self, name: str, example: str = '"orders"') -> list[Any]:
-        """What a list or a tuple holds."""
+        """The items of a list or tuple."""
         value = self(name)
         if not isinstance(value, (list, tuple)):
-            raise self.wrong(name, f"must be a list, such as [{example}], and is {quoted(repr(value))}")
+            raise self.wrong(name, f"must be a list, such as [{example}], got {quoted(repr(value))}")
         return list(value)
 
     def checks(self) -> tuple[Check, ...]:
@@ -91,7 +91,7 @@ class Attributes:
         found = tuple(self.items("checks", "minimum_rows(10)"))
         for check in found:
             if not isinstance(check, Check):
-                raise self.wrong("checks", f"holds {quoted(repr(check))}, which is no check")
+                raise self.wrong("checks", f"holds {quoted(repr(check))}, which is not a check")
         return found
 
     def wrong(self, name: str, what: str) -> BadInput:
@@ -100,15 +100,15 @@ class Attributes:
         return BadInput(f"{self.place}: {self._job}.{name} {what}{end}")
 
     def saying(self, name: str) -> _Saying:
-        """Errors raised inside name this attribute."""
+        """Prefixes errors raised in the body with this attribute's name."""
         return _Saying(self, name)
 
     def _refuse_unknown(self) -> None:
         known = [*vars(self._base), *self._base.__annotations__]
         for name, value in self._list_given():
-            # What has __get__ is a method or a property, and the class's own.
+            # Methods and properties have __get__; they are the class's own.
             if not name.startswith("_") and name not in known and not hasattr(value, "__get__"):
-                raise self.wrong(name, f"is no attribute of a pipeline.{self._advice(name, known)}")
+                raise self.wrong(name, f"is not an attribute of a pipeline.{self._advice(name, known)}")
 
     def _advice(self, name: str, known: list[str]) -> str:
         if name in OF_DAGS:
@@ -116,13 +116,13 @@ class Attributes:
         if name != "table_name" or self._base is not ViewPipeline:
             return did_you_mean(name, known) or f" Remove it, or call it _{name} if it is your own."
         if not hasattr(self.thing, "view_name"):
-            return " A view is called by its view_name: rename it."
+            return " A view is named by view_name: rename it."
         if not hasattr(self.thing, "dataset_pipeline"):
-            return f" Write what the view reads as dataset_pipeline = {getattr(self.thing, name)!r}."
+            return f" Name what the view reads: dataset_pipeline = {getattr(self.thing, name)!r}."
         return " A view reads the table of its dataset_pipeline: remove it."
 
     def _list_given(self) -> list[tuple[str, Any]]:
-        """What the class itself says, then what it inherits from classes of the project."""
+        """The class's own attributes, then those it inherits from classes of the project."""
         owners = getattr(self.thing, "__mro__", (self.thing,))
         return [item for owner in owners if owner not in (self._base, object) for item in vars(owner).items()]
 

@@ -1,4 +1,4 @@
-"""Base classes a project may derive its pipelines from; plain classes with the same attributes do as well.
+"""Base classes for a project's pipelines; plain classes with the same attributes work too.
 
 `@dataflow.job` marks a function as a job. Every attribute a pipeline may have is listed here with its
 default; definitions.py checks them. Nothing here imports Spark, so a project can be read without it.
@@ -25,19 +25,19 @@ class DatasetPipeline:
     source_url: str = ""
     """The first page of an HTTP API."""
     source: Any = None
-    """Instead of source_url: what `http`, `files` or `table` of dataflow.pipelines.declare.sources gives."""
+    """Instead of source_url: `http(…)`, `files(…)` or `table(…)` of dataflow.pipelines.declare.sources."""
     target_db: str = "lake"
     """The connection the rows go to."""
     target_schema: str = "public"
     """The schema of the table in a database."""
 
     schedule_interval: str | timedelta | None = "@daily"
-    """None: it runs only when asked, with --dataid."""
+    """None: it runs only on demand, with --dataid."""
     start_date: datetime | None = None
     end_date: datetime | None = None
     catchup: bool = False
     timezone: str = ""
-    """Empty: that of start_date, else UTC."""
+    """Default: the time zone of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
     timeout_seconds: float = 0.0
@@ -48,13 +48,13 @@ class DatasetPipeline:
     write: str = "replace"
     """`replace`, `swap`, `append` or `merge`: how rows get into a database table."""
     partition_column: str = "dataid"
-    """In mode `partition` of a database table: the column that says which interval a row is of."""
+    """The column of a database table in mode `partition` that holds the interval of each row."""
     indexes: Sequence[str | Sequence[str]] = ()
     comment: str = ""
 
     checks: Sequence[Any] = ()
     rejects: str | Mapping[str, Any] = "fail"
-    """`fail`, or {"quarantine": 100} for at most so many rows."""
+    """`fail`, or {"quarantine": 100} to allow up to 100 rejected rows."""
 
 
 class ViewPipeline:
@@ -63,7 +63,7 @@ class ViewPipeline:
     view_name: str
     """The dataset's name; in a database each interval is a table `view_name_YYYY_MM_DD`."""
     dataset_pipeline: Any = None
-    """The pipeline or Python job it reads, by class, function or dataset, or a list, the main one first."""
+    """The pipeline or Python job it reads, as class, function or dataset name; or a list, main one first."""
 
     fields: Any = True
     """(expression, alias) pairs, True for all columns, or "__all__" for all of the first dataset."""
@@ -76,16 +76,16 @@ class ViewPipeline:
     materialized: bool = True
 
     target_db: str | None = None
-    """None: where the first dataset is."""
+    """Default: the connection of the first dataset."""
     target_schema: str | None = None
 
     schedule_interval: str | timedelta | None = "@daily"
-    """None: it runs only when asked, with --dataid."""
+    """None: it runs only on demand, with --dataid."""
     start_date: datetime | None = None
     end_date: datetime | None = None
     catchup: bool = False
     timezone: str = ""
-    """Empty: that of start_date, else UTC."""
+    """Default: the time zone of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
     timeout_seconds: float = 0.0
@@ -95,23 +95,23 @@ class ViewPipeline:
 
 
 class Job:
-    """What `@dataflow.job(…)` takes: a function that is given a run, and the datasets it reads and writes."""
+    """The options of `@dataflow.job(…)`: the datasets that a function reads and writes, and when it runs."""
 
     inputs: Sequence[Any] = ()
-    """Datasets by name, `orders:latest` and `orders:previous` too, or the classes of their pipelines."""
+    """Dataset names, also as `orders:latest` or `orders:previous`, or the classes of their pipelines."""
     outputs: Sequence[str] = ()
     """The datasets it writes, with run.write."""
     name: str = ""
-    """The job's name; the function's if it is empty."""
+    """The job's name. Default: the function's name."""
 
     schedule: str | timedelta | None = ""
-    """Empty: it runs for each dataid of its inputs; None, without inputs: only when asked, with --dataid."""
+    """Default: runs for each dataid of its inputs. None, without inputs: only on demand, with --dataid."""
     start_date: datetime | str | None = None
     """When the first interval begins; without a schedule, the first dataid."""
     end_date: datetime | None = None
     catchup: bool = False
     timezone: str = ""
-    """Empty: that of start_date, else UTC."""
+    """Default: the time zone of start_date, else UTC."""
     retries: int = 0
     retry_delay_seconds: float = 60.0
     timeout_seconds: float = 0.0
@@ -131,7 +131,7 @@ def job(
     name: str = "",
     **options: Any,
 ) -> Callable[[Function], Function]:
-    """Makes a function a job that reads and writes these datasets; it stays a function to be called.
+    """Marks a function as a job that reads and writes these datasets; the function can still be called.
 
     The other options are the attributes of `Job`.
     """

@@ -1,4 +1,4 @@
-"""All pipelines of a project by name, and what was wrong with those that are missing."""
+"""All pipelines of a project by name, and the problems of those that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Catalog:
         self._add_views(of_kind[VIEW])
 
     def get(self, name: str) -> Definition:
-        """A pipeline by its class name; BadInput if it cannot be loaded, UnknownName if there is none."""
+        """A pipeline by its class name; BadInput if it cannot be loaded, UnknownName if it does not exist."""
         if name in self.definitions:
             return self.definitions[name]
         if name in self._known:
@@ -61,7 +61,7 @@ class Catalog:
             hint = did_you_mean(name, list(self.definitions))
         broken = f" {len(self.problems)} cannot be loaded: {' '.join(self.problems)}" if self.problems else ""
         raise UnknownName(
-            f"There is no pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
+            f"Unknown pipeline {quoted(name)} in {FOLDER}/.{hint}{broken} See: dataflow pipeline list"
         )
 
     def find_maker(self, dataset: str) -> Definition | None:
@@ -69,7 +69,7 @@ class Catalog:
         return next((one for one in self.definitions.values() if dataset in one.outputs), None)
 
     def list_needed(self, definition: Definition) -> list[Definition]:
-        """A pipeline and all those that it reads from, first to last."""
+        """A pipeline and all pipelines it reads from, in the order they run."""
         needed = {definition.job: definition}
         waiting = [definition]
         while waiting:
@@ -81,15 +81,15 @@ class Catalog:
         return list(reversed(needed.values()))
 
     def _add_views(self, waiting: list[Found]) -> None:
-        """Views after those that they read; those that wait for each other are told."""
+        """Adds each view after those it reads; views that wait for each other are reported."""
         while waiting:
             pending = {name for one in waiting for name in (one.name, _view_name(one))}
             ready = [one for one in waiting if not pending & set(map(str, list_named(one.thing)))]
             if not ready:
                 circle = ", ".join(f"{one.name} ({one.path}:{one.line})" for one in waiting)
                 problem = (
-                    f"{waiting[0].path}:{waiting[0].line}: these views would wait for each other: {circle}. "
-                    "Change dataset_pipeline of one."
+                    f"{waiting[0].path}:{waiting[0].line}: these views wait for each other: {circle}. "
+                    "Change dataset_pipeline of one of them."
                 )
                 self.problems.append(problem)
                 self._broken |= {one.name: problem for one in waiting}
@@ -105,12 +105,12 @@ class Catalog:
                 if dataset in other.outputs:
                     raise BadInput(
                         f"{definition.place}: {definition.job} makes {dataset}, which {other.job} "
-                        f"makes already ({other.place}). Give one of them another name."
+                        f"already makes ({other.place}). Give one of them another name."
                     )
         if definition.job in self.definitions:
             other = self.definitions[definition.job]
             raise BadInput(
-                f"{definition.place}: {definition.job} is defined already at {other.place}. Rename one."
+                f"{definition.place}: {definition.job} is already defined at {other.place}. Rename one."
             )
         self.definitions[definition.job] = definition
         for name in (definition.job, *definition.outputs):
@@ -118,7 +118,7 @@ class Catalog:
 
     @contextmanager
     def _noting(self, found: Found) -> Iterator[None]:
-        """Notes what is wrong with one pipeline, so that the others are there all the same."""
+        """Records the problem of one pipeline, so that the others are still loaded."""
         try:
             yield
         except BadInput as error:
@@ -127,17 +127,17 @@ class Catalog:
             self._broken |= dict.fromkeys(_list_names(found), problem)
 
     def _redact(self, problem: object) -> str:
-        """What is wrong, without the secrets that a file of pipelines may have put into its own error."""
+        """The problem, without secrets that a pipeline file may have put into its error."""
         return find_secrets(*self._place).redact_text(str(problem))
 
 
 def _view_name(found: Found) -> str:
-    """What a view's class says that it makes; whether that can be is looked at later."""
+    """The view_name of a class, not checked yet."""
     return str(getattr(found.thing, "view_name", ""))
 
 
 def _list_names(found: Found) -> list[str]:
-    """The names by which a view may ask for what was found: its own, and those of its datasets."""
+    """The names by which a view may refer to it: its own, and those of its datasets."""
     declared = getattr(found.thing, "dataflow_job", found.thing)
     named = [getattr(declared, name, None) for name in ("name", "table_name", "view_name")]
     outputs = getattr(declared, "outputs", None)

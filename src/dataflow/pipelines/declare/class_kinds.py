@@ -12,19 +12,19 @@ SIGNS = {
     "DatasetPipeline": ("field_mapping", "table_name", "source_url"),
     "ViewPipeline": ("view_name", "dataset_pipeline", "join_clause", "where_clause", "schedule_interval"),
 }
-"""Attributes that nothing but a pipeline has."""
+"""Attributes that only a pipeline has."""
 
 NEEDED = {"dataset": ("table_name", "field_mapping"), "view": ("view_name",)}
-"""What a pipeline has, and a base of pipelines may leave to them."""
+"""Attributes that every pipeline needs; a base class may leave them out."""
 
 
 def kind_by_name(name: str) -> str:
-    """`dataset` or `view`; "" for a name that says neither."""
+    """`dataset` or `view`; "" for any other name."""
     return next((kind for word, kind in KINDS.items() if word in name), "")
 
 
 def is_private(name: str) -> bool:
-    """Whether a class is a project's own business: `_Base`, or named like our bases."""
+    """True for a class that is never a pipeline: `_Base`, or one named like our bases."""
     return name in KINDS or name.startswith("_")
 
 
@@ -34,12 +34,12 @@ def list_bases(classes: Iterable[type]) -> set[type]:
 
 
 def is_base(kind: str, thing: type, bases: set[type]) -> bool:
-    """Whether a class is there for others to derive from: some do, and it lacks what a pipeline needs."""
+    """True if others derive from a class and it lacks attributes that a pipeline needs."""
     return thing in bases and not all(hasattr(thing, name) for name in NEEDED[kind])
 
 
 def find_name(thing: type) -> str:
-    """The name that would make a class the pipeline it looks like; "" for one that looks like none."""
+    """The name that would make a class the pipeline it looks like; "" if it does not look like one."""
     word = word_for([base.__name__ for base in thing.__mro__[1:]], _list_attributes(thing))
     return thing.__name__ + word if word else ""
 

@@ -1,4 +1,4 @@
-"""Pipelines as records: the attributes of a project's classes, checked, with defaults filled in.
+"""Definitions of pipelines: the checked attributes of a project's classes, with defaults filled in.
 
 Nothing here reads files, the store or the network.
 """
@@ -33,7 +33,7 @@ LAKE = "lake"
 
 
 class Declared:
-    """What every definition says about itself, with the answers that most kinds share."""
+    """The properties of every definition, with defaults that most kinds share."""
 
     __slots__ = ()
     kind = ""
@@ -48,7 +48,7 @@ class Declared:
 
     @property
     def dataset(self) -> str:
-        """What it makes, as a table shows it."""
+        """The datasets it makes, as one string for display."""
         return ", ".join(self.outputs)
 
     @property
@@ -68,22 +68,22 @@ class Declared:
 
     @property
     def declared_columns(self) -> Mapping[str, str] | None:
-        """The columns of what it makes, with their types; None where only its rows tell."""
+        """The columns of what it makes, with their types; None if only its rows show them."""
         return None
 
     @property
     def dataid_column(self) -> str:
-        """The column of its table that says which dataid a row is of; "" where it has none."""
+        """The column of its table that holds the dataid of each row; "" if there is none."""
         return ""
 
     @property
     def follows_inputs(self) -> bool:
-        """True where inputs or --dataid call for work, and no clock."""
+        """True if inputs or --dataid create its work, rather than a schedule."""
         return False
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal rows from an equal source; "" where the versions of its inputs tell that."""
+        """Equal for equal rows from an equal source; "" if the versions of its inputs identify them."""
         return ""
 
     def table_of(self, dataid: str) -> str:
@@ -115,22 +115,22 @@ class DatasetDefinition(Declared):
 
     @property
     def mapped(self) -> tuple[Field, ...]:
-        """All but those that `...` stands for."""
+        """The declared fields, without those that `...` stands for."""
         return self.fields
 
     @property
     def declared_columns(self) -> Mapping[str, str] | None:
-        """Those of the mapping, unless it takes all other fields, too."""
+        """The columns of the mapping; None if it also takes all other fields."""
         return None if self.has_others else {field.column: field.type.sql for field in self.fields}
 
     @property
     def dataid_column(self) -> str:
-        """Merged rows are of no dataid, and a snapshot is of one."""
+        """Only in mode `partition` without merging: merged rows have no dataid, a snapshot has one."""
         return self.partition_column if self.mode == "partition" and self.write != "merge" else ""
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal rows from an equal source: what a run has published is another's only then."""
+        """Equal for equal rows from an equal source: only then can a run take over what another published."""
         rows = (self.source, self.fields, self.has_others, self.checks, self.rejects)
         table = (self.mode, self.write, self.partition_column)
         return hashlib.sha256(repr((rows, table)).encode()).hexdigest()
@@ -138,7 +138,7 @@ class DatasetDefinition(Declared):
 
 @record
 class ViewDefinition(Declared):
-    """A view pipeline: SQL over datasets, one result per interval."""
+    """A view pipeline: SQL over datasets, with one result per interval."""
 
     kind = VIEW
     job: str
@@ -173,21 +173,21 @@ class JobDefinition(Declared):
     outputs: tuple[str, ...]
     mode: str
     target: str
-    timing: Timing  # its schedule is "" for a job that only its inputs call for
+    timing: Timing  # the schedule is "" for a job that only its inputs start
     place: str
 
     @property
     def follows_inputs(self) -> bool:
-        """Unless it has a schedule of its own."""
+        """True unless it has a schedule."""
         return not self.timing.gives_intervals
 
 
 Definition = DatasetDefinition | ViewDefinition | JobDefinition
-"""A pipeline, or a Python job beside them."""
+"""A pipeline or a Python job."""
 
 
 def define_dataset(found: Found) -> DatasetDefinition:
-    """The definition of a dataset pipeline's class; BadInput naming the attribute if there is none."""
+    """The definition of a dataset pipeline's class; BadInput names an attribute that is not valid."""
     get = Attributes(found, bases.DatasetPipeline)
     mapping = get("field_mapping", (list, tuple))
     with get.saying("field_mapping"):
@@ -215,7 +215,7 @@ def define_dataset(found: Found) -> DatasetDefinition:
 
 
 def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
-    """Refuses what names a column that there cannot be; a source's other columns are not known here."""
+    """Refuses checks and indexes on unknown columns; with `...` in the mapping any column may exist."""
     if definition.write == "merge" and not any(field.primary_key for field in definition.fields):
         raise get.wrong("write", 'is "merge", which needs a PRIMARY KEY in field_mapping')
     if definition.has_others:
@@ -227,14 +227,14 @@ def _check_columns(get: Attributes, definition: DatasetDefinition) -> None:
     for name in (name for index in definition.indexes for name in index):
         if name not in columns:
             raise get.wrong(
-                "indexes", f"names {quoted(name)}, and there is no such column.{did_you_mean(name, columns)}"
+                "indexes", f"names the unknown column {quoted(name)}.{did_you_mean(name, columns)}"
             )
 
 
 def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[str, str]) -> ViewDefinition:
-    """That of a view pipeline's class; `known` is what it may read, by class, function and dataset name.
+    """The definition of a view pipeline's class; `known` is what it may read, by class, function and dataset.
 
-    `broken` is what is wrong with those that cannot be loaded, by the same names.
+    `broken` holds the problems of those that cannot be loaded, by the same names.
     """
     get = Attributes(found, bases.ViewPipeline)
     timing = read_timing(get)
@@ -246,11 +246,9 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
     first = known[inputs[0].dataset]
     query = get.text("query")
     if query and (get.text("where_clause") or get.text("join_clause") or get("fields") is not True):
-        raise get.wrong("query", "is a whole SELECT, so fields, join_clause and where_clause must go")
+        raise get.wrong("query", "is a whole SELECT; remove fields, join_clause and where_clause")
     if get.checks() and not get.switch("materialized"):
-        raise get.wrong(
-            "checks", "are of rows, and materialized = False keeps none. Leave one of the two out"
-        )
+        raise get.wrong("checks", "need rows, but materialized = False stores none. Remove one of the two")
     return ViewDefinition(
         job=found.name,
         dataset=get.name("view_name"),
@@ -271,17 +269,17 @@ def define_view(found: Found, known: Mapping[str, Definition], broken: Mapping[s
 
 
 def _view_fields(get: Attributes, dataset: str) -> Any:
-    """`'__all__'`, as the first Data Flow says it, is all columns of the dataset and none of those joined."""
+    """`'__all__'`, as in the first Data Flow, is all columns of the dataset and none of the joined ones."""
     fields = get("fields")
     return [f'"{dataset}".*'] if fields == EVERY_FIELD else fields
 
 
 def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
-    """That of a function marked as a job; `datasets` are those of the project's classes, by class name."""
+    """The definition of a function marked as a job; `datasets` are those of the project, by class name."""
     get = Attributes(replace(found, thing=found.thing.dataflow_job), bases.Job)
     name = get.text("name") or found.name
     if not name.isidentifier():
-        raise get.wrong("name", f"is {quoted(name)}; it must be a name as Python writes them")
+        raise get.wrong("name", f"is {quoted(name)}; it must be a valid Python identifier")
     inputs = tuple(_input(get, item, datasets) for item in get.items("inputs"))
     outputs = tuple(get.items("outputs"))
     with get.saying("outputs"):
@@ -290,7 +288,9 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
     has_callers = any(item.mapping != LATEST for item in inputs)
     timing = read_job_timing(get, has_callers)
     if not timing.schedule and not has_callers:
-        raise get.wrong("inputs", "name nothing that would ever start it. Give one not latest, or a schedule")
+        raise get.wrong(
+            "inputs", "contain nothing that starts the job. Add an input that is not :latest, or a schedule"
+        )
     return JobDefinition(
         job=name,
         function=found.thing,
@@ -306,10 +306,10 @@ def define_job(found: Found, datasets: Mapping[str, str]) -> JobDefinition:
 def _source(get: Attributes) -> Http | Files | TableSource:
     source, url = get("source"), get.text("source_url")
     if (source is None) == (not url):
-        raise get.wrong("source_url", "must be there, or else source; one of the two")
+        raise get.wrong("source_url", "or source must be set, but not both")
     if not isinstance(source, Http | Files | TableSource | None):
         raise get.wrong(
-            "source", "must be made with http(…), files(…) or table(…) of dataflow.pipelines.declare.sources"
+            "source", "must be http(…), files(…) or table(…) of dataflow.pipelines.declare.sources"
         )
     if url.startswith("None"):
         raise get.wrong("source_url", f"is {quoted(url)}: a constant in it is None. Set its variable")
@@ -325,14 +325,14 @@ def _indexes(get: Attributes) -> tuple[tuple[str, ...], ...]:
         columns = (item,) if isinstance(item, str) else item
         if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
             raise get.wrong(
-                "indexes", f"holds {quoted(repr(item))}, which is no column and no list of columns"
+                "indexes", f"holds {quoted(repr(item))}, which is neither a column nor a list of columns"
             )
         found.append(tuple(columns))
     return tuple(found)
 
 
 def list_named(thing: Any) -> list[Any]:
-    """The names in a view's `dataset_pipeline`, of classes and functions too, as they are written."""
+    """The names in a view's `dataset_pipeline`; for a class or function, its own name."""
     given = getattr(thing, "dataset_pipeline", None)
     return [
         getattr(item, "__name__", item) for item in (given if isinstance(given, (list, tuple)) else [given])
@@ -347,23 +347,23 @@ def _view_inputs(get: Attributes, known: Mapping[str, Definition], timing: Timin
 
 
 def _view_input(get: Attributes, name: Any, known: Mapping[str, Definition], timing: Timing) -> JobInput:
-    """Of a dataset pipeline the newest version that covers the interval, of others that of the interval."""
+    """The newest version of a dataset pipeline that covers the interval; of others, that of the interval."""
     if not isinstance(name, str) or name not in known:
         hint = did_you_mean(str(name), list(known))
-        raise get.wrong("dataset_pipeline", f"is {quoted(str(name))}, and there is no such pipeline.{hint}")
+        raise get.wrong("dataset_pipeline", f"names the unknown pipeline {quoted(str(name))}.{hint}")
     producer = known[name]
     if producer.kind == DATASET:
         return JobInput(producer.dataset, LATEST)
     outputs = producer.outputs
     if name not in outputs and len(outputs) != 1:
         raise get.wrong(
-            "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of these"
+            "dataset_pipeline", f"is {name}, which writes {' and '.join(outputs)}. Name one of them"
         )
     own, other = ((each.schedule, each.timezone) for each in (timing, producer.timing))
     if own != other:
         raise get.wrong(
             "dataset_pipeline",
-            f"is {name}, of which it reads the result of its own interval, and they differ: this one has "
+            f"is {name}, which is read interval by interval, but the schedules differ: this one has "
             f"{' in '.join(own)}, {producer.job} {' in '.join(other) if other[0] else 'no schedule'} "
             f"({producer.place}). Give both the same schedule and timezone",
         )
@@ -377,14 +377,16 @@ def _rejects(get: Attributes) -> RejectPolicy:
             return make_policy("quarantine", policy["quarantine"])
         if policy == "fail":
             return make_policy()
-    raise get.wrong("rejects", 'must be "fail" or {"quarantine": N}, N being rows, or a share below 1')
+    raise get.wrong(
+        "rejects", 'must be "fail" or {"quarantine": N}, where N is a number of rows or a share below 1'
+    )
 
 
 def _input(get: Attributes, item: Any, datasets: Mapping[str, str]) -> JobInput:
-    """An input from `orders`, `orders:latest`, or the class of a pipeline."""
+    """An input given as `orders`, `orders:latest`, or the class of a pipeline."""
     text = getattr(item, "__name__", item)
     if not isinstance(text, str):
-        raise get.wrong("inputs", f"holds {quoted(repr(item))}, which is no name of a dataset")
+        raise get.wrong("inputs", f"holds {quoted(repr(item))}, which is not the name of a dataset")
     name, _, mapping = text.partition(":")
     with get.saying("inputs"):
         return JobInput(check_name("dataset", datasets.get(name, name)), parse_mapping(mapping or SAME))

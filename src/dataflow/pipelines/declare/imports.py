@@ -1,4 +1,4 @@
-"""Which imports of a pipeline file stand for names the loader provides, and which for missing modules."""
+"""Classifies the imports of a pipeline file: names that the loader provides, and modules that are missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIBLING, CONSTANT, FOREIGN, OTHER = "sibling", "constant", "foreign", "other"
 
 @record
 class Imported:
-    """One name of an import: what it is bound to, where it is from, and what that is to the loader."""
+    """One name of an import: what it is bound to, the module it is from, and its kind."""
 
     bound: str
     name: str
@@ -30,7 +30,7 @@ class Imported:
 
 
 def list_imported(node: ast.stmt, files: Collection[str]) -> list[Imported]:
-    """The names of an import; `files` are those of the project's pipelines, without .py."""
+    """The names of an import; `files` are the project's pipeline files, without .py."""
     if isinstance(node, ast.Import):
         return [_whole(alias) for alias in node.names]
     if not isinstance(node, ast.ImportFrom):
@@ -43,20 +43,20 @@ def list_imported(node: ast.stmt, files: Collection[str]) -> list[Imported]:
 
 
 def list_siblings(tree: ast.Module, files: Collection[str]) -> list[tuple[str, str]]:
-    """The names that a file imports from other files of pipelines: file and name, "*" for all of them."""
+    """The names that a file imports from other pipeline files: file and name, "*" for all names."""
     found = [one for node in tree.body for one in list_imported(node, files) if one.kind == SIBLING]
     return [(one.module.rpartition(".")[2], one.name) for one in found]
 
 
 def replace_imports(tree: ast.Module, files: Collection[str]) -> None:
-    """Turns imports of constants and of pipelines in other files into assignments from the names given."""
+    """Turns imports of constants and of pipelines in other files into assignments of provided names."""
     tree.body = [new for node in tree.body for new in _replaced(node, files, tree)]
     _WholeConstants().visit(tree)
     ast.fix_missing_locations(tree)
 
 
 def wants_config(tree: ast.Module) -> bool:
-    """Whether a file imports the project's config.py the way the first Data Flow does."""
+    """True if a file imports the project's config.py as the first Data Flow does."""
     found = [one for node in tree.body for one in list_imported(node, ())]
     return any(
         (one.kind == CONSTANT and _constants_file(one) == "config") or (one.module, one.name) == (OWN, "*")
@@ -65,7 +65,7 @@ def wants_config(tree: ast.Module) -> bool:
 
 
 class _WholeConstants(ast.NodeTransformer):
-    """Makes `constants` of `dataflow.constants`, which is not a module of ours."""
+    """Replaces `dataflow.constants`, which is not one of our modules, with `constants`."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -80,7 +80,7 @@ def _replaced(node: ast.stmt, files: Collection[str], tree: ast.Module) -> list[
         return [node]
     made: list[ast.stmt] = []
     for one in given:
-        # Siblings need no assignment for "*": the loader gives all names of their files.
+        # Siblings need no assignment for "*": the loader provides all names of their files.
         names = _list_constants(tree) if one.name == "*" and one.kind == CONSTANT else [one.name]
         if one.bound != OWN and names != ["*"]:
             made += [
@@ -104,7 +104,7 @@ def _value(one: Imported, name: str) -> ast.expr:
 
 
 def _list_constants(tree: ast.Module) -> list[str]:
-    """The names in capitals that a file uses and does not assign."""
+    """The upper-case names that a file uses but does not assign."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id.isupper()]
     assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     assigned |= {node.asname or node.name for node in ast.walk(tree) if isinstance(node, ast.alias)}
@@ -136,18 +136,18 @@ def _kind_of(module: str, name: str, files: Collection[str]) -> str:
     if rest in (["constants"], ["config"]) and not _has(module, name):
         return CONSTANT
     if rest[0] in PIPELINE_MODULES:
-        # A whole module is of no use: its classes are known by their own names.
+        # A whole module is not needed: its classes are known by their own names.
         return FOREIGN if len(rest) == 1 and name.islower() else SIBLING
     return OTHER if _exists(module) else FOREIGN
 
 
 def _is_public(name: str) -> bool:
-    public = sys.modules[OWN].__all__  # an import of the package would stand above all floors
+    public = sys.modules[OWN].__all__  # importing the package here would break the layers
     return name == "*" or name in public or _exists(f"{OWN}.{name}")
 
 
 def _has(module: str, name: str) -> bool:
-    """Whether a module of ours has this name, so that it is not the project's."""
+    """True if one of our modules has this name, so it is not the project's."""
     return _exists(module) and hasattr(import_module(module), name)
 
 

@@ -1,6 +1,6 @@
-"""Finds the pipelines of a project: every class in pipelines/*.py whose name says that it is one.
+"""Finds the pipelines of a project: every class in pipelines/*.py that is named as one.
 
-A file that cannot be read is reported with file and line, and the others are loaded all the same.
+A file that cannot be read is reported with file and line; the others are still loaded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DEFINED = re.compile(rb"^(?:class|def)[ \t]+(\w+)", re.MULTILINE)
 
 @record
 class Problem:
-    """What is wrong with a file of pipelines, and where."""
+    """A problem in a pipeline file, and where it is."""
 
     path: str
     line: int
@@ -51,9 +51,9 @@ class Problem:
 
 @record
 class Found:
-    """Something a file defines that is to become a job: a class, or a function marked as a job."""
+    """A definition that becomes a job: a class, or a function marked as a job."""
 
-    kind: str  # dataset, view or job; "" for a class that is none of them
+    kind: str  # dataset, view or job; "" for any other class
     name: str
     thing: Any
     path: str
@@ -62,7 +62,7 @@ class Found:
 
 @record
 class File:
-    """A file of pipelines that is ready to run, and the names it imports from others: file and name."""
+    """A compiled pipeline file, and the names it imports from others: file and name."""
 
     code: types.CodeType
     siblings: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ class File:
 
 @record
 class Project:
-    """All that the files of a project define, and what was wrong with them."""
+    """Everything that a project's files define, and their problems."""
 
     found: tuple[Found, ...]
     problems: tuple[Problem, ...]
@@ -78,7 +78,7 @@ class Project:
 
 
 def load_project(project_dir: str, environ: Mapping[str, str]) -> Project:
-    """Loads pipelines/*.py in order of their names; a file that needs another one waits for it."""
+    """Loads pipelines/*.py in name order; a file that needs another one is loaded after it."""
     folder = os.path.join(project_dir, FOLDER)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     loaded = [name[:-3] for name in names if name.endswith(".py") and not name.startswith("_")]
@@ -115,14 +115,14 @@ def _load_constants(
         return load_constants(project_dir, environ, file)
     except ConfigError as error:
         problems.append(Problem(file, _line_in(error, os.path.join(project_dir, file)), str(error)))
-        return Constants({}, {}, file)  # not the environment's: it may say otherwise
+        return Constants({}, {}, file)  # not the environment's, which may differ
 
 
 def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Problem]) -> list[Found]:
-    """Runs each file; those that name a class of a file not yet run, again after it."""
+    """Runs each file; one that names a class of a file not yet run is run again later."""
     found: list[Found] = []
     failed: dict[str, Problem] = {}
-    modules: dict[str, dict[str, Any]] = {}  # what the files that were run define
+    modules: dict[str, dict[str, Any]] = {}  # the names defined by the files run so far
     progress = True
     while waiting and progress:
         progress = False
@@ -139,7 +139,7 @@ def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Pro
                 continue
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # sys.exit() too is only what this one file does
+            except BaseException as error:  # sys.exit() included: it concerns this file only
                 problems.append(_problem(path, error))
             else:
                 found += _list_found(module, path, set(map(id, known.values())))
@@ -151,7 +151,7 @@ def _run_all(waiting: dict[str, File], given: dict[str, Any], problems: list[Pro
 
 
 def _list_imported(file: File, modules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What a file imports from others, as far as these have been run."""
+    """The names a file imports from others that have been run."""
     found: dict[str, Any] = {}
     for module, name in file.siblings:
         names = modules.get(module, {})
@@ -160,7 +160,7 @@ def _list_imported(file: File, modules: Mapping[str, Mapping[str, Any]]) -> dict
 
 
 def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterator[Found]:
-    """The classes and jobs of a file; those of no kind are bases, or not named as pipelines are."""
+    """The classes and jobs of a file; a class without a kind is a base, or not named as a pipeline."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     for name, thing in vars(module).items():
         if id(thing) in known or getattr(thing, "__module__", None) != module.__name__:
@@ -175,7 +175,7 @@ def _list_found(module: types.ModuleType, path: str, known: set[int]) -> Iterato
 
 
 def _list_jobs(found: list[Found], problems: list[Problem]) -> list[Found]:
-    """What is to become a job; a class that only looks like a pipeline is reported."""
+    """The definitions that become jobs; a class that only looks like a pipeline is reported."""
     bases = list_bases(item.thing for item in found if item.kind != "job")
     jobs = []
     for item in found:
@@ -189,14 +189,14 @@ def _list_jobs(found: list[Found], problems: list[Problem]) -> list[Found]:
 def _find_misnamed(item: Found) -> Iterator[Problem]:
     if name := find_name(item.thing):
         reason = (
-            f"{item.name} looks like a pipeline, and is none by its name. Call it {name} to have it run, or "
-            f"_{item.name} if it is not to."
+            f"{item.name} looks like a pipeline but is not named as one. Rename it {name} to run it, or "
+            f"_{item.name} if it is not one."
         )
         yield Problem(item.path, item.line, reason, (item.name,))
 
 
 def _find_unread(folder: str) -> Iterator[Problem]:
-    """Pipelines in folders inside pipelines/ or in an __init__.py, where nobody looks for them."""
+    """Pipelines in subfolders of pipelines/ or in an __init__.py, which are not loaded."""
     for where, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
         inside = os.path.join(FOLDER, os.path.relpath(where, folder)) if where != folder else FOLDER
@@ -206,17 +206,17 @@ def _find_unread(folder: str) -> Iterator[Problem]:
                 continue
             reason = f"{names[0]} is not loaded: only files directly in {FOLDER}/ are. Move this file there."
             if file == INIT_FILE:
-                reason = f"{names[0]} is not loaded: {INIT_FILE} never is. Rename this file."
+                reason = f"{names[0]} is not loaded: {INIT_FILE} is never loaded. Rename this file."
             yield Problem(os.path.join(inside, file), 1, reason, tuple(names))
 
 
 def _find_twins(tree: ast.Module, shown: str) -> Iterator[Problem]:
-    """Pipelines that another one of the same file replaces, having its name."""
+    """Pipelines replaced by another one of the same name in the same file."""
     lines: dict[str, int] = {}
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and kind_by_name(node.name):
             if node.name in lines:
-                reason = f"{node.name} is defined already at {shown}:{lines[node.name]}. Rename one."
+                reason = f"{node.name} is already defined at {shown}:{lines[node.name]}. Rename one."
                 yield Problem(shown, node.lineno, reason, (node.name,))
             lines.setdefault(node.name, node.lineno)
 
@@ -226,14 +226,14 @@ def _line_of(thing: Any, name: str, path: str) -> int:
     line = code.co_firstlineno if code is not None else vars(thing).get("__firstlineno__")
     if line is not None:
         return int(line)
-    # A class of Python before 3.13 does not know its line, and inspect looks only into imported modules.
+    # Before Python 3.13 a class does not know its line, and inspect finds only classes of imported modules.
     with open(path, "rb") as file:
         nodes = ast.walk(ast.parse(file.read(), path))
     return next((node.lineno for node in nodes if isinstance(node, ast.ClassDef) and node.name == name), 1)
 
 
 def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module | None:
-    """The tree of a file that may be run; what must change in it first is reported, all of it."""
+    """The tree of a file that can be run; otherwise everything that must change first is reported."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     try:
         with open(path, "rb") as file:
@@ -251,7 +251,7 @@ def _parse(path: str, files: list[str], problems: list[Problem]) -> ast.Module |
 
 
 def _list_defined(path: str) -> tuple[str, ...]:
-    """The classes and functions of a file, which need not be one that Python can read."""
+    """The classes and functions of a file, even one that Python cannot parse."""
     try:
         with open(path, "rb") as file:
             return tuple(name.decode() for name in DEFINED.findall(file.read()))
@@ -271,7 +271,7 @@ def _syntax_words(error: SyntaxError) -> str:
 
 
 def _problem(path: str, error: BaseException) -> Problem:
-    """The error with the last line of this very file that led to it."""
+    """The error with the last line of this file that led to it."""
     shown = os.path.join(FOLDER, os.path.basename(path))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     words = str(error) if isinstance(error, DataFlowError) else described(error)
@@ -281,7 +281,7 @@ def _problem(path: str, error: BaseException) -> Problem:
 
 
 def _line_in(error: ConfigError, path: str) -> int:
-    """The last line of a file of constants that led to an error."""
+    """The last line of a constants file that led to an error."""
     cause = error.__cause__
     if isinstance(cause, SyntaxError) and cause.filename == path:
         return cause.lineno or 1
@@ -290,9 +290,9 @@ def _line_in(error: ConfigError, path: str) -> int:
 
 
 def _undefined(path: str, error: NameError) -> Problem:
-    """A name that no file has given, most often of a class whose own file could not be loaded."""
+    """A name that no file defines, most often a class whose own file could not be loaded."""
     where = _problem(path, error)
-    reason = f"{error.name} is not defined here, nor as a pipeline in any other file that could be loaded."
+    reason = f"{error.name} is not defined here, and no loaded file defines a pipeline of that name."
     return Problem(where.path, where.line, reason)
 
 

@@ -1,4 +1,4 @@
-"""Missing commas: between tuples, which Python takes for a call, and between strings, which it joins."""
+"""Finds missing commas between tuples, which Python treats as a call, and strings, which it joins."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataflow.model.wording import quoted
 from dataflow.pipelines.declare.source_text import Edit, Finding, Source
 
 PARTS = {"field_mapping": 3, "fields": 2, "indexes": 1, "dataset_pipeline": 1}
-"""How many strings an item has that lacks none, by the end of the name the list is assigned to."""
+"""The number of strings in a complete item, by the suffix of the name the list is assigned to."""
 
 _CLOSING = re.compile(rb"(?:\s*\))*")
-_JOINED = "Python joins strings that stand side by side"
+_JOINED = "Python joins adjacent strings"
 
 
 def find_missing_commas(source: Source) -> list[Finding]:
@@ -33,13 +33,13 @@ def _find_calls(source: Source) -> Iterator[Finding]:
                 source.line_at(end),
                 f"{words} Add it.",
                 "added the missing comma between two items",
-                "Python takes them for a call",
+                "Python treats them as a call",
                 (Edit(end, end, ","),),
             )
 
 
 def _is_data(node: ast.expr) -> bool:
-    """Whether something is called that nobody can call: a tuple, a list, a string, or what follows one."""
+    """True if a literal is called: a tuple, a list, a string, or the result of such a call."""
     while isinstance(node, ast.Call):
         node = node.func
     return isinstance(node, (ast.Tuple, ast.List, ast.Constant))
@@ -61,7 +61,7 @@ def _find_joined(source: Source) -> Iterator[Finding]:
 
 
 def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[Finding]:
-    """An item with fewer strings than it needs, some of which Python has joined."""
+    """An item that has too few strings because Python joined some of them."""
     parts = item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]
     if len(parts) >= wanted > 1:
         return
@@ -83,7 +83,7 @@ def _find_short(source: Source, item: ast.expr, wanted: int) -> Iterator[Finding
 
 
 def _list_assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """The assignments of a file and of its classes."""
+    """The assignments of a file and its classes."""
     for body in [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]:
         for node in body:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]

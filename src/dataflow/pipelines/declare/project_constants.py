@@ -1,4 +1,4 @@
-"""The project's `constants` and `config`: its files of these names, then the environment."""
+"""The project's `constants` and `config`: read from these files, then from the environment."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Constants:
             return self._values[name]
         if name.startswith("_") or name not in self._environ:
             raise AttributeError(
-                f"{self._file[:-3]} has no {name}. Write it into {self._file} beside dataflow.toml "
+                f"{self._file[:-3]} has no {name}. Add it to {self._file} beside dataflow.toml "
                 f"or: export {name}=…"
             )
         return self._environ[name]
 
     def list_for_templates(self) -> dict[str, Any]:
-        """What templates may use: texts and numbers of constants.py, and the financial year's."""
+        """The values templates may use: strings and numbers of constants.py, and the financial year."""
         plain = {name: value for name, value in self._values.items() if isinstance(value, str | int | float)}
         if FINANCIAL_YEAR in self._environ:
             plain.setdefault(FINANCIAL_YEAR, self._environ[FINANCIAL_YEAR])
@@ -41,7 +41,7 @@ class Constants:
 
 
 def load_constants(project_dir: str, environ: Mapping[str, str], file: str = FILE) -> Constants:
-    """The constants in a file of the project; ConfigError if it cannot be run."""
+    """The constants of a project file; ConfigError if it cannot be run."""
     values: dict[str, Any] = {}
     path = os.path.join(project_dir, file)
     if os.path.exists(path):
@@ -56,6 +56,6 @@ def load_constants(project_dir: str, environ: Mapping[str, str], file: str = FIL
 
 
 def described(error: BaseException) -> str:
-    """What a file of the project raised, in words."""
-    hint = ". It is run to be read: take sys.exit() out." if isinstance(error, SystemExit) else ""
+    """An error raised by a project file, for a message."""
+    hint = ". DataFlow runs this file to read it: remove sys.exit()." if isinstance(error, SystemExit) else ""
     return f"{type(error).__name__}: {error}{hint}"

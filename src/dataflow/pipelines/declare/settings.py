@@ -1,11 +1,11 @@
-"""What dataflow.toml and the environment say about pipelines: connections and Spark.
+"""Pipeline settings from dataflow.toml and the environment: connections and Spark.
 
 [connection.datasets_db]                     [spark]
 url = "postgresql://etl@dbhost/datasets"     master = "local[*]"        # or remote = "sc://host:15002"
 encryptedpass = "…"                          # or remote_variable = "SPARK_ADDRESS", for one with a token
                                              options = { "spark.driver.memory" = "2g" }
-                                             shared_files = true        # all machines see this folder
-                                             copy_on_driver = true      # tasks do not reach the databases
+                                             shared_files = true        # every machine sees this folder
+                                             copy_on_driver = true      # tasks cannot reach the databases
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ SPARK_KEYS = {
 SPARK_PLACES = ("master", "remote", "remote_variable")
 SECRET_VARIABLES = ("PASSKEY", "HAWK_KEY", "PGPASSWORD", "SPARK_CONNECT_AUTHENTICATE_TOKEN")
 SECRET_OPTION = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
-"""Spark itself hides the values of options by such names."""
-SHORTEST_OPTION = 8  # `true` is no secret, whatever the option's name
+"""Spark itself hides the values of options with such names."""
+SHORTEST_OPTION = 8  # `true` is not a secret, whatever the option's name
 SCHEME = re.compile(r"[\w+.-]+:/")
-KINDS = {str: "a text", bool: "true or false", dict: "a table"}
+KINDS = {str: "a string", bool: "true or false", dict: "a table"}
 
 
 @record
 class Connection:
-    """A place that pipelines write to: a PostgreSQL database, or the folder of a lake."""
+    """A connection that pipelines write to: a PostgreSQL database, or the folder of a lake."""
 
     name: str
     url: str  # without a password
@@ -66,7 +66,7 @@ class Connection:
 
     @property
     def folder(self) -> str:
-        """The folder of a lake, as the project writes it."""
+        """The folder of a lake, as written in the project."""
         return self.url.removeprefix("lake:").removeprefix("//")
 
 
@@ -91,7 +91,7 @@ class PipelineSettings:
         if variable := self._spark.get("remote_variable"):
             if not self._environ.get(variable):
                 raise ConfigError(
-                    f"[spark] takes the address of Spark from {variable}, which is not set. "
+                    f"[spark] reads the address of Spark from {variable}, which is not set. "
                     f"Set it: export {variable}='sc://host:15002/;token=…'"
                 )
             given["remote"] = self._environ[variable]
@@ -108,7 +108,7 @@ class PipelineSettings:
         return place
 
     def get_place(self, name: str) -> Connection:
-        """A connection by name, its password left closed: from its variable, else from dataflow.toml."""
+        """A connection by name, from its variable or else dataflow.toml; its password is not decrypted."""
         if variable := self._find_variable(name):
             return parse_connection(name, self._environ[variable], variable)
         if name in self._declared:
@@ -117,13 +117,13 @@ class PipelineSettings:
             return Connection(LAKE, f"lake:{DEFAULT_LAKE}")
         if "://" in name:  # not shown: it may hold a password
             raise ConfigError(
-                "A URL stands where a connection's name is wanted, in target_db for example. Write a name "
+                "Expected the name of a connection, got a URL, for example in target_db. Write a name "
                 f"such as datasets_db, and set {list_variables('datasets_db')[0]} to the URL."
             )
         hint = did_you_mean(name, [*self._declared, LAKE])
         raise ConfigError(
-            f"There is no connection {quoted(name)}.{hint} Set {list_variables(name)[0]}=postgresql://user:password@host/"
-            f"database, or write [connection.{name}] into {PROJECT_FILE}."
+            f"Unknown connection {quoted(name)}.{hint} Set {list_variables(name)[0]}=postgresql://user:password@host/"
+            f"database, or add [connection.{name}] to {PROJECT_FILE}."
         )
 
     def list_connections(self) -> list[str]:
@@ -131,7 +131,7 @@ class PipelineSettings:
         return sorted(self._declared)
 
     def _list_secrets(self) -> Iterator[str]:
-        """Those that are there to be read; encrypted ones come when they are opened."""
+        """The readable secrets; encrypted ones are added when they are decrypted."""
         named = [table.get("password_variable", "") for table in self._declared.values()]
         for name in (*SECRET_VARIABLES, *named):
             yield self._environ.get(name, "")
@@ -153,15 +153,15 @@ class PipelineSettings:
             return decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
         variable = declared.get("password_variable")
         if variable and not self._environ.get(variable):
-            raise ConfigError(f"Connection {name} takes its password from {variable}, which is not set.")
+            raise ConfigError(f"Connection {name} reads its password from {variable}, which is not set.")
         return self._environ[variable] if variable else None
 
 
 def find_secrets(project_dir: str, environ: Mapping[str, str]) -> KnownSecrets:
-    """The secrets that a project's pipelines can read from variables; none opened for it."""
+    """The secrets that a project's pipelines can read from variables; nothing is decrypted."""
     try:
         return PipelineSettings(project_dir, environ, str).secrets
-    except ConfigError:  # for whoever needs the settings to tell
+    except ConfigError:  # reported by whoever needs the settings
         return PipelineSettings(os.devnull, environ, str).secrets
 
 
@@ -169,26 +169,26 @@ def _declared_connection(name: str, declared: Mapping[str, str]) -> Connection:
     found = parse_connection(name, declared["url"], f"{PROJECT_FILE}: connection.{name}.url")
     if found.password is not None or any(map(names_password, found.url.partition("?")[2].split("&"))):
         raise ConfigError(
-            f"{PROJECT_FILE}: connection.{name}.url holds a password. Take it out and give its encrypted "
+            f"{PROJECT_FILE}: connection.{name}.url contains a password. Remove it and add its encrypted "
             f"form: dataflow secret encrypt --connection {name}"
         )
     return found
 
 
 def parse_connection(name: str, url: str, origin: str) -> Connection:
-    """A URL taken apart, its password kept aside."""
+    """A connection parsed from a URL, with the password kept apart."""
     if url == LAKE or url.startswith("lake:"):
         return _lake(Connection(name, url if ":" in url else f"lake:{DEFAULT_LAKE}"), origin)
     scheme, slashes, rest = url.partition("://")
     if not slashes or scheme.partition("+")[0] not in ("postgresql", "postgres"):
-        # Not shown: where a password stands in such a text is anybody's guess.
+        # Not shown: a password may be anywhere in such a string.
         raise ConfigError(
-            f"{origin} cannot be used: a connection is postgresql://user@host/database or lake:FOLDER."
+            f"{origin} is not valid: a connection is postgresql://user@host/database or lake:FOLDER."
         )
     authority, path, query = split_server(rest)
     if is_torn(authority, path, query):
         raise ConfigError(
-            f"{origin} cannot be read. Inside any part of it write %2F for a slash, %3F for a question mark "
+            f"{origin} is not valid. Inside any part of it write %2F for a slash, %3F for a question mark "
             "and %40 for an @."
         )
     userinfo, at, hosts = authority.rpartition("@")
@@ -197,7 +197,7 @@ def parse_connection(name: str, url: str, origin: str) -> Connection:
     kept = []
     for parameter in query.split("&") if query else ():
         key, _, value = parameter.partition("=")
-        if percent_decode(key) == "password":  # it would win over the other one in libpq, too
+        if percent_decode(key) == "password":  # it takes precedence in libpq, too
             password = percent_decode(value)
         else:
             kept.append(parameter)
@@ -206,17 +206,17 @@ def parse_connection(name: str, url: str, origin: str) -> Connection:
 
 
 def _lake(connection: Connection, origin: str) -> Connection:
-    """ConfigError for a lake that is no folder: Python would take `s3://bucket` for the name of one."""
+    """ConfigError for a lake that is not a folder: Python would treat `s3://bucket` as a folder name."""
     if not connection.folder or SCHEME.match(connection.folder):
         raise ConfigError(
-            f"{origin} cannot be used: a lake is a folder of this machine, or a mounted one, written as "
-            "its path: lake:/srv/lake. Object stores and other file systems are not written to."
+            f"{origin} is not valid: a lake is a folder of this machine, or a mounted one, written as "
+            "its path: lake:/srv/lake. Object stores are not supported."
         )
     return connection
 
 
 def _list_url_secrets(url: str) -> list[str]:
-    """The passwords in a URL, as written and as meant; of one that cannot be read, all that may be one."""
+    """The passwords in a URL, as written and decoded; if it cannot be parsed, everything that may be one."""
     scheme, slashes, rest = url.partition("://")
     if not slashes or scheme == "lake":
         return []
@@ -235,16 +235,16 @@ def list_variables(name: str) -> list[str]:
 
 def _tables(path: str, found: Any) -> dict[str, dict[str, str]]:
     if not isinstance(found, dict):
-        raise ConfigError(f"{path}: connection must be tables such as [connection.datasets_db].")
+        raise ConfigError(f"{path}: connection must be a set of tables such as [connection.datasets_db].")
     for name, table in found.items():
         where = f"{path}: connection.{name}"
         if not isinstance(table, dict) or "url" not in table:
-            raise ConfigError(f'{where} has no url. Give it one: url = "postgresql://user@host/database"')
+            raise ConfigError(f'{where} has no url. Add one: url = "postgresql://user@host/database"')
         for key, value in table.items():
             if key not in CONNECTION_KEYS:
-                raise ConfigError(f"{where}.{key}: there is no such key.{did_you_mean(key, CONNECTION_KEYS)}")
+                raise ConfigError(f"{where}.{key}: unknown key.{did_you_mean(key, CONNECTION_KEYS)}")
             if not isinstance(value, str):
-                raise ConfigError(f"{where}.{key} must be a text.")
+                raise ConfigError(f"{where}.{key} must be a string.")
     return found
 
 
@@ -253,7 +253,7 @@ def _checked_spark(path: str, found: Any) -> dict[str, Any]:
         raise ConfigError(f"{path}: spark must be a table.")
     for key, value in found.items():
         if key not in SPARK_KEYS:
-            raise ConfigError(f"{path}: spark.{key}: there is no such key.{did_you_mean(key, SPARK_KEYS)}")
+            raise ConfigError(f"{path}: spark.{key}: unknown key.{did_you_mean(key, SPARK_KEYS)}")
         if not isinstance(value, SPARK_KEYS[key]):
             raise ConfigError(f"{path}: spark.{key} must be {KINDS[SPARK_KEYS[key]]}.")
     places = [key for key in SPARK_PLACES if key in found]
@@ -261,12 +261,12 @@ def _checked_spark(path: str, found: Any) -> dict[str, Any]:
         raise ConfigError(f"{path}: spark has both {' and '.join(places)}. Keep one of them.")
     if list_remote_secrets(found.get("remote", "")):
         raise ConfigError(
-            f"{path}: spark.remote holds a token. Put the whole address into a variable and name it here: "
+            f"{path}: spark.remote contains a token. Put the whole address into a variable and name it here: "
             'remote_variable = "SPARK_ADDRESS"'
         )
     return found
 
 
 def _option(value: Any) -> str:
-    """As Spark writes it: TOML's true is `true`."""
+    """An option as Spark writes it: TOML's true is `true`."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The text of one Python file with its syntax tree, and edits that leave the rest of the text as it is."""
+"""The text of one Python file with its syntax tree, and edits that leave the rest unchanged."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Edit:
 
 @record
 class Finding:
-    """One thing to change in a file, worded for the loader that refuses it and the import that did it."""
+    """One change to a file, worded for the loader that refuses it and for the import that makes it."""
 
     line: int
     problem: str
     change: str
     why: str = ""
     edits: tuple[Edit, ...] = ()
-    is_lost: bool = False  # something that the project did is not done any more
+    is_lost: bool = False  # the project loses something it did before
 
 
 def read_file(root: str, path: str) -> bytes:
-    """The content of a file of the project; ValueError for a pipe, a device or a link that leads out."""
+    """The content of a project file; ValueError for a pipe, a device or a link out of the project."""
     real, home = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)
     if os.path.commonpath([real, home]) != home:
-        raise ValueError("it is a link that leads out of the project")
+        raise ValueError("it is a link out of the project")
     if not os.path.isfile(real):
         raise ValueError("it is not a file")
     if os.path.getsize(real) > _MOST_BYTES:
@@ -51,7 +51,7 @@ def read_file(root: str, path: str) -> bytes:
 
 
 class Source:
-    """A file's text, as UTF-8 with plain newlines, and its tree; SyntaxError where Python cannot read it."""
+    """A file's text, as UTF-8 with plain newlines, and its tree; SyntaxError if Python cannot parse it."""
 
     def __init__(self, path: str, text: bytes) -> None:
         encoding = tokenize.detect_encoding(io.BytesIO(text).readline)[0]
@@ -81,7 +81,7 @@ class Source:
         return text if len(text) <= 80 else f"{text[:77]}…"
 
     def without(self, node: ast.stmt, instead: str = "") -> Edit:
-        """An edit that takes the lines of a statement away, and blank lines before where others follow."""
+        """An edit that removes the lines of a statement, and blank lines before it if blank lines follow."""
         start, end = self.start(node), self.end(node)
         first, last = self._starts[self.line_at(start) - 1], self.text.find(b"\n", end)
         last = len(self.text) if last < 0 else last + 1
@@ -102,7 +102,7 @@ class Source:
 
 
 def apply_edits(text: bytes, edits: Iterable[Edit]) -> str:
-    """The text after its edits; of two that overlap the larger one holds."""
+    """The text with the edits applied; of two that overlap, the larger one wins."""
     made, position = [], 0
     for edit in list_outermost(edits):
         made += [text[position : edit.start], edit.text.encode()]

@@ -1,6 +1,6 @@
-"""What a pipeline's `source` may be: `http(…)`, `files(…)` or `table(…)`, with its authentication and paging.
+"""The sources of a pipeline: `http(…)`, `files(…)` or `table(…)`, with authentication and paging.
 
-Declarations name where secrets are, never the secrets: they are looked up when a run begins.
+Declarations name the variables of secrets, never the secrets: a run looks them up when it starts.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ IN_PATH = ("{dataid}",)
 LEAST = {"request_seconds": 0.001, "total_seconds": 0.001, "connect_seconds": 0.001} | dict.fromkeys(
     ("attempts", "body_bytes", "page_memory_bytes", "parallel", "limit"), 1
 )
-"""The smallest number that makes sense, where that is not 0."""
+"""The minimum of each number, where it is not 0."""
 _OF_INTERVAL = re.compile(r"[\w.-]+=(?:\{(?:dataid|start|end)\}|[^\w{}])+")
 _PAGES = "next_link(…), link_header(…), page_number(…), offset(…) or cursor(…)"
 _AUTHS = "hawk(…), oauth2(…), bearer(…), basic(…), api_key(…) or anonymous()"
 _NO_BRACES = str.maketrans("", "", "{}")
-KINDS = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}
+KINDS = {str: "a string", bool: "True or False", int: "a whole number", float: "a number"}
 
 
 @record
@@ -54,14 +54,14 @@ class Auth:
     """A kind of authentication and the variables that hold its parts."""
 
     kind: str
-    name: str = ""  # the API key's header, which is no secret
+    name: str = ""  # the API key's header, which is not a secret
     name_variable: str = ""
     secret_variable: str = ""
     algorithm_variable: str = ""
     grant: Grant = Grant()
 
     def resolve(self, environ: Mapping[str, str]) -> Credentials:
-        """The credentials themselves; ConfigError naming the variable that is not set."""
+        """The credentials; ConfigError names a variable that is not set."""
         if self.kind == NOBODY.kind:
             return NOBODY
         name = _get(environ, self.name_variable, self.kind) if self.name_variable else self.name
@@ -106,7 +106,7 @@ def oauth2(
 
 
 def anonymous() -> Auth:
-    """No authentication, also where HAWK_ID is set."""
+    """No authentication, even if HAWK_ID is set."""
     return Auth(NOBODY.kind)
 
 
@@ -120,32 +120,32 @@ class Http:
     limits: Limits = Limits()
     headers: tuple[tuple[str, str], ...] = ()
     allowed_origins: tuple[str, ...] = ()
-    proxy: str | None = None  # its URL, "" for none; by the usual variables if it is None
+    proxy: str | None = None  # its URL, "" for none; None: from the usual variables
     nan: str = ""  # "null": NaN and Infinity, which JSON does not have, are NULL
     _hidden = ("proxy",)
 
     def url_of(self, dataid: str, span: tuple[datetime, datetime]) -> str:
-        """The URL of one interval; not for messages, as its query may hold secrets."""
+        """The URL of one interval; not for messages, since its query may contain secrets."""
         return _filled(self.url, dataid, span)
 
     def list_harmless(self, dataid: str, span: tuple[datetime, datetime]) -> tuple[str, ...]:
-        """The parameters of an interval's URL that hold nothing but the interval's own, as they are sent."""
+        """The parameters of an interval's URL that contain only its dataid, start or end, as sent."""
         parameters = self.url.partition("?")[2].partition("#")[0].split("&")
         return tuple(_filled(one, dataid, span) for one in parameters if _OF_INTERVAL.fullmatch(one))
 
     def check(self) -> None:
-        """BadInput for a part of the wrong kind, or a brace in the URL that stands for nothing.
+        """BadInput for a part of the wrong type, or an unknown name in braces in the URL.
 
-        With such a brace each interval would get the same rows.
+        With an unknown name every interval would get the same rows.
         """
         _check_text("the URL", self.url)
         _check_made("pages", self.pages, Pagination, _PAGES)
         _check_made("auth", self.auth, Auth | None, _AUTHS)
         _check_made("limits", self.limits, Limits, "limits(…)")
         if isinstance(self.pages, PageNumber) and self.pages.size_parameter and self.pages.size < 1:
-            raise BadInput("pages has size_parameter, and no size of 1 or more to send in it.")
+            raise BadInput("pages has size_parameter but no size of 1 or more.")
         if self.nan not in ("", "null"):
-            raise BadInput(f'nan={self.nan!r} is unknown: write nan="null", or leave it out.')
+            raise BadInput(f'nan={self.nan!r} is unknown: write nan="null", or omit it.')
         if self.proxy is not None:
             _check_proxy(self.proxy)
         if self.auth is not None and self.auth.kind == "oauth2":
@@ -153,27 +153,27 @@ class Http:
         for found in re.findall(r"\{[^{}]*\}|[{}]", self.url):
             if found not in IN_URL:
                 raise BadInput(
-                    f"the URL has {quoted(found)}, which stands for nothing. {', '.join(IN_URL)} stand for "
-                    "the interval's own; for a brace itself write %7B or %7D."
+                    f"the URL has {quoted(found)}, which is unknown. {', '.join(IN_URL)} stand for the "
+                    "values of the interval; for a literal brace write %7B or %7D."
                 )
 
     def check_environment(self, environ: Mapping[str, str]) -> None:
-        """ConfigError for what a run would lack, before one begins: a variable, or a usable proxy."""
+        """ConfigError if a variable or a usable proxy is missing, before a run starts."""
         self.find_credentials(environ)
         try:
             address = parse_address(self.url.translate(_NO_BRACES))
         except FetchError:
-            return  # the run tells it, with the interval's own
+            return  # the run reports it, with the values of its interval
         find_proxies(self.proxy, environ).find(address)
 
     def find_credentials(self, environ: Mapping[str, str]) -> Credentials:
-        """Who asks; Hawk where HAWK_ID is set and nothing else is said. ConfigError without a variable."""
+        """The credentials to use. Default: Hawk if HAWK_ID is set. ConfigError if a variable is not set."""
         if self.auth is not None:
             return self.auth.resolve(environ)
         return hawk().resolve(environ) if environ.get("HAWK_ID") else NOBODY
 
     def resolve(self, environ: Mapping[str, str], dataid: str, span: tuple[datetime, datetime]) -> HttpSource:
-        """The source of one interval: {dataid}, {start} and {end} in the URL stand for the interval's own."""
+        """The source of one interval, with its values for {dataid}, {start} and {end} in the URL."""
         url, credentials = self.url_of(dataid, span), self.find_credentials(environ)
         ways = self.headers, self.allowed_origins, find_proxies(self.proxy, environ), self.nan
         return HttpSource(url, self.pages, credentials, self.limits, *ways)
@@ -187,20 +187,20 @@ def _filled(url: str, dataid: str, span: tuple[datetime, datetime]) -> str:
 
 @record
 class Files:
-    """Files that are there already: a path or glob, with {dataid} for the interval's own."""
+    """Existing files: a path or glob, in which {dataid} stands for the interval's dataid."""
 
     path: str
     format: str = ""
 
     def check(self) -> None:
-        """BadInput for an unknown format, or a name in braces in the path that stands for nothing."""
+        """BadInput for an unknown format, or an unknown name in braces in the path."""
         _check_text("the path", self.path)
         get_kind(self.path, self.format)
         for found in re.findall(r"\{[^{}\[\]]*\}", self.path):
             if found not in IN_PATH:
                 raise BadInput(
-                    f"the path has {quoted(found)}, which stands for nothing. {IN_PATH[0]} stands for the "
-                    "interval's own; for a brace itself write [{] or [}]."
+                    f"the path has {quoted(found)}, which is unknown. {IN_PATH[0]} stands for that of the "
+                    "interval; for a literal brace write [{] or [}]."
                 )
 
 
@@ -212,13 +212,13 @@ class TableSource:
     table: str = ""
     query: str = ""
     schema: str = "public"
-    split_column: str = ""  # an integer, date or timestamp column by whose ranges a query is read in parallel
+    split_column: str = ""  # an integer, date or timestamp column to split a parallel read by
 
     def check(self) -> None:
         """BadInput unless it names one table or one query of a connection."""
         _check_text("the connection", self.connection)
         if bool(self.table) == bool(self.query):
-            raise BadInput("table(…) reads a table by its name, or query=; give one of the two.")
+            raise BadInput("table(…) takes the name of a table or query=, but not both.")
         _check_kinds("table", self, TableSource("", "", "", "", ""))
 
 
@@ -234,7 +234,7 @@ def http(url: str, **options: Any) -> Http:
 
 
 def files(path: str, format: str = "") -> Files:
-    """JSON lines, CSV or Parquet files by path or glob; the format is told by the ending unless given."""
+    """JSON lines, CSV or Parquet files by path or glob; the format defaults to the file extension."""
     return Files(path, format)
 
 
@@ -245,12 +245,12 @@ def table(connection: str, name: str = "", query: str = "", **options: str) -> T
 
 def _check_text(what: str, value: object) -> None:
     if not isinstance(value, str) or not value:
-        raise BadInput(f"{what} must be a text, and is {quoted(repr(value))}.")
+        raise BadInput(f"{what} must be a string, got {quoted(repr(value))}.")
 
 
 def _check_proxy(proxy: object) -> None:
     if not isinstance(proxy, str):
-        raise BadInput('proxy must be a text: the URL of a proxy, or "" for none.')
+        raise BadInput('proxy must be a string: the URL of a proxy, or "" for none.')
     if proxy:
         parse_proxy(proxy, "proxy")
 
@@ -267,22 +267,22 @@ def _check_grant(grant: Grant) -> None:
 
 
 def _check_made(what: str, value: object, kinds: Any, makers: str) -> None:
-    """BadInput for what none of these functions of this module has made, or was made of the wrong things."""
+    """BadInput for a value not made by one of these functions, or made with arguments of the wrong type."""
     if not isinstance(value, kinds):
-        raise BadInput(f"{what} must be made with {makers}, and is {quoted(repr(value))}.")
+        raise BadInput(f"{what} must be {makers}, got {quoted(repr(value))}.")
     if value is not None:
         _check_kinds(what, value, Auth("") if isinstance(value, Auth) else type(value)())
 
 
 def _check_kinds(what: str, given: object, plain: object) -> None:
-    """BadInput for a field that is of another kind than its default, or a number below what it can be."""
+    """BadInput for a field of another type than its default, or a number below its minimum."""
     for name in names_of(plain):
         value, default = getattr(given, name), getattr(plain, name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         fits = number and value >= 0 if type(default) is float else type(value) is type(default)
         if not fits or (number and not value >= LEAST.get(name, 0)):
             least = f" of at least {LEAST[name]}" if name in LEAST else ""
-            kind = {str: "a text", bool: "True or False", int: "a whole number"}.get(
+            kind = {str: "a string", bool: "True or False", int: "a whole number"}.get(
                 type(default), "a number"
             )
             raise BadInput(f"{what} has {name}={value!r}, which must be {kind}{least}.")
@@ -292,6 +292,6 @@ def _get(environ: Mapping[str, str], variable: str, kind: str) -> str:
     value = environ.get(variable)
     if not value:
         raise ConfigError(
-            f"The source authenticates by {kind}, and {variable} is not set. Set it: export {variable}=…"
+            f"The source authenticates with {kind}, but {variable} is not set. Set it: export {variable}=…"
         )
     return value

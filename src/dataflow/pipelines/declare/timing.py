@@ -1,6 +1,6 @@
-"""When a pipeline runs: its schedule, start_date, end_date and time zone, as `job add` would be given them.
+"""When a pipeline runs: its schedule, start_date, end_date and time zone, in the form `job add` takes.
 
-What they mean is decided in model/schedule.py, for pipelines and for `job add` alike.
+Their meaning is defined in model/schedule.py, for pipelines and `job add` alike.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dataflow.model.wording import quoted
 from dataflow.pipelines.declare.attributes import Attributes
 
 FOR_EVER = "9999-12-31"
-"""Any end in the last year: it has no interval that could be looked up, as the calendar ends with it."""
+"""Stands for any end in the last year, in which no interval can be computed: the calendar ends there."""
 
 
 @record
 class Timing:
-    """When a pipeline runs; from start to end its intervals may begin, "" where it is open."""
+    """When a pipeline runs; its intervals begin between start and end, "" for an open side."""
 
-    schedule: str  # "" for a Python job that only its inputs call for
+    schedule: str  # "" for a Python job that only its inputs start
     timezone: str
     start: str
     end: str
@@ -37,27 +37,27 @@ class Timing:
 
     @property
     def is_over(self) -> bool:
-        """True when no interval begins from its start to its end, so that none is ever due."""
+        """True if no interval begins between start and end, so none is ever due."""
         return self.gives_intervals and has_no_interval(self.parsed)
 
     @property
     def gives_intervals(self) -> bool:
-        """False when its inputs or --dataid call for it, and no clock."""
+        """False if its inputs or --dataid start it, rather than a schedule."""
         return self.schedule not in ("", ON_DEMAND)
 
     @property
     def parsed(self) -> Schedule:
-        """The schedule as calendars have it."""
+        """The schedule as a calendar."""
         return Schedule(self.schedule, self.timezone, self.start or None, self.end or None, self.catchup)
 
     @property
     def grain(self) -> Grain:
-        """The grain of its dataids; text for those that --dataid calls for."""
+        """The grain of its dataids; text if --dataid gives them."""
         return calendar_of(self.schedule)[0]
 
 
 def read_timing(get: Attributes, attribute: str = "schedule_interval") -> Timing:
-    """The timing of a class or function; BadInput naming the attribute that cannot be taken."""
+    """The timing of a class or function; BadInput names an attribute that is not valid."""
     expression = _read_expression(get, attribute)
     timezone = _read_timezone(
         get, goes_by_clock=expression not in (ONCE, ON_DEMAND) and not is_step(expression)
@@ -71,13 +71,13 @@ def read_timing(get: Attributes, attribute: str = "schedule_interval") -> Timing
 
 
 def read_job_timing(get: Attributes, has_callers: bool) -> Timing:
-    """That of a Python job, which its inputs may call for; its start is a dataid then."""
+    """The timing of a Python job; if its inputs start it, its start_date is a dataid."""
     given = get("schedule")
     if given not in ("", None) or (given is None and not has_callers):
         return read_timing(get, "schedule")
     for name in ("end_date", "catchup"):
         if get(name):
-            raise get.wrong(name, "is about a schedule, and there is none. Give schedule too")
+            raise get.wrong(name, "needs a schedule. Set schedule too")
     start = get("start_date")
     text = start if isinstance(start, str) else "" if start is None else f"{start:%Y-%m-%d}"
     return Timing("", _read_timezone(get, goes_by_clock=False), text, "", False, **_read_limits(get))
@@ -89,7 +89,7 @@ def _read_limits(get: Attributes) -> dict[str, Any]:
 
 
 def _read_timezone(get: Attributes, goes_by_clock: bool) -> str:
-    """The time zone of the schedule: as in Airflow that of start_date, unless it is given."""
+    """The time zone of the schedule. Default: that of start_date, as in Airflow."""
     name = get.text("timezone") or _find_zone(get, goes_by_clock)
     with get.saying("timezone"):
         zone(name)
@@ -109,8 +109,8 @@ def _find_zone(get: Attributes, goes_by_clock: bool) -> str:
         return "UTC"
     raise get.wrong(
         "start_date",
-        f"has the fixed offset {start:%z}, and the schedule follows the clock of a zone. "
-        'Give it, such as timezone = "Europe/London"',
+        f"has the fixed offset {start:%z}, but the schedule follows the clock of a time zone. "
+        'Set one, such as timezone = "Europe/London"',
     )
 
 
@@ -127,24 +127,24 @@ def _read_expression(get: Attributes, attribute: str) -> str:
 
 
 def _why_not(given: object) -> str:
-    """Why something that Airflow takes as a schedule is none here, and what to write instead."""
+    """Why a schedule of Airflow is not one here, and what to write instead."""
     if type(given).__name__ == "relativedelta":
         return 'whose length varies. Write "@monthly", "@yearly" or a cron expression'
     if isinstance(given, (list, tuple, set)) or hasattr(given, "uri") or hasattr(given, "objects"):
         return (
-            "and datasets are no schedule. A view waits for the datasets it reads: give an interval, such as "
-            '"@daily". A Python job without a schedule runs for each chunk of its inputs'
+            "and datasets are not a schedule. A view waits for the datasets it reads: set an interval such "
+            'as "@daily". A Python job without a schedule runs for each chunk of its inputs'
         )
-    return 'and must be a text such as "@daily" or "30 6 * * *", a timedelta, or None'
+    return 'and must be a string such as "@daily" or "30 6 * * *", a timedelta, or None'
 
 
 def _read_moment(get: Attributes, name: str, tz: tzinfo) -> str:
-    """A moment as the schedule reads it; one that was computed from now() is taken as its day."""
+    """A moment as the schedule reads it; one computed from now() is reduced to its day."""
     moment = get(name)
     if moment is None:
         return ""
     if not isinstance(moment, date):
-        raise get.wrong(name, f"must be a datetime, and is {quoted(repr(moment))}")
+        raise get.wrong(name, f"must be a datetime, got {quoted(repr(moment))}")
     if not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day)
     if name == "end_date" and moment.year == MAXYEAR:
@@ -157,7 +157,7 @@ def _read_moment(get: Attributes, name: str, tz: tzinfo) -> str:
 
 
 def _moment_text(moment: datetime) -> str:
-    """The shortest text that names the moment on its zone's clock; with its offset where that comes twice."""
+    """The shortest form of the moment on its zone's clock; with its offset if the clock repeats it."""
     wall = moment.replace(tzinfo=None)
     text = wall.isoformat(timespec="seconds" if wall.second else "minutes")
     if moment.replace(fold=0).astimezone(UTC) != moment.astimezone(UTC):
@@ -169,5 +169,5 @@ def _check_year(get: Attributes, name: str, moment: datetime) -> None:
     years = YEARS["--start" if name == "start_date" else "--end"]
     if moment.year not in years:
         raise get.wrong(
-            name, f"is {moment.date().isoformat()}, and must be in the years {years[0]} to {years[-1]}"
+            name, f"is {moment.date().isoformat()}, but must be in the years {years[0]} to {years[-1]}"
         )

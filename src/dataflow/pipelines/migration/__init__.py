@@ -1,1 +1,1 @@
-"""Projects of the first Data Flow: what must change in their files, and the change; runs none of them."""
+"""Imports projects of the first Data Flow: finds and makes the changes to files without running them."""

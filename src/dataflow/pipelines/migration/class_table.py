@@ -18,16 +18,16 @@ class Written:
     name: str
     source: Source
     node: ast.ClassDef
-    gone: frozenset[ast.AST]  # the statements that go away with Airflow
+    gone: frozenset[ast.AST]  # the statements removed with Airflow
 
     @property
     def line(self) -> int:
-        """The line of its first word."""
+        """The line it starts on."""
         return self.node.lineno
 
     @property
     def assigned(self) -> dict[str, ast.Assign | ast.AnnAssign]:
-        """Its own attributes, without those of its bases."""
+        """Its own attributes, without inherited ones."""
         found: dict[str, ast.Assign | ast.AnnAssign] = {}
         for member in (member for member in self.node.body if member not in self.gone):
             targets = member.targets if isinstance(member, ast.Assign) else [getattr(member, "target", None)]
@@ -38,12 +38,12 @@ class Written:
 
 
 class ClassTable:
-    """All top-level classes of some files; of two with one name, the first file's, or the last in it."""
+    """All top-level classes of some files; of two with the same name, the first file's, or the last in it."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self._classes: dict[str, Written] = {}
         self.gone: set[str] = set()
-        self.twins: list[Written] = []  # of which there is another with the name
+        self.twins: list[Written] = []  # classes whose name another class has
         for source in sources.values():
             gone = frozenset(Remains(source, ()).find_nodes())
             for node in source.tree.body:
@@ -70,7 +70,7 @@ class ClassTable:
         return name in self._classes
 
     def list_lineage(self, name: str) -> list[Written]:
-        """A class and those it derives from, nearest first, as far as the files have them."""
+        """A class and its bases, nearest first, as far as the files define them."""
         found: dict[str, Written] = {}
         waiting = [name]
         while waiting:
@@ -81,14 +81,14 @@ class ClassTable:
         return list(found.values())
 
     def find_value(self, name: str, attribute: str) -> ast.expr | None:
-        """What a class has for an attribute, its own or inherited."""
+        """The value of a class's attribute, its own or inherited."""
         for one in self.list_lineage(name):
             if attribute in one.assigned:
                 return one.assigned[attribute].value
         return None
 
     def find_text(self, name: str, attribute: str) -> str:
-        """The same where it is written as one string; "" otherwise."""
+        """The value if it is a single string; "" otherwise."""
         value = self.find_value(name, attribute)
         return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
 
@@ -102,20 +102,20 @@ class ClassTable:
         return word_for(bases, (name for each in lineage for name in each.assigned))
 
     def is_base(self, one: Written) -> bool:
-        """Whether a class is there for others to derive from."""
+        """True for a class that only serves as a base of others."""
         return is_private(one.name) or (one.name in self.bases and bool(self.list_missing(one)))
 
     def list_missing(self, one: Written) -> list[str]:
-        """The attributes that a pipeline needs and a class has not."""
+        """The attributes that a pipeline needs and the class lacks."""
         kind = KINDS[self.find_word(one)]
         needed = NEEDED[kind] if kind == "view" else (*NEEDED[kind], "source_url")
         given = {name for each in self.list_lineage(one.name) for name in each.assigned}
         if kind == "view" and "table_name" in given:
-            given.add("view_name")  # which is what it becomes
+            given.add("view_name")  # which table_name becomes
         return [name for name in needed if name not in given]
 
     def find_dataset(self, one: Written) -> str:
-        """The dataset that a pipeline makes; "" where its name is computed."""
+        """The dataset that a pipeline makes; "" if its name is computed."""
         attributes = (
             ("table_name",) if self.find_word(one) == "DatasetPipeline" else ("view_name", "table_name")
         )
@@ -123,7 +123,7 @@ class ClassTable:
         return self.find_text(one.name, names[0]) if names else ""
 
     def was_scheduled(self, one: Written) -> bool:
-        """Whether the first Data Flow ran a class: by its name, or by a get_dag that it has."""
+        """True if the first Data Flow ran a class: by its name, or because it has get_dag."""
         members = [member for each in self.list_lineage(one.name) for member in each.node.body]
         return bool(kind_by_name(one.name)) or any(
             isinstance(member, ast.FunctionDef) and member.name == FACTORY for member in members
@@ -131,7 +131,7 @@ class ClassTable:
 
 
 def name_of(node: ast.expr | None) -> str:
-    """The class that an expression names, alone or as part of its file; "" for anything else."""
+    """The class that an expression names, alone or through its module; "" for anything else."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 

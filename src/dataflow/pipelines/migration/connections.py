@@ -1,4 +1,4 @@
-"""The connections that a project's pipelines write to, as its files of variables describe them."""
+"""The connections that a project's pipelines write to, from its environment files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 @record
 class Target:
-    """A connection by name: its URL without the password, "" if no file has one, and where it stands."""
+    """A connection by name: its URL without the password, "" if no file has one, and its place."""
 
     name: str
     url: str
@@ -30,12 +30,12 @@ class Target:
 
     @property
     def variable(self) -> str:
-        """The variable that the first Data Flow takes it from."""
+        """The variable that the first Data Flow reads it from."""
         return list_variables(self.name)[-1]
 
     @property
     def toml(self) -> str:
-        """It as a table of dataflow.toml."""
+        """The connection as a table of dataflow.toml."""
         command = f"dataflow secret encrypt --connection {toml_key(self.name)}"
         password = f'# encryptedpass = "…"   # printed by: {command}\n'
         table = toml_table(("connection", self.name), [("url", self.url)])
@@ -43,7 +43,7 @@ class Target:
 
 
 def list_targets(root: str, table: ClassTable, pipelines: Iterable[str]) -> list[Target]:
-    """The connections of these pipelines, but for the lake."""
+    """The connections of these pipelines, without the lake."""
     values = [table.find_value(name, "target_db") for name in pipelines]
     names = {value.value for value in values if isinstance(value, ast.Constant)} - {LAKE, None}
     return [_find_target(root, name) for name in sorted(map(str, names))]

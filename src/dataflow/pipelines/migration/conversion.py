@@ -1,4 +1,4 @@
-"""One file of the first Data Flow as a file of ours: its text after every change, and the list of these."""
+"""Converts one file of the first Data Flow: its text after all changes, and the list of changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FROM_ENVIRONMENT = re.compile(r"(\w+) = os\.(?:environ\.get\(|environ\[|getenv\
 def convert_pipelines(
     source: Source, table: ClassTable, classes: PipelineClasses
 ) -> tuple[str, list[Finding]]:
-    """The text of a file of pipelines, and what was changed in it."""
+    """The new text of a pipeline file, and its changes."""
     found = [*find_missing_commas(source), *_carry_retries(source, find_remains(source, ()))]
     found += [*_find_sibling_imports(source, table, classes), *classes.find_twins(source)]
     for one in table:
@@ -32,11 +32,11 @@ def convert_pipelines(
 
 
 def convert_constants(source: Source) -> tuple[str, list[Finding]]:
-    """The text of a file of constants; "" where the environment gives all that it did."""
+    """The new text of a constants file; "" if the environment provides everything it did."""
     found = find_remains(source, ())
     for node in source.tree.body:
         if read := _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)):
-            why = f"what this file lacks is taken from the environment: export {read[1]}=…"
+            why = f"constants missing from this file are read from the environment: export {read[1]}=…"
             found.append(Finding(node.lineno, "", f"removed {read[1]}", why, (source.without(node),)))
     text, changes = _apply(source, found, [])
     kept = [node for node in ast.parse(text).body if not isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -44,7 +44,7 @@ def convert_constants(source: Source) -> tuple[str, list[Finding]]:
 
 
 def find_retries(tree: ast.AST) -> tuple[int, str] | None:
-    """The line of an Airflow default_args with retries, and the same as attributes of a pipeline."""
+    """The line of an Airflow default_args with retries, and the retries as attributes of a pipeline."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             given = {ast.unparse(key).strip("'"): value for key, value in _pairs(node)}
@@ -65,7 +65,7 @@ def _apply(source: Source, found: list[Finding], others: Iterable[Edit]) -> tupl
 
 
 def _find_unused(source: Source, after: Source) -> list[Finding]:
-    """Imports that nothing needs after the changes, and those of packages that are not installed."""
+    """Imports that are unused after the changes, and those of packages that are not installed."""
     used = {node.id for node in ast.walk(after.tree) if isinstance(node, ast.Name)}
     kept = {ast.unparse(node) for node in after.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))}
     found = []
@@ -77,7 +77,7 @@ def _find_unused(source: Source, after: Source) -> list[Finding]:
             continue
         if not used.intersection(one.bound for one in imported):
             edit = source.without(node)
-            found.append(Finding(node.lineno, "", f"removed `{shown}`", "nothing uses it", (edit,)))
+            found.append(Finding(node.lineno, "", f"removed `{shown}`", "it is not used", (edit,)))
         elif imported[0].kind == "other" and not _is_installed(imported[0].module):
             package = imported[0].module.partition(".")[0]
             why = f"the package {package} is not installed here"
@@ -99,12 +99,12 @@ def _find_sibling_imports(source: Source, table: ClassTable, classes: PipelineCl
 
 
 def _is_known(name: str, table: ClassTable) -> bool:
-    """Whether the loader gives a class to all files."""
+    """True if the loader provides a class to all files."""
     return name in table and "Pipeline" in name
 
 
 def _carry_retries(source: Source, found: list[Finding]) -> list[Finding]:
-    """Puts the retries of a get_dag in its place."""
+    """Replaces get_dag with its retries."""
     carried = {}
     for node in (node for node in source.tree.body if isinstance(node, ast.ClassDef)):
         for member in node.body:

@@ -1,4 +1,4 @@
-"""The files an imported project becomes; none that exists is overwritten, so a second import is safe."""
+"""Writes the files of an imported project; existing files are not overwritten, so importing twice is safe."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HEADER = "# A DataFlow project, imported from a project of the first Data Flow.\
 
 @record
 class NewFile:
-    """A file of the new project, and the one it was made from; "" for one made from several."""
+    """A file of the new project, and the file it was made from; "" if made from several."""
 
     path: str
     text: str
     origin: str
-    exists: bool  # with this very text
+    exists: bool  # with exactly this text
 
 
 @record
@@ -34,9 +34,9 @@ class NewProject:
 
 
 def plan_project(old: OldProject, folder: str, declared: Collection[str]) -> NewProject:
-    """The files to write into a folder; Conflict if one of them exists with another text.
+    """The files to write to a folder; Conflict if one of them exists with other content.
 
-    `declared` are the connections that its dataflow.toml has.
+    `declared` are the connections in its dataflow.toml.
     """
     files = [_plan_file(folder, name, *made) for name, made in old.files.items()]
     has_settings = os.path.lexists(os.path.join(folder, PROJECT_FILE))
@@ -72,8 +72,8 @@ def _plan_file(folder: str, name: str, text: str, origin: str) -> NewFile:
         same = False
     if not same:
         raise Conflict(
-            f"{path} exists and differs from what the import makes of {origin}; nothing was written. "
-            "Move it away, or import into another folder."
+            f"{path} exists and differs from the conversion of {origin}; nothing was written. "
+            "Move it, or import into another folder."
         )
     return NewFile(name, text, origin, exists=True)
 
@@ -89,7 +89,7 @@ def _tell(one: Target, has_settings: bool, declared: Collection[str]) -> Iterato
         table = " ".join(one.toml.split("\n")[:2])
         yield Entry(place, LEFT, what, f"{PROJECT_FILE} exists: add {table} to it, or {variable}")
     else:
-        yield Entry(place, CHANGED, f"wrote {what} into {PROJECT_FILE}", f"{one.variable} takes precedence")
+        yield Entry(place, CHANGED, f"wrote {what} to {PROJECT_FILE}", f"{one.variable} takes precedence")
     if one.url and one.has_password:
         why = f"run dataflow secret encrypt --connection {one.name}, or {variable}"
         yield Entry(place, LEFT, f"password of {what}", f"passwords are not copied: {why}")

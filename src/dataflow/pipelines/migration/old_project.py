@@ -1,4 +1,4 @@
-"""A project of the first Data Flow, read from its files without running them, as the files of one of ours."""
+"""Reads a project of the first Data Flow without running it, and converts its files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dataflow.pipelines.migration.conversion import convert_constants, convert_p
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses, Retries
 
 CHANGED, LEFT, NOTE = "changed", "left", "note"
-"""Done; not done, and somebody has to look; worth knowing."""
+"""Done; left for the user; worth knowing."""
 
 _SKIPPED = ("__pycache__", "tests", "test", "venv", "env", "node_modules")
 _NUMBER = re.compile(r"0[0-9_]*")
-_MOST_ZEROS = 200  # each costs another look at the whole file
+_MOST_ZEROS = 200  # each one parses the whole file again
 
 
 @record
@@ -39,7 +39,7 @@ class Entry:
 
 @record
 class OldProject:
-    """What an old project becomes: files with their texts and sources, connections, and the report."""
+    """The result of a conversion: files with their texts and sources, connections, and the report."""
 
     files: dict[str, tuple[str, str]]
     targets: tuple[Target, ...]
@@ -47,9 +47,9 @@ class OldProject:
 
 
 def read_old_project(root: str, skipped: str) -> OldProject:
-    """Reads the Python files below a folder; BadInput if there is no pipeline among them.
+    """Reads the Python files below a folder; BadInput if none defines a pipeline.
 
-    `skipped` is a folder that is no part of it, though it may be inside.
+    `skipped` is a folder to ignore, even inside the project.
     """
     reader = _Reader(root)
     reader.read(skipped)
@@ -58,8 +58,8 @@ def read_old_project(root: str, skipped: str) -> OldProject:
     needed = list_needed(reader.sources, table, classes)
     if not classes.likely and not needed:
         raise BadInput(
-            f"{root} has no pipelines: no class there is called …{' or …'.join(KINDS)}. "
-            "Name the folder that holds dataflow/meta or dataflow/dags."
+            f"{root} has no pipelines: no class is named …{' or …'.join(KINDS)}. "
+            "Give the folder that contains dataflow/meta or dataflow/dags."
         )
     for path, source in reader.sources.items():
         reader.convert(path, source, ProjectClasses(table, classes, needed))
@@ -77,7 +77,7 @@ class ProjectClasses:
     needed: frozenset[str]
 
     def has_pipelines(self, source: Source) -> bool:
-        """Whether a file defines anything that is or looks like a pipeline."""
+        """True if a file defines anything that is or looks like a pipeline."""
         written = (*self.table, *self.table.twins)
         return any(one.source is source and one.name in self.classes.likely for one in written)
 
@@ -120,12 +120,16 @@ class _Reader:
             self._tell(path, found)
         elif source.tree.body:
             dag = _find_own_dag(source)
-            why = "its DAG is of no pipeline: declare a job for it" if dag else "it defines no pipeline"
+            why = (
+                "its DAG does not belong to a pipeline: declare a job for it"
+                if dag
+                else "it defines no pipeline"
+            )
             self._add(path, dag or 1, LEFT if dag else NOTE, "not imported", why)
 
     def _put(self, name: str, text: str, path: str) -> None:
         if name in self.files:
-            self._add(path, 1, LEFT, "not imported", f"{self.files[name][1]} becomes {name} already")
+            self._add(path, 1, LEFT, "not imported", f"{self.files[name][1]} already becomes {name}")
         else:
             self.files[name] = (text, path)
 
@@ -138,7 +142,7 @@ class _Reader:
 
 
 def list_needed(sources: Mapping[str, Source], table: ClassTable, classes: PipelineClasses) -> frozenset[str]:
-    """The files that hold or make pipelines, and those that hold their bases or what they import."""
+    """The files that define or create pipelines, and those with their bases or imports."""
     lineages = [one.source for name in classes.kept for one in table.list_lineage(name)]
     needed = {
         path
@@ -154,7 +158,7 @@ def list_needed(sources: Mapping[str, Source], table: ClassTable, classes: Pipel
 
 
 def _list_imported_files(path: str, source: Source) -> Iterator[str]:
-    """How the paths end of the files of pipelines that this one imports from."""
+    """The path suffixes of the pipeline files that this one imports from."""
     for node in source.tree.body:
         for one in list_imported(node, ()):
             module = one.module.lstrip(".").replace(".", "/")
@@ -167,7 +171,7 @@ def _list_imported_files(path: str, source: Source) -> Iterator[str]:
 
 
 def _makes_pipelines(source: Source) -> bool:
-    """Whether a file makes classes with type(…) and names them as pipelines."""
+    """True if a file creates classes with type(…) and names them as pipelines."""
     nodes = list(ast.walk(source.tree))
     texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
     calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
@@ -176,11 +180,11 @@ def _makes_pipelines(source: Source) -> bool:
 
 
 def _list_files(root: str, skipped: str) -> list[str]:
-    """The Python files of a project; those of its own package, where it has one."""
+    """The Python files of a project; only those of its own package, if it has one."""
     if os.path.isfile(root):
-        raise BadInput(f"{root} is a file. Name the project's folder.")
+        raise BadInput(f"{root} is a file. Give the project's folder.")
     if not os.path.isdir(root):
-        raise BadInput(f"{root} does not exist. Name the project's folder.")
+        raise BadInput(f"{root} does not exist. Give the project's folder.")
     package = os.path.join(root, "dataflow")
     folder = package if os.path.isdir(package) else root
     return sorted(os.path.relpath(path, root) for path in _walk(folder, os.path.realpath(skipped)))
@@ -195,7 +199,7 @@ def _walk(folder: str, skipped: str) -> Iterator[str]:
 
 
 def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
-    """The text with numbers as Python 3 writes them: 1 for 01."""
+    """The text with Python 3 numbers: 1 for 01."""
     found: list[Finding] = []
     while True:
         try:
@@ -212,20 +216,20 @@ def _without_zeros(path: str, text: bytes) -> tuple[bytes, list[Finding]]:
             plain = number[0].lstrip("0_") or "0"
             lines[line] = lines[line][:column] + plain + lines[line][number.end() :]
             text = "".join(lines).encode()
-            why = "Python 3 takes no number that begins with 0"
+            why = "Python 3 does not accept leading zeros"
             found.append(Finding(line + 1, "", f"wrote {plain} instead of {number[0]}", why))
 
 
 def _free_name(path: str, taken: Collection[str]) -> str:
-    """A name in pipelines/; where two files have one, their folders tell them apart."""
+    """A free name in pipelines/; a name already taken gets the folder's name as a prefix."""
     parts = [FOLDER, *path.split(os.sep)]
     name = parts[-1].lstrip("_.") if parts[-1] != "__init__.py" else f"{parts[-2]}.py"
-    name = name if name != "py" else f"{parts[-2]}.py"  # of a file called __.py
+    name = name if name != "py" else f"{parts[-2]}.py"  # of a file named __.py
     return name if os.path.join(FOLDER, name) not in taken else "_".join(parts[-2:]).lstrip("_")
 
 
 def _find_own_dag(source: Source) -> int:
-    """The line where a file imports DAG for something else than pipelines; 0 if it does not."""
+    """The line where a file imports DAG for something other than pipelines; 0 if it does not."""
     words = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant)}
     if words.intersection(KINDS):
         return 0
@@ -234,7 +238,7 @@ def _find_own_dag(source: Source) -> int:
 
 
 def _find_retries(sources: Mapping[str, Source], table: ClassTable) -> dict[str, Retries]:
-    """The retries of DAGs that a file makes of all classes of one kind, which it names by a string."""
+    """The retries of files that create DAGs for all classes of one kind, named by a string."""
     found = {}
     holding = {id(one.source) for one in table if table.find_word(one)}
     for path, source in sources.items():
@@ -247,11 +251,11 @@ def _find_retries(sources: Mapping[str, Source], table: ClassTable) -> dict[str,
 
 def _position(entry: Entry) -> tuple[str, int]:
     path, _, line = entry.place.rpartition(":")
-    return (path, int(line)) if line.isdigit() else ("~", 0)  # what is of no file comes last
+    return (path, int(line)) if line.isdigit() else ("~", 0)  # entries without a file come last
 
 
 def _list_notes(classes: PipelineClasses) -> Iterator[Entry]:
     views = [name for name in classes.kept if classes.likely[name] == "ViewPipeline"]
     if views:
         what = "a view's result is a table, view_name_YYYY_MM_DD with the interval's first day"
-        yield Entry("views", NOTE, what, "materialized = False makes a view of it")
+        yield Entry("views", NOTE, what, "materialized = False makes it a view")

@@ -1,4 +1,4 @@
-"""What must change in the pipeline classes of a project: names, attributes, and what a view reads."""
+"""Changes to the pipeline classes of a project: names, attributes, and what a view reads."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from dataflow.pipelines.migration.class_table import ClassTable, Written, name_o
 
 BASES: Mapping[str, type] = {"DatasetPipeline": bases.DatasetPipeline, "ViewPipeline": bases.ViewPipeline}
 AFTER = {"DatasetPipeline": ("table_name", "field_mapping"), "ViewPipeline": ("view_name", "query")}
-"""The attributes after which others may be added."""
+"""The attributes after which new ones may be added."""
 SQL = ("join_clause", "where_clause", "query")
 
 _READ = re.compile(r'\b(?:from|join)\s+"?(\w+)"?(?!["\w]|\s*\()', re.IGNORECASE)
-_NO_COUNTERPART = "no attribute of DataFlow's pipelines does this"
+_NO_COUNTERPART = "DataFlow's pipelines have no such attribute"
 
 
 @record
 class Retries:
-    """The retries of a DAG, as attributes of a pipeline, and where they stand."""
+    """The retries of a DAG, as attributes of a pipeline, and their place."""
 
     place: str
     text: str
 
 
 class PipelineClasses:
-    """The classes of a project that are to be pipelines, with what each is called afterwards.
+    """The classes of a project that become pipelines, with their new names.
 
-    `retries` are those of the DAGs that other files make of all dataset or all view pipelines.
+    `retries` are those of DAGs that other files create for all dataset or all view pipelines.
     """
 
     def __init__(self, table: ClassTable, retries: Mapping[str, Retries]) -> None:
@@ -44,7 +44,7 @@ class PipelineClasses:
             for one in table
             if one.name in self.likely and not table.is_base(one) and (missing := table.list_missing(one))
         }
-        self.dropped |= dict.fromkeys(table.gone, "it derives from what DataFlow does not have")
+        self.dropped |= dict.fromkeys(table.gone, "DataFlow does not have its base class")
         self.renamed = {one.name: name for one in table if (name := self._new_name(one))}
         self._makers = {
             text: one.name
@@ -55,7 +55,7 @@ class PipelineClasses:
 
     @property
     def kept(self) -> list[str]:
-        """The classes that are pipelines of the new project."""
+        """The classes that become pipelines of the new project."""
         return [
             one.name
             for one in self._table
@@ -63,7 +63,7 @@ class PipelineClasses:
         ]
 
     def find_changes(self, one: Written) -> Iterator[Finding]:
-        """What changes in one class; nothing for a class that is no pipeline."""
+        """The changes to one class; none if it is not a pipeline."""
         word = self.likely.get(one.name)
         if word is None:
             return
@@ -79,16 +79,16 @@ class PipelineClasses:
             yield from self._find_joined(one)
 
     def find_twins(self, source: Source) -> Iterator[Finding]:
-        """The pipelines of a file whose names other classes have."""
+        """The pipelines of a file whose names are taken by other classes."""
         for one in self._table.twins:
             if one.source is source and one.name in self.likely and not self._table.is_base(one):
                 twin = self._table.list_lineage(one.name)[0]
                 owner = "this" if twin.source is source else "another"
-                why = f"{owner} file has a class of this name; give them two names"
+                why = f"{owner} file has a class of this name; rename one of them"
                 yield _lost(one, f"left out class {one.name}", why, one.source.without(one.node))
 
     def find_references(self, source: Source) -> list[Edit]:
-        """Where a file names classes that are called otherwise now."""
+        """Edits for the references to renamed classes."""
         named = [node for node in ast.walk(source.tree) if isinstance(node, (ast.Name, ast.Attribute))]
         return [
             Edit(source.end(node) - len(name.encode()), source.end(node), self.renamed[name])
@@ -103,7 +103,7 @@ class PipelineClasses:
         return one.name + word if self._table.was_scheduled(one) else f"_{one.name}"
 
     def _drop_readers(self) -> None:
-        """Leaves out views of what is left out, and views of these."""
+        """Leaves out views of omitted classes, and views of those views."""
         before = -1
         while len(self.dropped) != before:
             before = len(self.dropped)
@@ -124,9 +124,11 @@ class PipelineClasses:
         new = self.renamed[one.name]
         found = re.compile(rb"class\s+").search(one.source.text, one.source.start(one.node))
         start = found.end() if found else 0
-        why = "DataFlow knows a pipeline by its name"
+        why = "DataFlow finds a pipeline by its name"
         if new.startswith("_"):
-            why = f"the first Data Flow did not run it. To run it, call it {one.name}{self.likely[one.name]}"
+            why = (
+                f"the first Data Flow did not run it. To run it, rename it {one.name}{self.likely[one.name]}"
+            )
         edit = Edit(start, start + len(one.name.encode()), new)
         return Finding(one.line, "", f"renamed class {one.name} to {new}", why, (edit,))
 
@@ -147,8 +149,8 @@ class PipelineClasses:
         target = member.targets[0] if isinstance(member, ast.Assign) else member.target
         start, end = one.source.start(target), one.source.end(target)
         for name, why in (
-            ("view_name", "a view is called by its view_name"),
-            ("dataset_pipeline", "dataset_pipeline says what a view reads"),
+            ("view_name", "a view is named by view_name"),
+            ("dataset_pipeline", "dataset_pipeline names what a view reads"),
         ):
             if self._table.find_value(one.name, name) is None:
                 change = f"renamed table_name of {one.name} to {name}"
@@ -162,7 +164,7 @@ class PipelineClasses:
         has_own = self._table.find_value(one.name, "retries") is not None
         if given is None or has_own or self._table.is_base(one):
             return
-        change, why = f"added {given.text} to {one.name}", f"the DAGs of {given.place} have it"
+        change, why = f"added {given.text} to {one.name}", f"the DAGs of {given.place} have this"
         after = next((name for name in AFTER[word] if name in one.assigned), None)
         if after is None:
             yield _lost(one, f"add {given.text} to {one.name}", why)
@@ -173,7 +175,7 @@ class PipelineClasses:
         yield Finding(member.lineno, "", change, why, (Edit(end, end, text),))
 
     def _find_joined(self, one: Written) -> Iterator[Finding]:
-        """Adds to dataset_pipeline what the view's SQL reads besides."""
+        """Adds other datasets that the view's SQL reads to dataset_pipeline."""
         read = self._list_read(one.name)
         added = {
             self._makers[table]: None
@@ -183,7 +185,7 @@ class PipelineClasses:
         if not added:
             return
         names = ", ".join(self.renamed.get(name, name) for name in (*read, *added))
-        why = "a view names all that it reads, and waits for it"
+        why = "a view must name everything it reads, so that it waits for it"
         member = one.assigned.get("dataset_pipeline")
         if member is None or member.value is None or not read:
             yield _lost(one, f"dataset_pipeline of {one.name} must be [{names}]", why)

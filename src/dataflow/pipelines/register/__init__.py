@@ -1,1 +1,1 @@
-"""Pipelines as the store's datasets and jobs: settings, intervals, and where each result goes."""
+"""Registers pipelines as datasets and jobs of the store: intervals, and the location of each result."""

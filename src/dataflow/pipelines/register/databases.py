@@ -1,4 +1,4 @@
-"""PostgreSQL targets and sources made from definitions; nothing is sent from here."""
+"""Creates PostgreSQL targets and sources from definitions; sends nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_target(
     destination: Destination,
     streams: int,
 ) -> PostgresTarget:
-    """The table of a dataset pipeline, or that of one interval of a view pipeline."""
+    """The table of a dataset pipeline, or of one interval of a view pipeline."""
     indexes = tuple(Index(columns) for columns in definition.indexes)
     name = definition.table_of(destination.dataid)
     table = Table(definition.schema, name, _columns(fields), indexes, definition.comment)
@@ -51,7 +51,7 @@ def make_native_view(
 def read_table(
     source: TableSource, folder: str, settings: PipelineSettings, stop: threading.Event | None = None
 ) -> Iterator[Part]:
-    """The rows of a table or query, as part files in that folder, all of one moment, until `stop` is set."""
+    """The rows of a table or query from one snapshot, as part files in that folder, until `stop` is set."""
     connection = connect_to(settings.get_connection(source.connection))
     return PostgresSource(connection, source.schema, source.table, source.query, source.split_column).read(
         folder, stop
@@ -59,13 +59,13 @@ def read_table(
 
 
 def connect_to(setting: Connection) -> DatabaseLogin:
-    """The connection with its password in the URL, as the driver wants it; it is never shown."""
+    """The connection with its password in the URL, as the driver expects it; never shown."""
     if setting.password is None:
         return DatabaseLogin(setting.name, setting.url)
     scheme, _, rest = setting.url.partition("://")
     authority, path, query = split_server(rest)
     user, _, hosts = authority.rpartition("@")
-    # The @ also without a user: else the password would be taken for host and port, and shown in errors.
+    # Add the @ even without a user: otherwise the password is parsed as host and port, and shown in errors.
     given = f"{user}:{percent_encode(setting.password)}@"
     url = f"{scheme}://{given}{hosts}{path}{'?' + query if query else ''}"
     return DatabaseLogin(setting.name, url)

@@ -1,4 +1,4 @@
-"""What a run of one interval does, decided here and nowhere else.
+"""Decides what a run of one interval does; nothing else decides it.
 
 A run executes the plan, `plan` prints it and `preview` samples it.
 """
@@ -39,7 +39,7 @@ SPARK = "spark"
 
 @record
 class PlannedInput:
-    """A dataset that an interval reads, at the pinned version; without one where nothing covers it yet."""
+    """A dataset that an interval reads, at the pinned version; no version if nothing covers it yet."""
 
     dataset: Dataset
     job: str  # its producer
@@ -47,11 +47,11 @@ class PlannedInput:
     version: int = 0
     location: str = ""
     chunks: Mapping[str, str] | None = None  # location by dataid, oldest first, of a dataset read whole
-    declared: Mapping[str, str] | None = None  # its columns, as far as the project's files tell
+    declared: Mapping[str, str] | None = None  # its columns, if the project's files declare them
 
     @property
     def place(self) -> Location:
-        """Where it is, or will be once it is published."""
+        """Its location, or its future one if it is not published yet."""
         return Location(self.location or self.dataset.location)
 
     def __str__(self) -> str:
@@ -61,11 +61,11 @@ class PlannedInput:
         return f"{count}{self.dataid} version {self.version}"
 
     def open(self, reader: str) -> Frame | Whole:
-        """Its files, which Spark reads; BadInput where it is in a database."""
+        """Its files, for Spark to read; BadInput if it is in a database."""
         if not self.place.is_manifest:
             again = f"{resubmit_command(self.job, self.dataid)} && {shell('dataflow', 'run', self.job)}"
             raise BadInput(
-                f"{reader} reads {self.dataset.name} from a lake, and its last version is at "
+                f"{reader} reads {self.dataset.name} from a lake, but its last version is at "
                 f"{self.location}, published before target_db was changed. Publish it again first: {again}"
             )
         if self.chunks is not None:
@@ -87,17 +87,17 @@ class IntervalPlan:
 
     definition: Definition
     dataid: str
-    span: Span | None  # None for a Python job, which may have a dataid that is no interval
+    span: Span | None  # None for a Python job, whose dataid may not be an interval
     target: Connection
     location: str  # of the result; {run_id} stands for the run
-    engine: str  # spark, or the connection of the database that computes a view itself
+    engine: str  # spark, or the connection of the database that computes a view
     inputs: tuple[PlannedInput, ...]
-    select: str = ""  # of a view, in its own dialect, its templates rendered
-    tables: Mapping[str, str] = {}  # of what a database reads, by dataset
+    select: str = ""  # of a view, in its own dialect, with templates rendered
+    tables: Mapping[str, str] = {}  # the tables a database reads, by dataset
 
     @property
     def is_native(self) -> bool:
-        """True where a database computes the view, and not Spark."""
+        """True if a database computes the view rather than Spark."""
         return bool(self.tables)
 
     @property
@@ -106,7 +106,7 @@ class IntervalPlan:
         return self.definition.checks
 
     def translate(self) -> SparkSteps:
-        """The SELECT as Spark SQL; UnknownColumns where the columns of an input are not known yet."""
+        """The SELECT as Spark SQL; UnknownColumns if the columns of an input are not known yet."""
         definition = cast("ViewDefinition", self.definition)
         frames = {one.dataset.name: one.open(definition.job) for one in self.inputs if one.location}
         schema = {
@@ -123,7 +123,7 @@ def plan_interval(
     target: Connection,
     constants: Mapping[str, object],
 ) -> IntervalPlan:
-    """Decide what a run of one interval does; BadInput where no run is possible."""
+    """Decide what a run of one interval does; BadInput if no run is possible."""
     location = location_of(target, definition.schema, definition.table_of(dataid))
     location = location.replace("{dataset}", definition.dataset)
     location = location.replace("{encoded_dataid}", percent_encode(dataid))
@@ -135,21 +135,21 @@ def plan_interval(
 
 
 def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalPlan:
-    """Add the engine and SQL of a view: the database that holds all it reads computes it, else Spark."""
+    """Add the engine and SQL of a view: the database that holds all its inputs computes it, else Spark."""
     definition = cast("ViewDefinition", plan.definition)
     assert plan.span is not None
     if not goes_native(definition, [one.place for one in plan.inputs]):
         if not definition.materialized:
             raise BadInput(
-                f"{definition.place}: materialized = False makes a view in the database of its datasets, and "
-                f"they are at {', '.join(str(one.place) for one in plan.inputs)}."
+                f"{definition.place}: materialized = False creates a view in the database of its datasets, "
+                f"but they are at {', '.join(str(one.place) for one in plan.inputs)}."
             )
         return replace(plan, select=view_select(definition, plan.span, constants))
     if definition.dialect != "postgres":
         raise BadInput(
-            f'{definition.place}: {definition.job}.dialect is "{definition.dialect}", and all its datasets '
-            f"are in {definition.target}, which computes it in PostgreSQL's. Write it so, and take dialect "
-            'out; or have Spark compute it from datasets in the lake: target_db = "lake" for them.'
+            f'{definition.place}: {definition.job}.dialect is "{definition.dialect}", but all its datasets '
+            f"are in {definition.target}, which runs PostgreSQL's SQL. Write it in that and remove dialect, "
+            'or move the datasets to the lake, where Spark computes it: target_db = "lake".'
         )
     tables = {
         item.dataset: interval_table(item.dataset, plan.dataid) if item.mapping == SAME else item.dataset
@@ -160,7 +160,7 @@ def _plan_view(plan: IntervalPlan, constants: Mapping[str, object]) -> IntervalP
 
 
 def goes_native(definition: ViewDefinition, places: Iterable[Location]) -> bool:
-    """True where the database of the result holds all that a view reads, and so computes it."""
+    """True if the database of the result holds everything a view reads, and so computes it."""
     return all(place.connection == definition.target for place in places)
 
 
@@ -186,7 +186,7 @@ def view_select(
 ) -> str:
     """The view's SQL with its templates rendered for the interval; BadInput if it is not one SELECT.
 
-    `tables` are the names that its datasets have in a database.
+    `tables` maps its datasets to table names in a database.
     """
     view = View(
         place_of(definition),
@@ -218,5 +218,5 @@ def _declared(item: PlannedInput) -> dict[str, str]:
 
 
 def place_of(definition: ViewDefinition) -> str:
-    """Where a view is defined, and its name, for messages."""
+    """The place and name of a view, for messages."""
     return f"{definition.place}: {definition.job}"

@@ -1,4 +1,4 @@
-"""The interval of a dataid: from when until when, in the pipeline's time zone."""
+"""The interval of a dataid: its start and end, in the pipeline's time zone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLES = (datetime(2023, 2, 14), datetime(2024, 7, 1))
 
 @record
 class Span:
-    """From when until when an interval lasts, both with their zone."""
+    """Start and end of an interval, both with their time zone."""
 
     start: datetime
     end: datetime
@@ -33,7 +33,7 @@ class Span:
 
 
 def interval_of(timing: Timing, dataid: str) -> Span:
-    """The interval whose dataid this is; BadInput when the schedule has none of that name."""
+    """The interval of a dataid; BadInput if the schedule has no such interval."""
     tz = clock.zone(timing.timezone)
     if timing.schedule == ONCE:
         return _once(timing, dataid, tz)
@@ -44,18 +44,18 @@ def interval_of(timing: Timing, dataid: str) -> Span:
         starts = interval_starts(timing.schedule, tz, moment_at)
         (begins_at, found), (ends_at, _) = next(starts), next(starts)
     except clock.BEYOND_CALENDAR as error:
-        raise BadInput(f"{quoted(dataid)} is no interval that ends within the calendar.") from error
+        raise BadInput(f"{quoted(dataid)} is not an interval that ends within the calendar.") from error
     if found != dataid:
         raise BadInput(
-            f"{quoted(dataid)} is no interval of the schedule {timing.schedule}; the nearest is {found}."
+            f"{quoted(dataid)} is not an interval of the schedule {timing.schedule}; the nearest is {found}."
         )
     return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
 
 
 def written_dataid(timing: Timing, dataid: str) -> str:
-    """The one way to write a dataid that --dataid gives as a moment, in whatever zone; others as they are.
+    """The canonical form of a dataid that --dataid gives as a moment in any zone; others unchanged.
 
-    A run on demand may be of a day, which is written as one.
+    A run on demand may have a day as its dataid, which is kept.
     """
     is_day = timing.schedule == ON_DEMAND and len(dataid) == DATE_LENGTH
     if is_day or not (timing.schedule == ON_DEMAND or is_step(timing.schedule)):
@@ -65,7 +65,7 @@ def written_dataid(timing: Timing, dataid: str) -> str:
 
 
 def find_start_before(timing: Timing, span: Span) -> datetime | None:
-    """When the interval before one begins; None where a schedule has no other."""
+    """The start of the previous interval; None if the schedule has only one."""
     if timing.schedule in (ONCE, ON_DEMAND):
         return None
     if is_step(timing.schedule):
@@ -76,7 +76,7 @@ def find_start_before(timing: Timing, span: Span) -> datetime | None:
 
 
 def list_samples(timing: Timing) -> list[Span]:
-    """A few intervals of a schedule that lie far apart, to try on them what should do for all."""
+    """A few intervals of a schedule that lie far apart, as samples for all."""
     if timing.schedule == ONCE:
         return [interval_of(timing, ONCE_DATAID)]
     tz = clock.zone(timing.timezone)
@@ -92,7 +92,7 @@ def list_samples(timing: Timing) -> list[Span]:
 
 
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
-    """The interval of a dataid that no schedule has made; None for a grain that is not of time."""
+    """The interval of a dataid without a schedule; None for a grain without times."""
     tz = clock.zone(timezone)
     if grain in (Grain.TEXT, Grain.SEQUENCE):
         return None
@@ -103,20 +103,20 @@ def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
 
 def _once(timing: Timing, dataid: str, tz: tzinfo) -> Span:
     if dataid != ONCE_DATAID:
-        raise BadInput(f"{quoted(dataid)} is no interval of {ONCE}; its only one is {ONCE_DATAID}.")
+        raise BadInput(f"{quoted(dataid)} is not an interval of {ONCE}; its only one is {ONCE_DATAID}.")
     start_at = find_start_moment(timing.parsed)
     moment = datetime.now(tz) if start_at is None else datetime.fromtimestamp(start_at, tz)
     return Span(moment, moment)
 
 
 def _span_from(timing: Timing, moment: datetime) -> Span:
-    """The interval of a fixed step that begins at a moment; as in Airflow one on demand has no length."""
+    """The interval of a fixed step that begins at a moment; on demand it has no length, as in Airflow."""
     seconds = 0 if timing.schedule == ON_DEMAND else step_seconds(timing.schedule)
     return Span(moment, _later(moment, seconds))
 
 
 def _later(moment: datetime, seconds: int) -> datetime:
-    # By elapsed time: Python adds to a time of a zone by the wall clock.
+    # By elapsed time: adding to an aware datetime would follow the wall clock.
     return datetime.fromtimestamp(moment.timestamp() + seconds, moment.tzinfo)
 
 
@@ -125,9 +125,9 @@ def _read_moment(schedule: str, dataid: str, tz: tzinfo) -> datetime:
         moment = clock.parse_moment(dataid)
         return moment.astimezone(tz) if moment.tzinfo else moment.replace(tzinfo=tz)
     except clock.BEYOND_CALENDAR as error:
-        what = "a pipeline without schedule" if schedule == ON_DEMAND else f"the schedule {schedule}"
+        what = "a pipeline without a schedule" if schedule == ON_DEMAND else f"the schedule {schedule}"
         raise BadInput(
-            f"{quoted(dataid)} is no dataid of {what}. Give a day or a moment: --dataid 2026-08-20 or "
+            f"{quoted(dataid)} is not a dataid of {what}. Give a day or a moment: --dataid 2026-08-20 or "
             "--dataid 2026-08-20T13:00"
         ) from error
 
@@ -143,5 +143,5 @@ def _moment_in(expression: str, dataid: str, tz: tzinfo) -> float:
         else:
             _, end = clock.period_interval(dataid, grain, tz)
     except clock.BEYOND_CALENDAR as error:
-        raise BadInput(f"{quoted(dataid)} is no interval of the schedule {expression}.") from error
+        raise BadInput(f"{quoted(dataid)} is not an interval of the schedule {expression}.") from error
     return (end - timedelta(seconds=1)).timestamp()

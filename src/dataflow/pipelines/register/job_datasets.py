@@ -1,4 +1,4 @@
-"""The datasets that pipelines and Python jobs make: where, and of the grain of a schedule or of inputs."""
+"""The datasets that pipelines and Python jobs make: their location, and their grain by schedule or inputs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def producers_first(definitions: list[Definition]) -> list[Definition]:
-    """In an order in which the datasets that give a job its grain come before it."""
+    """Sorted so that the datasets that give a job its grain come before it."""
     ordered: list[Definition] = []
     waiting = definitions
     while waiting:
         made = {name for one in waiting for name in one.outputs}
-        # Where jobs wait for each other, registering tells of the circle.
+        # If jobs wait for each other, registration reports the cycle.
         ready = [one for one in waiting if not set(_callers(one)) & made] or waiting
         ordered += ready
         waiting = [one for one in waiting if one not in ready]
@@ -34,12 +34,12 @@ def producers_first(definitions: list[Definition]) -> list[Definition]:
 def list_datasets(
     definition: Definition, connection: Connection, known: Mapping[str, Dataset]
 ) -> list[Dataset]:
-    """What a pipeline or job makes; `known` are the datasets that may give it its grain."""
+    """The datasets of a pipeline or job; `known` are those that may give it its grain."""
     is_lake = connection.is_lake
     if definition.kind == PYTHON and not is_lake:
         raise ConfigError(
-            f"{definition.place}: {definition.job} has target_db {connection.name}, which is a database, and "
-            "a Python job writes to a lake. Leave target_db out, or name a connection such as lake:FOLDER."
+            f"{definition.place}: {definition.job} has target_db {connection.name}, which is a database, but "
+            "a Python job writes to a lake. Omit target_db, or name a connection such as lake:FOLDER."
         )
     grain, timezone = _grain_of(definition, known)
     column = "" if is_lake else definition.dataid_column
@@ -60,13 +60,13 @@ def list_datasets(
 
 
 def location_of(connection: Connection, schema: str, name: str) -> str:
-    """Where each run's result is; {run_id} in it, as no run writes over what another has published."""
+    """The location of each run's result; it contains {run_id}, so no run overwrites another's result."""
     place = lake_location(connection.folder) if connection.is_lake else None
     return str(place or table_location(connection.name, schema, name))
 
 
 def _callers(definition: Definition) -> list[str]:
-    """The datasets that call for work of a job without a schedule, but for its own."""
+    """The datasets that create work for a job without a schedule, except its own."""
     if not definition.follows_inputs:
         return []
     called = [item.dataset for item in definition.inputs if item.mapping != LATEST]
@@ -81,5 +81,5 @@ def _grain_of(definition: Definition, known: Mapping[str, Dataset]) -> tuple[str
     for name in callers:
         if name in known:
             return known[name].grain, known[name].timezone
-    # An input that is not there is told of when the job itself is registered.
+    # An unknown input is reported when the job itself is registered.
     return (Grain.DAILY if TODAY in callers else Grain.TEXT).value, timing.timezone

@@ -1,4 +1,4 @@
-"""Pipelines as jobs and datasets of the store, registered anew whenever their definitions change."""
+"""Registers pipelines as jobs and datasets of the store, again whenever their definitions change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEASE_SECONDS = 300.0
 def register_pipelines(
     store: Store, definitions: Iterable[Definition], settings: PipelineSettings
 ) -> list[Change]:
-    """Registers jobs and datasets of these pipelines in one transaction; what is as it was is not touched."""
+    """Registers the jobs and datasets of these pipelines in one transaction; skips unchanged ones."""
     in_order = producers_first(list(definitions))
     kinds = {definition.job: definition.kind for definition in in_order}
     return register(store, lambda registry: _draft(registry, in_order, settings), kinds)
@@ -51,29 +51,29 @@ def _draft(registry: Registry, definitions: list[Definition], settings: Pipeline
 
 
 def _refuse_unknown(definition: Definition, known: Mapping[str, Dataset]) -> None:
-    """UnknownName for an input that is no dataset; what reads the clock's is checked with the job."""
+    """UnknownName for an input that is not a dataset; inputs from the clock are checked with the job."""
     for item in definition.inputs:
         if item.dataset not in known and not is_automatic(item.dataset):
             raise UnknownName(
-                f"{definition.place}: {definition.job}: there is no dataset {quoted(item.dataset)}, which "
-                f'stands in inputs=["{item.dataset}"].{did_you_mean(item.dataset, known)} Name one that a '
+                f"{definition.place}: {definition.job}: unknown dataset {quoted(item.dataset)} in "
+                f'inputs=["{item.dataset}"].{did_you_mean(item.dataset, known)} Name one that a '
                 "pipeline makes, or that is registered: dataflow dataset list"
             )
 
 
 def call_for(store: Store, definition: Definition, dataid: str) -> str:
-    """Has a schedule give an interval, whether it would by itself or not; gives its canonical dataid."""
+    """Creates the work of an interval, even if it is not due; returns its canonical dataid."""
     plan = get_plan(store, definition.job)
     dataid = job_dataid(dataid, plan)
     if not definition.follows_inputs:
         dataid = written_dataid(definition.timing, dataid)
-        interval_of(definition.timing, dataid)  # before there is work that could never be done
+        interval_of(definition.timing, dataid)  # raises before work is created that could never be done
     calendar.call_for(store, plan, dataid)
     return dataid
 
 
 def job_of(definition: Definition) -> Job:
-    """The job a pipeline is."""
+    """The job record of a pipeline."""
     timing = definition.timing
     return Job(
         definition.job,

@@ -1,4 +1,4 @@
-"""Which tables of PostgreSQL hold what is published of a dataset. Needs no driver until one is read."""
+"""The PostgreSQL tables that hold a published dataset. Needs no driver until one is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_in_table(dataset: Dataset) -> bool:
 
 
 def get_partition_column(dataset: Dataset) -> str:
-    """The column of its table that says which dataid a row is of; "" where it has none."""
+    """The column of its table that holds the dataid of each row; "" if there is none."""
     return dict(dataset.options).get(PARTITION_COLUMN, "")
 
 
@@ -36,7 +36,7 @@ def list_tables(
     chunks: Iterable[tuple[str, str]],
     shows_dataid: bool = False,
 ) -> tuple[PublishedTable, ...]:
-    """The tables that hold these chunks, each a dataid and the location it is published at."""
+    """The tables that hold these chunks, each given by its dataid and published location."""
     are_intervals = is_view(store, dataset_id)
     store_id = get_store_id(store)
     runs: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
@@ -57,12 +57,12 @@ def read_tables(
     folder: str,
     stop: threading.Event | None = None,
 ) -> list[Frame]:
-    """The rows of each table as files in that folder; those of one connection are of one moment.
+    """The rows of each table as files in that folder; tables of one connection are read in one snapshot.
 
-    InputMoved where a table does not hold what the store has as published.
+    InputMoved if a table does not hold what the store recorded as published.
     """
     from dataflow.pipelines.postgres.published import read_published
-    from dataflow.pipelines.register.databases import connect_to  # only those who read one need its driver
+    from dataflow.pipelines.register.databases import connect_to  # only database sources need the driver
 
     found: dict[PublishedTable, Frame] = {}
     for number, connection in enumerate(dict.fromkeys(table.connection for table in tables)):
@@ -75,7 +75,7 @@ def read_tables(
 
 
 def get_store_id(store: Store) -> str:
-    """The name a status store gave itself when it was made."""
+    """The unique name a status store was given when it was created."""
     return store.read.get_store_id()
 
 
@@ -84,9 +84,9 @@ def _read_place(dataset: Dataset, dataid: str, location: str) -> tuple[str, str,
     if found.run_id is None:
         raise BadInput(
             f"{dataset.name}/{dataid} is published at {location}, not in the table that {dataset.name} has "
-            f"now. Have it published anew; see: dataflow chunks {dataset.name}"
+            f"now. Publish it again; see: dataflow chunks {dataset.name}"
         )
     schema, name = dataset.schemaname, dataset.tablename
-    if found.table != f"{schema}.{name}":  # it was another then
+    if found.table != f"{schema}.{name}":  # the table had another name then
         schema, _, name = found.table.partition(".")
     return found.connection, schema, name, found.run_id

@@ -1,1 +1,1 @@
-"""Running pipelines: the worker, one module per kind of run, and what only runs use."""
+"""Runs pipelines: the worker, one module per kind of run, and what only runs use."""

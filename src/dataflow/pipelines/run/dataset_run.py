@@ -53,13 +53,13 @@ class DatasetRun:
 
     @staticmethod
     def refuse_impossible(definition: DatasetDefinition, facilities: Facilities) -> None:
-        """ConfigError for what any run would lack, before one is claimed."""
+        """Raises ConfigError for anything every run would lack, before one is claimed."""
         facilities.settings.spark.refuse_unshared()
         if isinstance(definition.source, Http):
             definition.source.check_environment(facilities.environ)
 
     def execute(self) -> None:
-        """Does the work; what it gives out is published by the claim when this returns."""
+        """Does the work; the claim publishes the output when this returns."""
         definition, claimed = self._definition, self._claimed
         source = self._open_source()
         fields = definition.fields
@@ -75,17 +75,17 @@ class DatasetRun:
                 published = patience.repeat(lambda: self._make(next(sources), fields, target))
             else:
                 rows = f"{published.rows} {plural(published.rows, 'row')}"
-                self.log(f"an earlier run had published {rows} before it died")
-                claimed.record_checked(definition.dataset, "checked by the run that published it, and died")
+                self.log(f"an earlier run published {rows} before it died")
+                claimed.record_checked(definition.dataset, "checked by the run that published it, which died")
         claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
-        """Ends fetching and the run's Spark jobs."""
+        """Stops fetching and the run's Spark jobs."""
         self._stop.set()
         self._facilities.spark.interrupt()
 
     def clean_up(self) -> None:
-        """Removes what was fetched, once it is published."""
+        """Removes the fetched pages once they are published."""
         for folder in self._facilities.staging.list_until(self._claimed.run):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -102,7 +102,7 @@ class DatasetRun:
         return Reading(self._definition, self._span, self._claimed, self._facilities, self._stop)
 
     def _open_again(self) -> Reading:
-        """The source from its beginning, for another try; the pages of an API that are staged are kept."""
+        """Reopens the source for another attempt; staged pages of an API are kept."""
         self._begin_try()
         return self._open_source()
 
@@ -126,7 +126,7 @@ class DatasetRun:
         if judgement.rejected:
             warnings.append(f"{judgement.left_out}; {self._count_kept(judgement)} in {self._rejects_place()}")
         if absent := judgement.list_absent():
-            warnings.append(f"in no row of the source is: {', '.join(absent)}")
+            warnings.append(f"no row of the source has: {', '.join(absent)}")
         self.warning = "; ".join(warnings)
         if warnings:
             self.log(f"warning: {self.warning}")
@@ -135,7 +135,7 @@ class DatasetRun:
     def _stage(
         self, source: Reading, fields: tuple[Field, ...], target: Target, wanted: Wanted
     ) -> list[TaskReport]:
-        source.wait_for_first()  # one that does not answer is told before Spark is started
+        source.wait_for_first()  # an unreachable source is reported before Spark starts
         session = self._facilities.spark.get()
         shaper = source.shaper(fields, target.wants_uuid_bytes)
         writer = target.writer()
@@ -173,24 +173,24 @@ class DatasetRun:
             self.log(f"warning: {line}")
 
     def _rejects_place(self) -> str:
-        """Where the rows that were left out of what is published have gone."""
+        """The location of the rejected rows of a published run."""
         definition = self._definition
         if self._plan.target.is_lake:
             folder = os.path.dirname(self._claimed.location(definition.dataset))
             return os.path.join(folder, REJECTS)
-        from dataflow.pipelines.postgres.rejects_table import rejects_name  # only databases need its driver
+        from dataflow.pipelines.postgres.rejects_table import rejects_name  # only databases need the driver
 
         return f"table {definition.schema}.{rejects_name(definition.dataset)} of {definition.target}"
 
     def _count_kept(self, judgement: Judgement) -> str:
-        """Which of the rejected rows are kept, as the beginning of where they are."""
+        """How many rejected rows are kept; the caller adds where."""
         kept = self._kept.rows
         if kept == judgement.rejected:
             return "it is" if kept == 1 else "they are"
         return f"{kept} of them {'is' if kept == 1 else 'are'}"
 
     def _keep_rejects(self, judgement: Judgement) -> None:
-        """Leaves the rejected rows beside the fetched pages, to be looked at."""
+        """Writes the rejected rows beside the fetched pages, for inspection."""
         rejects = judgement.list_rejects()
         if not rejects:
             return
@@ -201,10 +201,10 @@ class DatasetRun:
 
 
 def _refuse_miscounted(parts: tuple[Part, ...], report: TaskReport) -> None:
-    """Whoever fetched the parts counted their rows: as many must have been read from them."""
+    """Raises InvalidData unless as many rows were read from the parts as were counted when fetched."""
     rows = [part.rows for part in parts]
     if -1 not in rows and sum(rows) != report.rows_read:
         raise InvalidData(
-            f"Parts {parts[0].number} to {parts[-1].number} had {sum(rows)} rows when they came, and "
-            f"{report.rows_read} when they were read. Look at the key of the results: {parts[0].path}"
+            f"Parts {parts[0].number} to {parts[-1].number} had {sum(rows)} rows when fetched, but "
+            f"{report.rows_read} when read. Check the key of the results: {parts[0].path}"
         )

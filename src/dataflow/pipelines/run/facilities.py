@@ -1,4 +1,4 @@
-"""What every run of a pipeline works with: settings, store, logs, staging folders, one Spark session."""
+"""What every run of a pipeline uses: settings, store, logs, staging folders and one Spark session."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Told how a run gets on."""
+    """Receives the progress of a run."""
 
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
-        """The stage it is in, and how many pages and rows, of how many if that is known, are through."""
+        """Shows the stage, and the pages and rows done so far, with the total if it is known."""
 
 
 class Silence:
-    """A progress nobody looks at."""
+    """Discards progress."""
 
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
         """Shows nothing."""
@@ -32,7 +32,7 @@ class Silence:
 
 @record
 class ProjectValues:
-    """What a project's files are read with: the environment, and the constants for templates."""
+    """The context a project's files are read in: the environment, and the constants for templates."""
 
     environ: Mapping[str, str]
     constants: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Fetching and shaping at the same time: parts go to Spark as they arrive, several tasks side by side."""
+"""Fetches and shapes concurrently: parts go to Spark as they arrive, several tasks at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Result = TypeVar("Result")
 
 PARTS_AT_ONCE = 16
 BYTES_AT_ONCE = 64 << 20
-"""A task waits for so many parts or bytes, since a Spark job costs more than a page; it takes all that has
-arrived by then, but no more bytes than these: what one task does again when it fails."""
+"""A task waits for this many parts or bytes, since a Spark job costs more than a page. It then takes all that
+has arrived, up to this many bytes: the work that is repeated when it fails."""
 
 
 class Feeder(Generic[Result]):
-    """Takes parts from one thread and gives them, a handful at a time, to a few others that work on them."""
+    """Takes parts from one thread and passes them in batches to a few worker threads."""
 
     def __init__(
         self, work: Callable[[tuple[Part, ...]], Result], streams: int, stop: threading.Event
@@ -31,7 +31,7 @@ class Feeder(Generic[Result]):
         self._arrived: queue.SimpleQueue[Part | BaseException | None] = queue.SimpleQueue()
 
     def run(self, parts: Iterator[Part]) -> list[Result]:
-        """Works on all parts; the first error of either side stops both and is raised."""
+        """Processes all parts; the first error on either side stops both and is raised."""
         fetching = threading.Thread(target=self._fetch, args=(parts,), name="fetch", daemon=True)
         fetching.start()
         try:
@@ -71,7 +71,7 @@ class Feeder(Generic[Result]):
         return results
 
     def _take(self, waiting: list[Part]) -> bool:
-        """Takes what has arrived, waiting a moment for the first; True when no more will come."""
+        """Takes what has arrived, waiting briefly for the first part; True when no more will come."""
         try:
             found = self._arrived.get(timeout=0.05)
             while found is not None:
@@ -89,6 +89,6 @@ def _is_worth_a_task(waiting: list[Part]) -> bool:
 
 
 def _fitting(parts: list[Part]) -> tuple[Part, ...]:
-    """As many of the first parts as a task may take, at least one."""
+    """The first parts, as many as one task may take but at least one."""
     sizes = accumulate(part.size for part in parts)
     return tuple(parts[: max(1, sum(size <= BYTES_AT_ONCE for size in sizes))])

@@ -1,4 +1,4 @@
-"""What a Python job is given: its run, with the datasets it may read and write. Who runs it is elsewhere."""
+"""The run object passed to a Python job, with the datasets it may read and write; not what runs it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 READABLE = ("", "parquet")
-"""The formats of a plain file or folder that `read` takes; "" is a dataset that declares none."""
+"""The formats of plain files or folders that `read` supports; "" for a dataset that declares none."""
 
 
 @record
 class Source:
-    """An input chunk as the run has pinned it, and the name the job gives it."""
+    """An input chunk as pinned by the run, and the name the job uses for it."""
 
     name: str  # orders, or orders:latest
     dataset: str
@@ -33,7 +33,7 @@ class Source:
 
 @record
 class Facts:
-    """What a run is told. `declared` are the names of all inputs, None where only those there are known."""
+    """The facts of a run. `declared` names all inputs; None if only the existing ones are known."""
 
     job: str
     dataid: str
@@ -46,13 +46,13 @@ class Facts:
 
 
 class Surroundings(Protocol):
-    """Who runs it: lends a session, stages outputs, keeps the log."""
+    """What runs the job: provides a session, stages outputs, writes the log."""
 
     def session(self) -> SparkSession:
         """The session of the run."""
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
-        """Stages and checks an output; it is given out when the run ends well."""
+        """Stages and checks an output; it is published when the run succeeds."""
 
     def read_table(self, source: Source) -> DataFrame:
         """The rows of an input that is in PostgreSQL."""
@@ -62,7 +62,7 @@ class Surroundings(Protocol):
 
 
 class JobRun:
-    """One run of a Python job: `read` and `write` its datasets, whose versions the claim has chosen."""
+    """One run of a Python job: `read` and `write` its datasets, at the versions the claim has pinned."""
 
     def __init__(self, facts: Facts, surroundings: Surroundings) -> None:
         self._facts = facts
@@ -90,9 +90,9 @@ class JobRun:
 
     @property
     def interval(self) -> Span:
-        """From when until when the dataid's interval lasts: `start, end = run.interval`."""
+        """Start and end of the dataid's interval: `start, end = run.interval`."""
         if self._facts.span is None:
-            raise BadInput(f"The dataid {quoted(self.dataid)} of {self.job} names no interval of time.")
+            raise BadInput(f"The dataid {quoted(self.dataid)} of {self.job} is not a time interval.")
         return self._facts.span
 
     @property
@@ -105,14 +105,14 @@ class JobRun:
         found = self.find(name)
         if found is None:
             raise BadInput(
-                f"{name} has no chunk for {self.job} {self.dataid}, which is the first. "
-                f"Ask for it with run.find({name!r}), which gives None then."
+                f"{name} has no chunk for {self.job} {self.dataid}, the first dataid. "
+                f"Use run.find({name!r}), which returns None in that case."
             )
         return found
 
     def find(self, name: str) -> DataFrame | None:
-        """As `read`, but None where a `previous` input has no chunk yet: at the job's first dataid."""
-        from dataflow.pipelines.spark.frames import open_place  # with it comes all that reads rows
+        """Like `read`, but None if a `previous` input has no chunk yet, at the job's first dataid."""
+        from dataflow.pipelines.spark.frames import open_place  # imports everything that reads rows
 
         source = self._find_source(name)
         if source is None:
@@ -121,7 +121,7 @@ class JobRun:
             return self._surroundings.read_table(source)
         if not Location(source.location).is_manifest and source.format not in READABLE:
             raise BadInput(
-                f"{source.name} is at {source.location}, of format {source.format}, and run.read reads the "
+                f"{source.name} is at {source.location} in format {source.format}; run.read reads only the "
                 f"lake, PostgreSQL and Parquet. Read it with run.spark and run.location({name!r})."
             )
         return open_place(self.spark, source.location)
@@ -134,7 +134,7 @@ class JobRun:
         return "" if source is None else source.location
 
     def write(self, name: str, frame: DataFrame, checks: Sequence[Check] = ()) -> None:
-        """Stages an output and checks it; it is published, with all others, when the run has ended well."""
+        """Stages and checks an output; it is published, with all others, when the run succeeds."""
         from dataflow.pipelines.spark.frames import is_frame
 
         outputs = [dataset for dataset, _ in self._facts.outputs]
@@ -143,13 +143,12 @@ class JobRun:
         if not is_frame(frame):
             raise BadInput(
                 f"{self.job} writes a {type(frame).__name__} to {name}; run.write takes a Spark DataFrame. "
-                "Make one: run.spark.createDataFrame(…)"
+                "Create one: run.spark.createDataFrame(…)"
             )
-        with self._lock:  # threads may write outputs side by side
+        with self._lock:  # threads may write outputs concurrently
             if name in self._written:
                 raise BadInput(
-                    f"{self.job} writes {name} twice. Put the rows together, with unionByName, and write "
-                    "once."
+                    f"{self.job} writes {name} twice. Combine the rows with unionByName, and write once."
                 )
             self._written.add(name)
         try:
@@ -175,7 +174,7 @@ class JobRun:
         names = [one.name for one in sources] if declared is None else declared
         if found:
             shown = " and ".join(one.name for one in found)
-            raise BadInput(f"{self.job} reads {shown}: say which of them, as in run.read({found[0].name!r}).")
+            raise BadInput(f"{self.job} reads {shown}: name one of them, as in run.read({found[0].name!r}).")
         if name.endswith(f":{PREVIOUS}") and (declared is None or name in declared):
             return None
         if declared is not None and f"{name}:{PREVIOUS}" in declared:

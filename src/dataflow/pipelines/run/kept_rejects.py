@@ -1,4 +1,4 @@
-"""How many rejected rows of a run are kept."""
+"""Limits how many rejected rows of a run are kept."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.policy import RejectPolicy
 
 KEPT_REJECTS = 1000
-"""So many rejected rows of a run are kept to be looked at, or as many as may be left out if that is more."""
+"""Up to this many rejected rows are kept per run, or as many as may be rejected if that is more."""
 MOST_REJECTS = 20_000
-"""So many are kept where a share of the rows may be left out, however many those are: they are in memory."""
+"""Up to this many are kept if a share of the rows may be rejected, because they are held in memory."""
 
 
 class KeptRejects:
-    """How many rejected rows of one run are kept, of all its tasks together; several threads ask and tell."""
+    """Counts the kept rejects of one run, over all its tasks; used by several threads."""
 
     def __init__(self, policy: RejectPolicy) -> None:
         limit = policy.limit
@@ -28,11 +28,11 @@ class KeptRejects:
 
     @property
     def left(self) -> int:
-        """How many rows a task that begins now may keep."""
+        """How many rows a task that starts now may keep."""
         return self._most - self.rows
 
     def take(self, report: TaskReport) -> TaskReport:
-        """The report with no more rejects than there is room for: other tasks may have filled it by now."""
+        """The report, cut to the rejects that still fit: other tasks may have used up the limit meanwhile."""
         places = list(dict.fromkeys((one.part, one.row) for one in report.rejects))
         with self._lock:
             kept = frozenset(places[: self.left])

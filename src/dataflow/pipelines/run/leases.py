@@ -1,4 +1,4 @@
-"""A pipeline's run and its lease: who has lost it stops, and gives nothing out."""
+"""The lease of a pipeline's run: a run that has lost it stops and publishes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 1.0
 WAITS = (1, 2, 4, 8, 16, *[30] * 9)
-"""Seconds before each further try: five minutes in all, and more than a restart takes."""
+"""Seconds before each retry: five minutes in all, longer than a restart takes."""
 SHOWN_CHARACTERS = 60
 
 
@@ -31,9 +31,9 @@ def refuse_lost(claimed: ClaimedRun) -> None:
 
 
 def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
-    """Raises LeaseLost once the run has ended in the store, too, which nobody may have noticed here yet.
+    """Also raises LeaseLost if the run has ended in the store, which this process may not know yet.
 
-    A store that gives no answer changes nothing: the lease's end is known without it.
+    An unreachable store changes nothing: the lease's end is known without it.
     """
     refuse_lost(claimed)
     try:
@@ -55,14 +55,14 @@ def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
     def watch() -> None:
         while not is_over.wait(WATCH_SECONDS):
             if claimed.is_over:
-                cancel()  # again and again: a job may have been sent off meanwhile
+                cancel()  # repeatedly: a job may have been submitted meanwhile
 
     watcher = threading.Thread(target=watch, name="watch", daemon=True)
     watcher.start()
     try:
         yield
     except Exception as error:
-        claimed.refuse_timed_out(error)  # or it would look as if the cancelled work had failed by itself
+        claimed.refuse_timed_out(error)  # otherwise the cancelled work would appear to have failed
         raise
     finally:
         is_over.set()
@@ -70,14 +70,14 @@ def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
 
 
 def make_patience(claimed: ClaimedRun, log: PipelineLog, progress: Progress) -> Patience:
-    """The patience of a run, which tells its log and its progress, and ends with its lease."""
+    """The retry policy of a run: it reports to the run's log and progress, and ends with its lease."""
     logged: list[str] = []
 
     def tell(trouble: str, left: float) -> None:
         refuse_lost(claimed)
         if trouble not in logged:
             logged.append(trouble)
-            log.write(claimed.run, f"{trouble} The run waits for it and goes on by itself.")
+            log.write(claimed.run, f"{trouble} The run waits and continues automatically.")
         shown = log.redact(trouble)[:SHOWN_CHARACTERS]
         progress.show(f"{shown}, again in {math.ceil(left)} s")
 

@@ -1,4 +1,4 @@
-"""The outputs of one run of a Python job: each staged and checked by itself, all given out together."""
+"""The outputs of one run of a Python job: each staged and checked separately, all published together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Columns = tuple[tuple[str, str], ...]
 
 
 class Outputs:
-    """What a run has staged so far; `make_target` gives the target of a dataset with these columns."""
+    """The outputs staged so far; `make_target` returns the target of a dataset with these columns."""
 
     def __init__(
         self, make_target: Callable[[str, Columns], Target], tag: str, log: Callable[[str], None]
@@ -41,7 +41,7 @@ class Outputs:
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        """Clears all staging, but for what is INVALID."""
+        """Clears all staging, except for INVALID outputs."""
         self._begun.__exit__(*raised)
 
     def stage(
@@ -52,10 +52,10 @@ class Outputs:
         last_rows: int | None,
         end: datetime | None,
     ) -> None:
-        """Stages the rows of a frame and judges them; InvalidData when a check says no."""
+        """Stages and checks the rows of a frame; InvalidData if a check fails."""
         for check in checks:
             if not isinstance(check, Check):
-                raise BadInput(f"The checks of {dataset} hold {quoted(repr(check))}, which is no check.")
+                raise BadInput(f"Checks of {dataset} contain {quoted(repr(check))}, which is not a check.")
         columns = _columns_of(frame, dataset)
         judgement = Judgement(checks, fields_of(columns))
         target = self._make_target(dataset, columns)
@@ -74,7 +74,7 @@ class Outputs:
         self._staged[dataset] = (target, judgement)
 
     def publish(self) -> dict[str, tuple[Published, str]]:
-        """Gives out all outputs; what was published of each, and what was found right about it."""
+        """Publishes all outputs; returns for each what was published, and the evidence of its checks."""
         found = {}
         for dataset, (target, judgement) in self._staged.items():
             found[dataset] = (target.publish(judgement.list_staged()), judgement.evidence)
@@ -83,15 +83,15 @@ class Outputs:
 
 
 def _columns_of(frame: DataFrame, dataset: str) -> Columns:
-    """The frame's columns with their types; BadInput for one that no reader could name."""
+    """The frame's columns with their types; BadInput for one that cannot be named in a query."""
     seen: set[str] = set()
     try:
         columns = column_types(frame)
         for name, _ in columns:
             check_column_name(name)
-            # Spark does not tell upper from lower case in names, so neither may a dataset.
+            # Spark ignores case in names, so the columns of a dataset must differ in more than case.
             if name.lower() in seen:
-                raise BadInput(f"two of its columns are called {name}. Rename one of them.")
+                raise BadInput(f"two of its columns are named {name}. Rename one of them.")
             seen.add(name.lower())
     except BadInput as error:
         raise BadInput(f"{dataset} cannot be written: {error}") from error

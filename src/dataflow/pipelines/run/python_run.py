@@ -1,4 +1,4 @@
-"""One run of a Python job: its function is called with the run, then what it wrote is given out."""
+"""One run of a Python job: calls its function with the run, then publishes what it wrote."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class PythonRun:
 
     @staticmethod
     def refuse_impossible(definition: JobDefinition, facilities: Facilities) -> None:
-        """What a function needs only its run tells."""
+        """Checks nothing: what a function needs is known only when it runs."""
 
     def execute(self) -> None:
-        """Does the work; what it gives out is published by the claim when this returns."""
+        """Does the work; the claim publishes the output when this returns."""
         run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
         with self._made_room(), self._outputs:
             with importable(self._facilities.config.project_dir):
@@ -70,20 +70,20 @@ class PythonRun:
                 self.log(f"published {published.rows} {plural(published.rows, 'row')} of {dataset}")
 
     def cancel(self) -> None:
-        """Ends all that the function does on Spark, and what a database does for it."""
+        """Stops everything the function runs on Spark or in a database."""
         self._stop.set()
         self._facilities.spark.interrupt()
 
     def clean_up(self) -> None:
-        """Nothing is left beside what is published."""
+        """Does nothing: only the published output is left."""
 
     def session(self) -> SparkSession:
         """The session of this run alone."""
         return self._facilities.spark.get()
 
     def read_table(self, source: Source) -> DataFrame:
-        """The rows of an input in PostgreSQL, as its pinned run published them; read once, as files."""
-        with self._lock:  # threads may read inputs side by side
+        """The rows of an input in PostgreSQL, as published by its pinned run; read once, into files."""
+        with self._lock:  # threads may read inputs concurrently
             if source.name not in self._tables:
                 self._facilities.progress.show(f"reading {source.name}")
                 self._tables[source.name] = self._copy_table(source)
@@ -101,7 +101,7 @@ class PythonRun:
 
     @contextmanager
     def _made_room(self) -> Iterator[None]:
-        """Takes away what this run, and those before it that were killed, have read from tables."""
+        """Removes what this run, and killed runs before it, read from tables."""
         try:
             yield
         finally:
@@ -116,8 +116,8 @@ class PythonRun:
         is_parted = any(table.partition_column or table.is_interval for table in tables)
         if not is_parted and item.source.mapping != LATEST and newest and newest.dataid != item.dataid:
             raise BadInput(
-                f"{item.name} is no longer in its table, which holds what {newest.dataid} has brought. Read "
-                f'the newest, inputs=["{dataset.name}:latest"], or have the rows of each dataid kept, where '
+                f"{item.name} is no longer in its table, which holds {newest.dataid} now. Read "
+                f'the newest, inputs=["{dataset.name}:latest"], or keep the rows of each dataid where '
                 f'{dataset.name} is made: mode = "partition" without merging, or target_db = "lake".'
             )
         run = self._claimed.run
@@ -126,7 +126,7 @@ class PythonRun:
             [frame] = read_tables(tables, self._facilities.settings, folder, self._stop)
         except InputMoved as error:
             raise InputMoved(
-                f"{error} The work waits until the run that publishes {dataset.name} has ended: "
+                f"{error} The work waits until the run that publishes {dataset.name} ends: "
                 f"dataflow chunks {dataset.name}"
             ) from error
         return frame
@@ -137,17 +137,17 @@ class PythonRun:
             self._definition.function(run)
         except DataFlowError:
             raise
-        except SystemExit as error:  # with 0, too: whoever called it would take it for a success
+        except SystemExit as error:  # exit code 0 included: a caller would take it for success
             raise JobFailed(f"{self._place_of(error)}: it called sys.exit({error.code!r})") from error
         except Exception as error:
             if is_spark_error(error):
-                error.add_note(f"{self._place_of(error)}: ")  # for the sentence it becomes
+                error.add_note(f"{self._place_of(error)}: ")  # becomes part of the error message
                 raise
             words = f"{type(error).__name__}: {error}".removesuffix(": ")
             raise JobFailed(f"{self._place_of(error)}: {words}") from error
 
     def _place_of(self, error: BaseException) -> str:
-        """The last line of the project that led to an error."""
+        """The last line in the project's files that led to an error."""
         folder = os.path.join(self._facilities.config.project_dir, "")
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename.startswith(folder):
@@ -158,8 +158,8 @@ class PythonRun:
         missing = run.list_unwritten()
         if missing:
             raise InvalidData(
-                f"{self._definition.job} has ended without writing {' and '.join(missing)}. "
-                f"Call run.write({missing[0]!r}, frame), or take it out of outputs: {self._definition.place}"
+                f"{self._definition.job} ended without writing {' and '.join(missing)}. "
+                f"Call run.write({missing[0]!r}, frame), or remove it from outputs: {self._definition.place}"
             )
 
     def _make_target(self, dataset: str, columns: Columns) -> LakeTarget:

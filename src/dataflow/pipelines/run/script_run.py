@@ -1,6 +1,6 @@
-"""`dataflow.spark_run()`: the run of a PySpark script that RunJob has started.
+"""`dataflow.spark_run()`: the run of a PySpark script started by RunJob.
 
-What the script writes is given out by RunJob, when the script has ended well.
+RunJob publishes what the script writes when the script succeeds.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ CONTEXT = "DATAFLOW_CONTEXT"
 
 @contextmanager
 def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
-    """The run that RunJob has started this script for; its outputs are complete when the body has ended.
+    """The run for which RunJob started this script; its outputs are complete when the body ends.
 
-    Spark is the session that is given, the one there is already, or a new one that ends with the body.
+    Uses the given Spark session, an existing one, or a new one that ends with the body.
     """
     facts = _read_facts(os.environ)
     script = ScriptRun(facts, session, os.environ)
@@ -59,10 +59,10 @@ def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
             except SystemExit as error:
                 if error.code:
                     raise
-                ended = error  # a success by its own words, so the outputs must be there
+                ended = error  # the script claims success, so its outputs must exist
             missing = run.list_unwritten()
             if missing:
-                raise InvalidData(f"{facts.job} has ended without writing {' and '.join(missing)}.")
+                raise InvalidData(f"{facts.job} ended without writing {' and '.join(missing)}.")
             script.publish()
             if ended is not None:
                 raise ended
@@ -71,7 +71,7 @@ def spark_run(session: SparkSession | None = None) -> Iterator[JobRun]:
 
 
 class ScriptRun:
-    """What surrounds the run of a script: a session, its log, and staging at the places that RunJob gave."""
+    """The environment of a script's run: a session, its log, and staging at the locations RunJob gave."""
 
     def __init__(self, facts: Facts, session: SparkSession | None, environ: Mapping[str, str]) -> None:
         self._facts = facts
@@ -93,38 +93,38 @@ class ScriptRun:
         return self._session
 
     def read_table(self, source: Source) -> DataFrame:
-        """Refused: a script is given no connections."""
+        """Raises BadInput: a script has no connections."""
         raise BadInput(
-            f"{source.name} {tell_place(source.location)}, and run.read reads the lake and Parquet in a "
-            "script. Read it in a Python job (@dataflow.job), or by JDBC with run.spark. Or have it "
-            'written to the lake (target_db = "lake").'
+            f"{source.name} {tell_place(source.location)}, but run.read reads only the lake and "
+            "Parquet in a script. Read it in a Python job (@dataflow.job), or by JDBC with run.spark. Or "
+            'publish it to the lake (target_db = "lake").'
         )
 
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
-        """Stages and checks an output at the place that RunJob gave for it."""
+        """Stages and checks an output at the location that RunJob gave for it."""
         place = dict(self._facts.outputs)[dataset]
         if any(isinstance(check, Check) and check.kind == "at_least" for check in checks):
             raise BadInput(
-                f"{dataset}: at_least compares with the version before, which a script does not know. Use "
-                "minimum_rows, or make it a Python job in pipelines/, where it works."
+                f"{dataset}: at_least needs the previous version, which a script does not know. Use "
+                "minimum_rows, or turn the script into a Python job in pipelines/."
             )
         if is_local(place):
             span = self._facts.span
             self.outputs.stage(dataset, frame, checks, None, span.end if span else None)
         elif checks or Location(place).is_manifest:
             raise BadInput(
-                f"{dataset} goes to {place}, which is not on this machine. There a plain Parquet folder can "
-                "be written, without checks."
+                f"{dataset} goes to {place}, which is not on this machine. Only a plain Parquet folder "
+                "without checks can be written there."
             )
         else:
             write_away(frame, place)
 
     def log(self, text: str) -> None:
-        """RunJob keeps what a script prints in the run's log."""
+        """Prints a line: RunJob keeps what a script prints in the run's log."""
         print(text, flush=True)
 
     def publish(self) -> None:
-        """Puts all outputs in their places, for RunJob to give out."""
+        """Moves all outputs to their locations, for RunJob to publish."""
         for dataset, (published, _) in self.outputs.publish().items():
             self.log(f"wrote {published.rows} {plural(published.rows, 'row')} of {dataset}")
 
@@ -137,7 +137,7 @@ class ScriptRun:
         facts, place = self._facts, dict(self._facts.outputs)[dataset]
         if not place:
             raise BadInput(
-                f"{dataset} declares no location. Give it one: dataflow dataset add {dataset} "
+                f"{dataset} has no location. Set one: dataflow dataset add {dataset} "
                 f"--location '{lake_location('lake')}'"
             )
 
@@ -151,10 +151,10 @@ class ScriptRun:
 
 
 def _read_facts(environ: Mapping[str, str]) -> Facts:
-    """The facts that RunJob wrote for its script; BadInput when it was not RunJob that started it."""
+    """The facts that RunJob wrote for its script; BadInput if RunJob did not start it."""
     path = environ.get(CONTEXT, "")
     if not path:
-        raise BadInput(f"There is no run: {CONTEXT} is not set. Start this script with RunJob.")
+        raise BadInput(f"No run: {CONTEXT} is not set. Start this script with RunJob.")
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             found: dict[str, Any] = json.load(file)
@@ -186,7 +186,7 @@ def _read_facts(environ: Mapping[str, str]) -> Facts:
 
 
 def _span(found: dict[str, Any]) -> Span | None:
-    """The interval of the dataid, which has the grain of every input but those that are the latest."""
+    """The interval of the dataid, which has the grain of every input that is not `latest`."""
     for item in found["inputs"]:
         if item["mapping"] != LATEST:
             grain = Grain(_told(found, item, "grain"))
@@ -195,7 +195,7 @@ def _span(found: dict[str, Any]) -> Span | None:
 
 
 def _told(found: dict[str, Any], item: dict[str, Any], field: str) -> str:
-    """What the run was told about an input, under the name of its variable."""
+    """The value of an input's variable in the run's environment."""
     prefix = item["dataset"] if item["mapping"] == SAME else f"{item['dataset']}_{item['mapping']}"
     value: str = found["environment"].get(shell_name(f"{prefix}_{field}"), "")
     return value

@@ -1,4 +1,4 @@
-"""The source of one run: its parts, whatever the kind of source, and what is left of them for the next."""
+"""The source of one run: its parts, for every kind of source, and those left for the next run."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.fields import Field
 
 SHOWN_CHARACTERS = 50
-"""So much of a trouble: a progress line that is wider than the terminal could not be taken away again."""
+"""Length of a shown problem: a progress line wider than the terminal could not be erased."""
 
 
 class Reading:
-    """The parts that a run reads; pages of an API go on where an earlier run of the same work ended."""
+    """The parts that a run reads; pages of an API continue where an earlier run of the same work stopped."""
 
     def __init__(
         self,
@@ -54,32 +54,32 @@ class Reading:
             self._parts = files.fetch(claimed.dataid)
         else:
             from dataflow.pipelines.register.databases import (
-                read_table,  # only those who read one need its driver
+                read_table,  # only database sources need the driver
             )
 
             self.kind = "parquet"
             self._parts = read_table(source, self._folder, facilities.settings, stop)
 
     def parts(self) -> Iterator[Part]:
-        """Every part, as soon as it is whole."""
+        """Each part, as soon as it is complete."""
         return self._parts
 
     @property
     def total(self) -> int | None:
-        """How many rows the source has; None where it does not tell."""
+        """How many rows the source has; None if it does not say."""
         return self._staging.total if self._staging else None
 
     def wait_for_first(self) -> Part | None:
-        """The first part, None if there is none; it still comes with the others."""
+        """The first part, or None; it is still returned with the others."""
         first = next(self._parts, None)
         if first is not None:
             self._parts = chain([first], self._parts)
         return first
 
     def first_body(self) -> bytes:
-        """The first part, or what is needed of it to know its fields; b"" if there is none.
+        """The first part, or as much of it as shows its fields; b"" if there is none.
 
-        It still comes with the others.
+        It is still returned with the others.
         """
         first = self.wait_for_first()
         if first is None:
@@ -88,11 +88,11 @@ class Reading:
             return read_beginning(file, self.kind)
 
     def shaper(self, fields: tuple[Field, ...], uuid_as_bytes: bool) -> Shaper:
-        """What makes batches of the parts."""
+        """The reader that makes batches of the parts."""
         return Shaper(fields, self.results_key, self.kind, uuid_as_bytes)
 
     def close(self, reason: str) -> None:
-        """What was fetched is not to be used again: the next run starts with the first page."""
+        """Marks the fetched pages as unusable: the next run starts with the first page."""
         if self._staging is not None:
             self._staging.close(reason)
 
@@ -109,5 +109,5 @@ class Reading:
         }
         taken = staging.continue_from(earlier)
         if taken:
-            facilities.log.write(claimed.run, f"goes on after page {taken}, which an earlier run had fetched")
+            facilities.log.write(claimed.run, f"continues after page {taken}, which an earlier run fetched")
         yield from source.fetch(staging, self._stop, tell, facilities.settings.secrets.add)

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 CONCURRENCY = "INGEST_TASK_CONCURRENCY"
 MOST_COPIED = 1_000_000
-"""Bytes of Spark's own log that are kept in the log of a run."""
+"""Bytes of Spark's own log that are copied to the log of a run."""
 
 
 class SparkSessions:
-    """The session, and who uses it."""
+    """The session, and the run that uses it."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class SparkSessions:
         self.log_path = os.path.join(log_dir, f"spark-{os.getpid()}.log")
 
     def lend(self, session: SparkSession) -> None:
-        """Takes a session that exists already."""
+        """Uses an existing session."""
         self._session = session
 
     def begin(self, run: Run) -> None:
-        """From here on the session is a child of this run's own, and what Spark says belongs to it."""
+        """Starts a child session for this run; Spark's log belongs to the run from now on."""
         with self._lock:
             self._end_child()
             self._run = run
@@ -70,7 +70,7 @@ class SparkSessions:
                 self._announce(self._session)
 
     def get(self) -> SparkSession:
-        """The session of the run that has begun; the worker's own before any has."""
+        """The session of the current run; the worker's own before the first run."""
         with self._lock:
             if self._session is None:
                 self._progress.show("starting Spark")
@@ -80,34 +80,34 @@ class SparkSessions:
                 return self._session
             if self._child is None:
                 self._child = new_session(self._session)
-            self._child.addTag(tag_of(self._run.run_id))  # for what this thread does in it
+            self._child.addTag(tag_of(self._run.run_id))  # for what this thread runs in it
             return self._child
 
     def interrupt(self) -> None:
-        """Ends whatever the run has under way on Spark; from another thread."""
+        """Cancels everything the run has under way on Spark; called from another thread."""
         with self._lock:
             if self._child is not None:
                 self._child.interruptAll()
 
     def keep_log(self, run: Run) -> None:
-        """Adds what Spark has said since the run began to the run's log."""
+        """Copies what Spark logged since the run started to the run's log."""
         try:
             with open(self.log_path, "rb", opener=open_private) as file:
                 length = file.seek(0, os.SEEK_END)
                 if file.seek(max(self._said_before, length - MOST_COPIED)) > self._said_before:
-                    file.readline()  # the rest of a line may begin within a secret
+                    file.readline()  # a partial line may start inside a secret
                 said = file.read().decode(errors="replace").strip()
         except FileNotFoundError:
             return
         if said:
-            self._log.write(run, f"\nWhat Spark said meanwhile ({self.log_path}):\n{said}")
+            self._log.write(run, f"\nSpark's log of this run ({self.log_path}):\n{said}")
 
     @property
     def streams(self) -> int:
-        """How many tasks work side by side on what arrives."""
+        """How many tasks process incoming parts concurrently."""
         limit = self._environ.get(CONCURRENCY, "")
         if limit and (not limit.isdecimal() or int(limit) < 1):
-            raise ConfigError(f"{CONCURRENCY} is {quoted(limit)}; give it a number such as 4, or unset it.")
+            raise ConfigError(f"{CONCURRENCY} is {quoted(limit)}; set it to a number such as 4, or unset it.")
         if limit:
             return int(limit)
         if self._settings.spark.is_local:
@@ -116,7 +116,7 @@ class SparkSessions:
         return self._slots
 
     def close(self) -> None:
-        """Ends the session, if there is one."""
+        """Stops the session, if there is one."""
         with self._lock:
             self._end_child()
             if self._session is not None:

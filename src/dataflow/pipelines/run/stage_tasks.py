@@ -1,4 +1,4 @@
-"""What a Spark task does with its share of the data: shape, count, hand to the target. No Spark in here."""
+"""The work of a Spark task on its share of the data: shape, count, pass to the target. Imports no Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StageParts:
     most_rejects: int
 
     def __call__(self, attempt: str) -> TaskReport:
-        """Runs in a task, under the attempt's name."""
+        """Runs in a task; the attempt names the staged rows."""
         counted = _Counted(self.wanted, self.most_rejects)
         staged = self.writer.write(counted.shaped(self.parts, self.shaper), attempt)
         return counted.report(staged)
@@ -34,21 +34,21 @@ class StageParts:
 
 @record
 class StageFrame:
-    """Stages the rows of a frame's partition; `names` are the columns' own, which the frame does not bear."""
+    """Stages the rows of a frame's partition; `names` are the real column names, which the frame lacks."""
 
     writer: TaskWriter
     wanted: Wanted
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch], attempt: str) -> TaskReport:
-        """Runs in a task, under the attempt's name."""
+        """Runs in a task; the attempt names the staged rows."""
         counted = _Counted(self.wanted, 0)
         named = (batch.rename_columns(list(self.names)) for batch in batches)
         return counted.report(self.writer.write(counted.passing(named), attempt))
 
 
 class _Counted:
-    """Counts batches on their way to the target."""
+    """Counts batches as they pass to the target."""
 
     def __init__(self, wanted: Wanted, most_rejects: int) -> None:
         self._wanted = wanted

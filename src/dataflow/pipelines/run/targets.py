@@ -1,4 +1,4 @@
-"""Which target a run's rows go to, made from the definition and its connection; clearing its staging."""
+"""The target of a run, made from the definition and its connection; clears its staging."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destination:
-    """Which chunk a run writes, and what may be replaced by it."""
+    """The chunk a run writes, and what it may replace."""
     found = _output_of(claimed, dataset)
     output = found.dataset
     pins = [f"{item.name}@{item.pin.version}" for item in claimed.prepared.inputs if item.pin]
@@ -57,18 +57,18 @@ def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
 
 
 def find_newest_run(store: Store) -> int:
-    """The last run that a status store has given an id."""
+    """The latest run id of a status store."""
     return store.read.get_newest_run_id()
 
 
 def list_earlier(store: Store, run: Run) -> tuple[Earlier, ...]:
-    """Earlier runs of the same work since it was last done, newest first."""
+    """Earlier runs of the same work since it last succeeded, newest first."""
     runs = store.read.list_earlier_runs(run.work_id, run.run_id)
     return tuple(Earlier(one.run_id, claim_of(one.claimant), not one.called_since) for one in runs)
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, store: Store) -> int | None:
-    """How many rows the version before has: the same chunk's, or the newest snapshot's before it."""
+    """Row count of the previous version: of the same chunk, or of the newest snapshot before it."""
     output = _output_of(claimed, dataset)
     pair = (claimed.dataid, sort_key(claimed.dataid, Grain(output.dataset.grain)))
     is_snapshot = output.dataset.mode == "snapshot"
@@ -81,7 +81,7 @@ def lake_target(
     columns: tuple[tuple[str, str], ...],
     spark: SparkSessions,
 ) -> LakeTarget:
-    """A run's part of the lake; passes over its staged files are made by the worker's session."""
+    """A run's target in the lake; the worker's session scans its staged files."""
     return LakeTarget(
         claimed.location(destination.dataset),
         destination,
@@ -93,7 +93,7 @@ def lake_target(
 def pipeline_target(
     plan: IntervalPlan, fields: tuple[Field, ...], claimed: ClaimedRun, facilities: Facilities
 ) -> Target:
-    """Where the rows of a pipeline's run go that Spark computes."""
+    """The target of a pipeline's run that Spark computes."""
     definition = plan.definition
     destination = destination_of(claimed, definition.dataset, facilities.store)
     if definition.fingerprint:
@@ -101,7 +101,7 @@ def pipeline_target(
     if plan.target.is_lake:
         columns = tuple((field.column, field.type.sql) for field in fields)
         return lake_target(claimed, destination, columns, facilities.spark)
-    from dataflow.pipelines.register.databases import make_target  # only those who write need its driver
+    from dataflow.pipelines.register.databases import make_target  # only database targets need the driver
 
     connection = facilities.settings.get_connection(definition.target)
     target = make_target(connection, definition, fields, destination, facilities.spark.streams)
@@ -109,23 +109,23 @@ def pipeline_target(
 
 
 def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities) -> Target:
-    """The target as Spark's tasks can reach it: themselves, or by way of files that this process copies."""
+    """The target as Spark's tasks reach it: directly, or through files that this process copies."""
     target.last_look = lambda: refuse_revoked(claimed, facilities.store)
     target.patience = make_patience(claimed, facilities.log, facilities.progress)
     folder = facilities.staging.of_run(claimed.run)
     if not facilities.settings.spark.copy_on_driver:
         target.task_folder = folder
         return target
-    from dataflow.pipelines.postgres.relay import RelayTarget  # only those who write to it need its driver
+    from dataflow.pipelines.postgres.relay import RelayTarget  # only database targets need the driver
 
     return RelayTarget(target, os.path.join(folder, "rows"))
 
 
 @contextmanager
 def discarding(target: Target) -> Iterator[None]:
-    """Staging is cleared when the body ends; what is INVALID stays there, to be looked at.
+    """Clears staging when the body ends; INVALID output is kept for inspection.
 
-    Whether it can be cleared changes nothing about how the body ended: the next run clears up, too.
+    A failure to clear is ignored: the next run clears it.
     """
     try:
         yield
@@ -145,7 +145,7 @@ def _discard(target: Target) -> None:
 
 
 def take_tables_over(store: Store, definition: Definition, settings: PipelineSettings) -> int:
-    """Makes a pipeline's tables this store's; how many dataids were another's. BadInput in the lake."""
+    """Takes over a pipeline's tables; returns how many dataids were another store's. BadInput in the lake."""
     setting = settings.get_connection(definition.target)
     if definition.kind == PYTHON or setting.is_lake:
         raise BadInput(
@@ -153,7 +153,7 @@ def take_tables_over(store: Store, definition: Definition, settings: PipelineSet
             f"there is nothing to take over. Run it: dataflow run {definition.job}"
         )
     from dataflow.pipelines.postgres.ledger import take_over
-    from dataflow.pipelines.postgres.transactions import transaction  # only databases need its driver
+    from dataflow.pipelines.postgres.transactions import transaction  # only databases need the driver
     from dataflow.pipelines.register.databases import connect_to
 
     with transaction(connect_to(setting)) as session:

@@ -1,4 +1,4 @@
-"""What is to be thought of the staged rows of a run: may they be published, and what should be looked at."""
+"""The verdict on the staged rows of a run: whether they may be published, and the warnings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Judgement:
 
     @property
     def wanted(self) -> Wanted:
-        """What the tasks must count for these checks."""
+        """The counts that the tasks must collect for these checks."""
         return wanted_by(self._checks)
 
     def add(self, reports: list[TaskReport]) -> None:
@@ -60,21 +60,21 @@ class Judgement:
 
     @property
     def rejected(self) -> int:
-        """How many rows did not fit."""
+        """How many rows were rejected."""
         return sum(report.rejected for report in self._reports)
 
     @property
     def rows_read(self) -> int:
-        """How many rows the source has given."""
+        """How many rows were read from the source."""
         return sum(report.rows_read for report in self._reports)
 
     def list_rejects(self) -> list[Reject]:
-        """The rejected values, as far as they were kept, in order."""
+        """The rejected values that were kept, in order."""
         found = [reject for report in self._reports for reject in report.rejects]
         return sorted(found, key=lambda reject: (reject.part, reject.row))
 
     def list_drift(self) -> list[str]:
-        """How the source differs from the mapping, a line each."""
+        """Differences between source and mapping, one per line."""
         missing = self._count_missing()
         new = sorted({name for report in self._reports for name in report.new})
         all_rows = f"{self.rows_read} {plural(self.rows_read, 'row')}"
@@ -84,7 +84,7 @@ class Judgement:
         return lines + [f"drift: source field {name} is not mapped" for name in new]
 
     def _count_missing(self) -> dict[str, int]:
-        """By mapped source field, how many rows lack it."""
+        """The number of rows that lack each mapped source field."""
         missing: dict[str, int] = {}
         for report in self._reports:
             for name, rows in report.missing:
@@ -92,11 +92,11 @@ class Judgement:
         return missing
 
     def list_absent(self) -> list[str]:
-        """The mapped source fields that are in no row: misspelt, most likely."""
+        """The mapped source fields that no row has: most likely misspelt."""
         return [name for name, rows in self._count_missing().items() if rows == self.rows_read]
 
     def decide_rejects(self, policy: RejectPolicy) -> None:
-        """Raises InvalidData when more rows were rejected than the policy allows."""
+        """Raises InvalidData if more rows were rejected than the policy allows."""
         decision = decide(policy, self.rejected, self.rows_read)
         if not decision.accepted:
             shown = [
@@ -106,7 +106,7 @@ class Judgement:
             raise InvalidData(f"{decision.reason}: {'; '.join(shown)}.")
 
     def decide_checks(self, target: Target, last_rows: int | None, interval_end: datetime | None) -> None:
-        """Raises InvalidData when a check of severity error says no."""
+        """Raises InvalidData if a check of severity error fails."""
         statistics = reduce(Statistics.merge, (report.statistics for report in self._reports), NOTHING)
         self.findings = judge(self._checks, statistics, last_rows, interval_end)
         accepted = self.list_staged()
@@ -116,12 +116,12 @@ class Judgement:
         refusing = [f"{one.check}: {one.evidence}" for one in self.findings if one.refuses]
         if refusing:
             absent = self.list_absent()
-            cause = f" In no row of the source is: {', '.join(absent)}." if absent else ""
+            cause = f" No row of the source has: {', '.join(absent)}." if absent else ""
             checks = "1 check" if len(refusing) == 1 else f"{len(refusing)} checks"
             raise InvalidData(f"{checks} failed: {'; '.join(refusing)}.{cause}")
 
     def list_warnings(self) -> list[str]:
-        """What checks of severity warning said no to."""
+        """The failed checks of severity warning."""
         return [
             f"{one.check}: {one.evidence}"
             for one in self.findings
@@ -130,14 +130,12 @@ class Judgement:
 
     @property
     def left_out(self) -> str:
-        """How many rows were left out because they did not fit."""
-        were = "was" if self.rejected == 1 else "were"
-        read = f"{self.rows_read} {plural(self.rows_read, 'row')}"
-        return f"{self.rejected} of {read} did not fit and {were} left out"
+        """How many rows were rejected."""
+        return f"{self.rejected} of {self.rows_read} {plural(self.rows_read, 'row')} rejected"
 
     @property
     def evidence(self) -> str:
-        """What was found right, to be published with the chunk, and what was not, or not looked at."""
+        """A summary to publish with the chunk: checks passed, warned and not checked."""
         passed = sum(one.verdict is Verdict.YES for one in self.findings)
         parts = [f"{passed} {plural(passed, 'check')} passed on {self.rows} {plural(self.rows, 'row')}"]
         if self.rejected:
@@ -149,12 +147,12 @@ class Judgement:
 
 
 def fields_of(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
-    """Columns of a result as the fields that checks and targets take."""
+    """The columns of a result as fields, for checks and targets."""
     return tuple(Field(name, name, parse_sql_type(kind)) for name, kind in columns)
 
 
 def checked_fields(columns: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
-    """Columns that stay in their database, as checks take them: of types too that the lake has not."""
+    """The columns of a result that stays in its database as fields; the lake may lack their types."""
     return tuple(Field(name, name, _type_of(kind)) for name, kind in columns)
 
 
@@ -162,4 +160,4 @@ def _type_of(kind: str) -> ColumnType:
     try:
         return parse_sql_type(kind)
     except BadInput:
-        return ColumnType(kind)  # no check of its values goes with it
+        return ColumnType(kind)  # its values cannot be checked

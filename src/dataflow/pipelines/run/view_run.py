@@ -1,6 +1,6 @@
-"""One run of a view pipeline: SQL over the versions it has pinned, published as one interval's result.
+"""One run of a view pipeline: SQL over the pinned versions, published as the result of one interval.
 
-Where all its datasets are in the database it goes to, that database computes it; elsewhere Spark does.
+If all its datasets are in the target database, that database computes it; otherwise Spark does.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dataflow import failpoints
 from dataflow.actions.claim import pin_ready_chunks
 from dataflow.actions.locations import absolute_place
+from dataflow.model.wording import plural
 from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import plan_input, plan_interval
 from dataflow.pipelines.register.intervals import interval_of
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_CHUNKS = 100
-"""So many chunks of a dataset that is read whole are named in the run's log; the store has them all."""
+"""Up to this many chunks of a dataset that is read whole are logged; the store has all of them."""
 
 
 class ViewRun:
@@ -54,7 +55,7 @@ class ViewRun:
     refuse_impossible = staticmethod(refuse_impossible)
 
     def execute(self) -> None:
-        """Does the work; what it gives out is published by the claim when this returns."""
+        """Does the work; the claim publishes the output when this returns."""
         definition, facilities = self._definition, self._facilities
         target = facilities.settings.get_connection(definition.target)
         chunks = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
@@ -62,25 +63,25 @@ class ViewRun:
         plan = plan_interval(definition, self._claimed.dataid, inputs, target, facilities.constants)
         facilities.log.write(self._claimed.run, plan.select)
         published = self._compute_there(plan) if plan.is_native else self._compute_on_spark(plan)
-        if definition.materialized:  # a plain view has as many rows as whoever reads it finds
+        if definition.materialized:  # the row count of a plain view depends on when it is read
             self._claimed.record_rows(definition.dataset, published.rows)
 
     def cancel(self) -> None:
-        """Ends the run's Spark jobs, or what the database does for it."""
+        """Cancels the run's Spark jobs or its database query."""
         self._stop.set()
         self._facilities.spark.interrupt()
 
     def clean_up(self) -> None:
-        """Nothing is left beside what is published."""
+        """Does nothing: only the published output is left."""
 
     def _plan_input(self, item: InputChunk) -> PlannedInput:
-        """What it reads of a dataset, at the version, or versions, that this run has pinned."""
+        """A dataset at the version, or versions, that this run has pinned."""
         chunks = self._pin_all(item.source) if is_read_whole(item.source) else None
         return plan_input(self._facilities.store, item.source, item, chunks)
 
     def _compute_there(self, plan: IntervalPlan) -> Published:
         from dataflow.pipelines.postgres.views import Pinned, stage_select
-        from dataflow.pipelines.register.databases import make_native_view  # only databases need its driver
+        from dataflow.pipelines.register.databases import make_native_view  # only databases need the driver
 
         destination = destination_of(self._claimed, self._definition.dataset, self._facilities.store)
         target = make_native_view(plan.target, self._definition, plan.select, destination)
@@ -107,7 +108,7 @@ class ViewRun:
     def _compute_on_spark(self, plan: IntervalPlan) -> Published:
         steps = plan.translate()
         session = self._facilities.spark.get()
-        session.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
+        session.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
         rows = run_sql(session, steps.translated, steps.frames)
         columns = result_columns(steps.translated, plan.target.is_lake) or column_types(rows)
         fields = fields_of(columns)
@@ -140,9 +141,9 @@ class ViewRun:
         return published
 
     def _pin_all(self, source: PlanInput) -> dict[str, str]:
-        """Pins all chunks that are ready now, as the claim has pinned the newest; their locations, in order.
+        """Pins all chunks that are ready now, as the claim pinned the newest; returns their locations.
 
-        None is purged meanwhile, and one that is published anew makes the result stale.
+        None is purged meanwhile, and publishing one again makes the result stale.
         """
         prepared, name = self._claimed.prepared, source.dataset.name
         pins = pin_ready_chunks(self._facilities.store, prepared.plan, prepared.run, source)
@@ -150,6 +151,7 @@ class ViewRun:
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
         self._facilities.log.write(
-            self._claimed.run, f"reads {len(pins)} chunks of {name}: {' '.join(versions)}"
+            self._claimed.run,
+            f"reads {len(pins)} {plural(len(pins), 'chunk')} of {name}: {' '.join(versions)}",
         )
         return {pin.dataid: absolute_place(pin.location, prepared.project_dir) for pin in pins}

@@ -1,4 +1,4 @@
-"""Whether a view can be computed at all, by its SQL and by the columns there are; claims and runs nothing."""
+"""Checks that a view can be computed, from its SQL and the known columns; claims and runs nothing."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ALL_COLUMNS = re.compile(r"(?:\b(?:select|distinct)|[,.])\s*\*", re.IGNORECASE)
 
 
 def refuse_impossible(definition: ViewDefinition, facilities: Facilities) -> None:
-    """BadInput where the view can be computed for no interval from what is published now."""
+    """Raises BadInput if the view cannot be computed for any interval from what is published now."""
     _try_out(definition, facilities.constants, _looking(definition, facilities))
 
 
 def find_flaw(view: Definition, catalog: Catalog, settings: PipelineSettings) -> str:
-    """Why a view can never run, as far as the project's files tell; "" if nothing is known against it."""
+    """Why a view can never run, judging by the project's files; "" if no reason is known."""
     definition = cast("ViewDefinition", view)
     look = _translating(definition, _find_declared(definition, catalog, settings))
     try:
@@ -52,7 +52,7 @@ def _try_out(definition: ViewDefinition, constants: Mapping[str, object], look: 
     for span in list_samples(definition.timing):
         try:
             look(view_select(definition, span, constants))
-            return  # what fails for some intervals only is for these to tell
+            return  # an error of some intervals only is reported by their runs
         except BadInput as error:
             found = found or error
     if found is not None:
@@ -60,14 +60,14 @@ def _try_out(definition: ViewDefinition, constants: Mapping[str, object], look: 
 
 
 def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
-    """What looks at a SELECT as the run will, be that by Spark or by the database that has its datasets."""
+    """A checker for a SELECT as the run executes it: in Spark, or in the database of its datasets."""
     if any(item.mapping != LATEST for item in definition.inputs):
-        return _translating(definition, None)  # of these each interval has its own
+        return _translating(definition, None)  # each interval has its own
     datasets = [get_dataset(facilities.store, name)[1] for name in definition.reads]
     is_native = goes_native(definition, [Location(one.location) for one in datasets])
     if definition.dialect == "postgres" and is_native:
         from dataflow.pipelines.postgres.views import refuse_unknown_columns
-        from dataflow.pipelines.register.databases import connect_to  # only databases need its driver
+        from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
 
         connection = connect_to(facilities.settings.get_connection(definition.target))
         where = place_of(definition)
@@ -77,7 +77,7 @@ def _looking(definition: ViewDefinition, facilities: Facilities) -> Look:
 
 
 def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
-    """Translates a SELECT, where the columns it may name are known."""
+    """Translates a SELECT if the columns it may use are known."""
 
     def look(select: str) -> None:
         if schema:
@@ -87,7 +87,7 @@ def _translating(definition: ViewDefinition, schema: Schema | None) -> Look:
 
 
 def _without_unread(schema: Schema, select: str) -> Schema:
-    """The columns without those that views cannot use and the SELECT does not read."""
+    """The columns, without unsupported ones that the SELECT does not read."""
     if _ALL_COLUMNS.search(select):
         return schema
     words = set(re.findall(r"\w+", select.lower()))
@@ -110,13 +110,13 @@ def _is_usable(kind: str) -> bool:
 
 
 def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> Schema | None:
-    """The columns of what a run would read now; None where that is not known."""
+    """The columns a run would read now; None if they are not known."""
     found = {}
     for dataset in datasets:
         try:
             chunks = locate(store, dataset.name, project_dir).chunks if is_in_lake(dataset) else ()
         except BadInput:
-            return None  # a manifest is gone, which the run's own questions tell
+            return None  # a manifest is missing; the run itself reports it
         if not chunks:
             return None
         frames = [Frame((), chunk.manifest.columns) for chunk in reversed(chunks)]
@@ -126,7 +126,7 @@ def _find_published(datasets: list[Dataset], store: Store, project_dir: str) -> 
 
 
 def _find_declared(definition: ViewDefinition, catalog: Catalog, settings: PipelineSettings) -> Schema | None:
-    """The columns by the mappings of the datasets it reads; None where they do not say all."""
+    """The columns from the mappings of the datasets it reads; None if the mappings are incomplete."""
     found = {}
     for name in definition.reads:
         maker = catalog.find_maker(name)
@@ -138,7 +138,7 @@ def _find_declared(definition: ViewDefinition, catalog: Catalog, settings: Pipel
 
 
 def _is_lake(maker: Definition, settings: PipelineSettings) -> bool:
-    """Whether a dataset has the columns of its mapping and no others; a table may have more."""
+    """True if a dataset has exactly the columns of its mapping; a table may have more."""
     try:
         return settings.get_place(maker.target).is_lake
     except ConfigError:

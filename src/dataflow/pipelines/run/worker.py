@@ -1,4 +1,4 @@
-"""The worker of pipelines: claims, runs and finishes one interval after the other, as RunJob does."""
+"""The pipeline worker: claims, runs and finishes one interval after another, as RunJob does."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ class PipelineRun(Protocol):
     """One claimed run of any kind of pipeline."""
 
     warning: str
-    """What whoever started it should know although it went well; often nothing."""
+    """A warning to report although the run succeeded; usually ""."""
 
     def execute(self) -> None:
-        """Does the work; what it gives out is published by the claim when this returns."""
+        """Does the work; the claim publishes the output when this returns."""
 
     def cancel(self) -> None:
-        """Ends the work soon, from another thread."""
+        """Stops the work soon; called from another thread."""
 
     def clean_up(self) -> None:
-        """Removes what is not needed once the run is published."""
+        """Removes what is no longer needed once the run is published."""
 
 
 KINDS: dict[str, Any] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
-"""What runs each kind of pipeline."""
+"""The class that runs each kind of pipeline."""
 TRACED = (SparkFailed, JobFailed, FilesFailed)
-"""Errors that come from code that ran: where in it they arose is what one looks for in the log."""
+"""Errors raised by the project's code: the log gets their traceback."""
 
 
 class Outcome:
-    """What became of the intervals a worker took."""
+    """The results of the intervals a worker took."""
 
     def __init__(self) -> None:
         self.done = self.failed = 0
@@ -84,14 +84,14 @@ class PipelineWorker:
         self._facilities = facilities
         self._definition = definition
         self._tell = say
-        self._quiet = quiet  # only what needs a look is said
+        self._quiet = quiet  # print only warnings and errors
         self._timeout_seconds: float | None = None
         self._retries_at: list[float] = []
         self._is_broken = False
         self.outcome = Outcome()
 
     def run(self, drain: bool, dataid: str | None, timeout_seconds: float | None = None) -> Outcome:
-        """Does the next interval, all of them with `drain`, or the one that is named, due or not."""
+        """Runs the next interval, all of them with `drain`, or the given one, due or not."""
         KINDS[self._definition.kind].refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
@@ -101,7 +101,7 @@ class PipelineWorker:
         return self.outcome
 
     def _waited_for_retry(self, drain: bool) -> bool:
-        """Waits for the retry of an interval that failed here, if one is due soon; False when none is."""
+        """Waits for the retry of an interval that failed here, if one is due soon; False otherwise."""
         if not drain or not self._retries_at or self._is_broken:
             return False
         self._retries_at.sort()
@@ -116,7 +116,7 @@ class PipelineWorker:
             self._retries_at.append(time.monotonic() + work.wait_seconds)
 
     def _run_one(self, dataid: str | None) -> bool:
-        """Claims and does one interval; False when there was none to do."""
+        """Claims and runs one interval; False if there was none."""
         job = self._definition.job
         began_at = time.monotonic()
         claimed: ClaimedRun | None = None
@@ -155,21 +155,21 @@ class PipelineWorker:
             self._is_broken = isinstance(error, SparkGone)
             return not self._is_broken
         except Exception as error:
-            if claimed is not None:  # not expected at all: the log is to have it, whatever shows it else
+            if claimed is not None:  # unexpected: always log it
                 self._facilities.log.write(claimed.run, "".join(traceback.format_exception(error)))
             raise
         return True
 
     @contextmanager
     def _files_explained(self) -> Iterator[None]:
-        """What the system says of a file becomes an error of ours, with its name and what to do."""
+        """Turns a system error about a file into FilesFailed, with its name and what to do."""
         try:
             yield
         except OSError as error:
             named = f"{error.filename}: " if error.filename else ""
             folder = self._facilities.config.project_dir
             raise FilesFailed(
-                f"{named}{error.strerror or error}. Look at the file, and at the room and the rights in "
+                f"{named}{error.strerror or error}. Check the file, and the free space and permissions in "
                 f"{folder}."
             ) from error
 
@@ -185,16 +185,16 @@ class PipelineWorker:
         self._say_log_problem()
         self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
         again, following = resubmit_command(job, dataid), self._flow.why(job, dataid).next
-        if following == again:  # what failed for good is not taken up by the ordinary command alone
+        if following == again:  # `run` alone does not retry failed work
             following = f"{again} && {shell('dataflow', 'run', job)}"
-        self._say(f"next, when that is mended: {following}")
+        self._say(f"next, once that is fixed: {following}")
 
     def _say_log_problem(self) -> None:
         if self._facilities.log.problem:
             self._say(f"warning: {self._facilities.log.problem}")
 
     def _logged(self, error: DataFlowError) -> str:
-        """The error as the run's log has it: one sentence, then what led to it where code ran."""
+        """The error for the run's log: one sentence, then a traceback if the project's code raised it."""
         sentence = f"{error.code}: {error}"
         if self._facilities.environ.get("DATAFLOW_DEBUG"):
             return f"{sentence}\n\n{''.join(traceback.format_exception(error))}"
@@ -218,7 +218,7 @@ class PipelineWorker:
 
 
 def told_rows(rows: Mapping[str, int]) -> str:
-    """How much was written, of each output if there are several; nothing where it is not known."""
+    """The row counts, per output if there are several; "" if they are not known."""
     if len(rows) < 2:
         return "".join(f", {count:,} {plural(count, 'row')}" for count in rows.values())
     return "".join(f", {count:,} {plural(count, 'row')} of {dataset}" for dataset, count in rows.items())

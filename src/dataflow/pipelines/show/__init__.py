@@ -1,1 +1,1 @@
-"""What people see of pipelines: descriptions, plans, previews, queries and what the doctor finds of Spark."""
+"""Shows pipelines to people: descriptions, plans, previews, queries and the Spark checks of the doctor."""

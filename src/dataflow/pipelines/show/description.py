@@ -1,4 +1,4 @@
-"""A pipeline's definition as people and programs read it: every part, and no secret."""
+"""A pipeline's definition for people and programs: complete, without secrets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
 
 
 def describe(definition: Definition, settings: PipelineSettings) -> dict[str, Any]:
-    """The definition, its defaults filled in; where secrets are, but never the secrets."""
+    """The definition with defaults filled in; the variables of secrets, but never the secrets."""
     place = settings.get_place(definition.target)
     timing = {name: getattr(definition.timing, name) for name in names_of(definition.timing)}
     url = place.url if place.is_lake else masked_url(place.url)
@@ -41,17 +41,17 @@ def describe(definition: Definition, settings: PipelineSettings) -> dict[str, An
 
 
 def over_note(definition: Definition) -> str:
-    """What to do about a pipeline that has no interval from start_date to end_date; "" for the others."""
+    """Advice for a pipeline that has no interval from start_date to end_date; "" for others."""
     if not definition.timing.is_over:
         return ""
     return f"starts after its end; run one with --dataid, or change end_date: {definition.place}"
 
 
 def _checks(definition: Definition) -> list[Any]:
-    """Those declared, after those that follow from the mapping."""
+    """All checks: those that follow from the mapping, then those declared."""
     if definition.declared_columns is not None:
         return list(complete_checks(definition.checks, definition.mapped))
-    # Columns that a mapping does not have are known once there is something to read.
+    # Columns that are not in the mapping are known only when there is something to read.
     implied = complete_checks((), definition.mapped)
     return [*implied, *(check for check in definition.checks if check not in implied)]
 
@@ -99,7 +99,7 @@ def _pair(field: Any) -> tuple[str, ...]:
 
 def _source(source: Http | Files | TableSource) -> dict[str, Any]:
     if isinstance(source, Files):
-        return {"kind": "files", "path": source.path, "format": source.format or "by its ending"}
+        return {"kind": "files", "path": source.path, "format": source.format or "by file extension"}
     if isinstance(source, TableSource):
         read = {"query": source.query} if source.query else {"table": f"{source.schema}.{source.table}"}
         split = {"split_column": source.split_column} if source.split_column else {}
@@ -115,7 +115,7 @@ def _source(source: Http | Files | TableSource) -> dict[str, Any]:
         "url": _shown_url(source.url),
         "pagination": describe_pages(source),
         "authentication": _authentication(source.auth),
-        "headers": [name for name, _ in source.headers],  # a value may be a key
+        "headers": [name for name, _ in source.headers],  # a value may be a secret key
         "limits": changed,
         "allowed_origins": list(source.allowed_origins),
         "proxy": _proxy(source.proxy),
@@ -124,7 +124,7 @@ def _source(source: Http | Files | TableSource) -> dict[str, Any]:
 
 
 def _shown_url(url: str) -> str:
-    """The URL without the values in its query, which may be keys; {dataid} and the like stay to be seen."""
+    """The URL without the values in its query, which may be secret keys; {dataid} and the like are kept."""
     try:
         return str(parse_address(url)).replace("%7B", "{").replace("%7D", "}")
     except FetchError as error:
@@ -145,7 +145,7 @@ def _authentication(auth: Auth | None) -> str:
 
 def _proxy(proxy: str | None) -> str:
     if proxy is None:
-        return "by http_proxy, https_proxy and no_proxy, if they are set"
+        return "from http_proxy, https_proxy and no_proxy, if set"
     return parse_proxy(proxy, "proxy").url if proxy else "none"
 
 

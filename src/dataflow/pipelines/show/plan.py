@@ -1,6 +1,6 @@
-"""Which intervals of a pipeline would run now, and why: found by the steps of a run itself, and undone.
+"""The intervals of a pipeline that would run now, and why: found by rehearsing a run, then rolling it back.
 
-Nothing here, or in what it calls, leaves a trace in the store or goes to a source or target.
+Nothing here, or in what it calls, changes the store or contacts a source or target.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PlannedInterval:
 
 @record
 class Outlook:
-    """How a pipeline's intervals stand. `dataid` is the one to look at closer, "" when there is none."""
+    """The state of a pipeline's intervals. `dataid` is the one to show in detail, "" if there is none."""
 
     counts: dict[str, int]
     intervals: tuple[PlannedInterval, ...]
@@ -56,7 +56,7 @@ class Outlook:
     plan: IntervalPlan | None  # of that dataid
 
     def why(self) -> str:
-        """Why the interval looked at is where it is."""
+        """Why the detailed interval is in its state."""
         return next((item.why for item in self.intervals if item.dataid == self.dataid), "")
 
     def next_command(self) -> str:
@@ -66,7 +66,7 @@ class Outlook:
 
 @record
 class Scene:
-    """Where to look: a project's pipelines and settings, and who is certainly dead on this machine."""
+    """The context of a plan: a project's pipelines and settings, and a test for dead processes."""
 
     catalog: Catalog
     settings: PipelineSettings
@@ -75,7 +75,7 @@ class Scene:
 
 
 def look_ahead(store: Store, definition: Definition, scene: Scene, dataid: str | None = None) -> Outlook:
-    """What `dataflow run` would find now, for all intervals or, as `--dataid` calls for it, for one."""
+    """What `dataflow run` would find now: all intervals, or one as with `--dataid`."""
 
     def look(rehearsed: Store) -> Outlook:
         register_pipelines(rehearsed, scene.catalog.list_needed(definition), scene.settings)
@@ -122,7 +122,7 @@ def _word(state: str, hold: bool) -> str:
 
 
 def _choose(intervals: list[PlannedInterval]) -> str:
-    """The first that would run, else the first that is open, else the last that is done."""
+    """The first interval that would run, else the first open one, else the last one done."""
     for wanted in (("due",), ("running", "waiting", "held", "failed", "invalid")):
         for interval in intervals:
             if interval.state in wanted:
@@ -131,7 +131,7 @@ def _choose(intervals: list[PlannedInterval]) -> str:
 
 
 def _plan(store: Store, definition: Definition, plan: Plan, scene: Scene, dataid: str) -> IntervalPlan:
-    """What a run claimed now would do."""
+    """The plan of a run claimed now."""
     target = scene.settings.get_place(definition.target)
     case = WorkCase(store, scene.config, plan, dataid, scene.is_dead)
     pinned = {item.source.dataset.name: item for item in list_input_chunks(case) if item.pin is not None}

@@ -36,7 +36,7 @@ SHOWN_REJECTS = 100
 
 @record
 class Preview:
-    """The first rows of an interval. `read` says what they were made from."""
+    """The first rows of an interval. `read` names what they were made from."""
 
     dataid: str
     read: str
@@ -44,12 +44,12 @@ class Preview:
     rows: tuple[dict[str, Any], ...]
     rejects: tuple[dict[str, Any], ...] = ()
     drift: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()  # what keeps the whole interval from being published
+    refused: tuple[str, ...] = ()  # what would keep the interval from being published
 
 
 @record
 class _Body:
-    """What the source gave first: its content or the file that has it, how it is read, where it came from."""
+    """The first part of a source: its content or file, how it is read, and where it came from."""
 
     content: bytes | str
     kind: str
@@ -57,17 +57,17 @@ class _Body:
     read: str
 
     def open(self) -> BinaryIO:
-        """The content, to be read once."""
+        """The content; it can be read only once."""
         return io.BytesIO(self.content) if isinstance(self.content, bytes) else open(self.content, "rb")
 
 
 def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
-    """The first rows of the interval that was looked at; BadInput for a Python job."""
+    """The first rows of the planned interval; BadInput for a Python job."""
     plan = outlook.plan
     assert plan is not None
     if plan.definition.kind == PYTHON:
         raise BadInput(
-            f"{plan.definition.job} is a Python job ({plan.definition.place}): what it writes is not known "
+            f"{plan.definition.job} is a Python job ({plan.definition.place}): its output is not known "
             "before it runs."
         )
     if plan.definition.kind == VIEW:
@@ -76,7 +76,7 @@ def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
 
 
 def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
-    """The first rows of a source's first page, file or query, with what in it did not fit."""
+    """The first rows of a source's first page, file or query, with the rejected ones."""
     definition, dataid = cast("DatasetDefinition", plan.definition), plan.dataid
     with tempfile.TemporaryDirectory(prefix="dataflow-preview-") as folder:
         body = _first_body(plan, facilities, folder, most)
@@ -104,7 +104,7 @@ def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> P
 
 
 def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
-    """The first rows that the view's SQL gives over the versions a run made now would read."""
+    """The first rows of the view's SQL over the versions that a run would read now."""
     job, dataid = plan.definition.job, plan.dataid
     missing = [one.dataset.name for one in plan.inputs if not one.location]
     if missing:
@@ -129,7 +129,7 @@ def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, 
 def _ask_there(
     plan: IntervalPlan, facilities: Facilities, most: int
 ) -> tuple[tuple[tuple[str, str], ...], list[dict[str, Any]]]:
-    """The first rows of a SELECT by the database that has its tables, in a transaction that only reads."""
+    """The first rows of a SELECT, computed by the database of its tables in a read-only transaction."""
     from dataflow.pipelines.postgres.transactions import transaction
     from dataflow.pipelines.postgres.views import list_columns
     from dataflow.pipelines.register.databases import connect_to
@@ -148,7 +148,7 @@ def _ask_there(
 
 
 class _Collected:
-    """Rows, rejects and drift of shaped batches, as many as are asked for."""
+    """Rows, rejects and drift of shaped batches, up to the requested number."""
 
     def __init__(self, most: int, not_null: list[str]) -> None:
         self._most = most
@@ -159,7 +159,7 @@ class _Collected:
         self.drift: set[str] = set()
 
     def add(self, shaped: Shaped) -> bool:
-        """Takes what is wanted of a batch; True when there is enough."""
+        """Takes the needed rows of a batch; True when there are enough."""
         self.rows += shaped.batch.slice(0, self._most - len(self.rows)).to_pylist()
         self.rejects += [
             {"row": one.row, "field": one.field, "value": one.value, "reason": one.reason}
@@ -176,10 +176,10 @@ class _Collected:
         return len(self.rows) >= self._most
 
     def list_nulls(self) -> list[str]:
-        """Columns that may hold no NULL and do, a line each."""
+        """NULLs in columns that do not allow them, one line per column."""
         seen = f"{self._fitting} {plural(self._fitting, 'row')}"
         return [
-            f"column {name} must not be NULL, and is in {count} of {seen} looked at"
+            f"column {name} must not be NULL, but is in {count} of {seen} read"
             for name, count in self._nulls.items()
             if count
         ]
@@ -196,14 +196,14 @@ def _first_body(plan: IntervalPlan, facilities: Facilities, folder: str, most: i
         files = FileSource(source.path, facilities.config.project_dir, source.format)
         part = next(files.fetch(plan.dataid))
         return _Body(part.path, files.kind, "", part.path)
-    from dataflow.pipelines.register.databases import read_table  # only those who read one need its driver
+    from dataflow.pipelines.register.databases import read_table  # only database sources need the driver
 
     (part,) = read_table(_limited(source, most), folder, facilities.settings)
     return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
 
 
 def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
-    """One request: no page is asked for ahead, as a run would do."""
+    """Makes one request; unlike a run, it does not prefetch pages."""
     address = found.pagination.locate(parse_address(found.url), first_position(source))
     with found.open_client(Watch(found.limits, threading.Event()), hide) as client:
         page = read_page(found.pagination, client.get(address), found.reading)
@@ -211,7 +211,7 @@ def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
 
 
 def _limited(source: TableSource, most: int) -> TableSource:
-    """The source cut to a few rows by the database itself."""
+    """The source, limited to a few rows by the database itself."""
     if source.query:
         inner = f"({source.query.strip().rstrip(';')}\n)"
     else:

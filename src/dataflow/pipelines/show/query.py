@@ -1,4 +1,4 @@
-"""One question: a SELECT over published datasets by name, of the lake and of PostgreSQL."""
+"""Runs one SELECT over published datasets by name, in the lake and in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Question:
     sql: str
     chunks: dict[str, tuple[LakeChunk, ...]]
     tables: dict[str, tuple[PublishedTable, ...]]
-    partitioned: frozenset[str]  # datasets of many chunks, whose rows say which one they are from
-    stale: tuple[str, ...]  # chunks left out
+    partitioned: frozenset[str]  # datasets of many chunks; each row has its dataid
+    stale: tuple[str, ...]  # chunks that are left out
 
 
 @record
@@ -46,7 +46,7 @@ class QueryResult:
 
 
 def read_question(store: Store, sql: str, project_dir: str) -> Question:
-    """Reads the statement and finds what it is about; BadInput unless it is one SELECT over datasets."""
+    """Parses the statement and locates its datasets; BadInput unless it is one SELECT over datasets."""
     known = {
         dataset.name: dataset for dataset in store.read.list_datasets() if not is_automatic(dataset.name)
     }
@@ -61,8 +61,8 @@ def read_question(store: Store, sql: str, project_dir: str) -> Question:
             chunks[name], left_out = found.chunks, found.stale
         if left_out and not (chunks.get(name) or tables.get(name)):
             raise Conflict(
-                f"All chunks of {name} are STALE: an input of each has a newer version. Have them done, then "
-                f"ask again: {_next_command(store, name)}"
+                f"All chunks of {name} are STALE: an input of each has a newer version. Recompute them, then "
+                f"query again: {_next_command(store, name)}"
             )
         stale += [f"{name}/{dataid}" for dataid in left_out]
     partitioned = frozenset(
@@ -72,24 +72,24 @@ def read_question(store: Store, sql: str, project_dir: str) -> Question:
 
 
 def fetch_tables(question: Question, settings: PipelineSettings, folder: str) -> dict[str, list[Frame]]:
-    """The rows of the tables that the question names, as files in that folder, the newest chunk first.
+    """The rows of the tables that the SELECT names, as files in that folder, newest chunk first.
 
-    Conflict where a table has moved on, which passes.
+    Conflict if a table has changed meanwhile, which is temporary.
     """
     tables = [table for found in question.tables.values() for table in found]
     try:
         frames = read_tables(tables, settings, folder)
     except InputMoved as error:
         raise Conflict(
-            f"{error} Ask again when the run that publishes it has finished; where none does, have it "
-            "published anew. See: dataflow runs"
+            f"{error} Query again when the run that publishes it has finished; if there is none, "
+            "publish it again. See: dataflow runs"
         ) from error
     by_table = dict(zip(tables, frames, strict=True))
     return {name: [by_table[each] for each in reversed(found)] for name, found in question.tables.items()}
 
 
 def _next_command(store: Store, name: str) -> str:
-    """What does the open work of whoever makes a dataset."""
+    """The command that does the open work of a dataset's producer."""
     dataset_id, _ = get_dataset(store, name)
     producer = find_producer(store, dataset_id)
     return shell("dataflow", "run", producer, "--drain") if producer else shell("dataflow", "chunks", name)
@@ -115,7 +115,7 @@ def ask(
     most: int,
     fetched: Mapping[str, list[Frame]] | None = None,
 ) -> QueryResult:
-    """The first so many rows of the answer, in a session of their own; `fetched` are those of tables."""
+    """The first rows of the result, in a separate session; `fetched` are the rows of tables."""
     child = new_session(session)
     try:
         return _ask(child, question, most, fetched or {})
@@ -124,7 +124,7 @@ def ask(
 
 
 def _is_merged(tables: Mapping[str, tuple[PublishedTable, ...]], name: str) -> bool:
-    """True for a table whose rows are of no dataid."""
+    """True for a table whose rows have no dataid."""
     return any(not table.partition_column and not table.is_interval for table in tables.get(name, ()))
 
 
@@ -143,7 +143,7 @@ def _ask(
         whole = _put_together(found, name in question.partitioned)
         rows = open_whole(child, whole) if isinstance(whole, Whole) else open_frame(child, whole)
         rows.createOrReplaceTempView(quoted(name))
-    child.conf.set("spark.sql.runSQLOnFiles", "false")  # a name is a dataset's, never a file's
+    child.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
     table = child.sql(question.sql).limit(most + 1).toArrow()
     columns = [column.to_pylist() for column in table.slice(0, most).columns]
     rows_shown = list(zip(*columns, strict=True)) if columns else []

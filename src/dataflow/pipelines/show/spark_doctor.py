@@ -1,4 +1,4 @@
-"""What `dataflow doctor --spark` finds: Spark, its Java, and each executor's Python, packages and reach."""
+"""Checks of `dataflow doctor --spark`: Spark, its Java, and each executor's Python, packages and access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.postgres.sealed import SealedConnection
 
 AGAIN = "dataflow doctor --spark"
-OPEN = "does not authenticate: whoever reaches its ports reads the rows it works on"
+OPEN = "does not authenticate: anyone who can reach its ports can read the rows it processes"
 AUTHENTICATE = "set spark.authenticate and spark.authenticate.secret on the cluster and in [spark.options]"
 INSTALL = (
     "pip install '.[spark]' in the DataFlow checkout  # on every machine of the cluster, in its tasks' Python"
@@ -44,7 +44,7 @@ INSTALL = (
 def examine_spark(
     config: Config, settings: PipelineSettings, environ: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Starts Spark as pipelines do and looks at each executor; whatever fails is a finding."""
+    """Starts Spark as pipelines do and checks each executor; every failure is a finding."""
     log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
     try:
         settings.spark.refuse_unshared()
@@ -56,7 +56,7 @@ def examine_spark(
             yield from wrong
             is_shared = settings.spark.shared_files and not settings.spark.is_local
             asked = Asked(() if settings.spark.copy_on_driver else databases, (folder,) if is_shared else ())
-            # Files that are not shared were told above; the executors can be looked at all the same.
+            # Unshared files are reported above; the executors can still be checked.
             session = start_session(replace(settings.spark, shared_files=True), log_path)
             try:
                 spark, java = find_versions(session)
@@ -71,7 +71,7 @@ def examine_spark(
     if not is_closed:
         yield Finding("spark ports", WARNING, f"Spark at {settings.spark.place} {OPEN}", AUTHENTICATE)
     yield Finding(
-        "spark executors", OK, f"{len(executors)} looked at: {'; '.join(one.name for one in executors)}"
+        "spark executors", OK, f"{len(executors)} checked: {'; '.join(one.name for one in executors)}"
     )
     yield from _judge_python(executors)
     yield from _judge_packages(executors)
@@ -98,10 +98,10 @@ def _judge_python(executors: list[Executor]) -> Iterator[Finding]:
     ours = platform.python_version_tuple()[:2]
     others = [one for one in executors if tuple(one.python.split("."))[:2] != ours]
     for one in others:
-        text = f"{one.name}: Python {one.python}, and here {platform.python_version()}; both must be the same"
+        text = f"{one.name}: Python {one.python}, but {platform.python_version()} here; both must be the same"
         yield Finding("spark python", PROBLEM, text, f"export PYSPARK_PYTHON=python{'.'.join(ours)}")
     if not others:
-        yield Finding("spark python", OK, f"Python {platform.python_version()} everywhere, as here")
+        yield Finding("spark python", OK, f"Python {platform.python_version()} on every executor, as here")
 
 
 def _judge_packages(executors: list[Executor]) -> Iterator[Finding]:
@@ -119,9 +119,9 @@ def _judge_packages(executors: list[Executor]) -> Iterator[Finding]:
 def _judge_database(name: str, executors: list[Executor]) -> Finding:
     wrong = [f"{one.name}: {one.databases[name]}" for one in executors if one.databases[name]]
     if wrong:
-        text = f"connection {name} is not reached from {'; '.join(wrong)}"
+        text = f"connection {name} is not reachable from {'; '.join(wrong)}"
         return Finding(
-            "spark connections", PROBLEM, text, "write into dataflow.toml: [spark] copy_on_driver = true"
+            "spark connections", PROBLEM, text, "add to dataflow.toml: [spark] copy_on_driver = true"
         )
     return Finding("spark connections", OK, f"every executor reaches connection {name}")
 
@@ -129,7 +129,7 @@ def _judge_database(name: str, executors: list[Executor]) -> Finding:
 def _judge_folder(folder: str, executors: list[Executor]) -> Finding:
     wrong = [f"{one.name}: {one.folders[folder]}" for one in executors if one.folders[folder]]
     if wrong:
-        text = f"{os.path.dirname(folder)} is declared shared, but from {'; '.join(wrong)}"
+        text = f"{os.path.dirname(folder)} is declared shared, but not seen by {'; '.join(wrong)}"
         return Finding("spark files", PROBLEM, text, f"mount it there, then: {AGAIN}")
     return Finding("spark files", OK, f"every executor sees {os.path.dirname(folder)}")
 
@@ -137,9 +137,9 @@ def _judge_folder(folder: str, executors: list[Executor]) -> Finding:
 def _list_databases(
     config: Config, settings: PipelineSettings, environ: Mapping[str, str], folder: str
 ) -> tuple[tuple[SealedConnection, ...], list[Finding]]:
-    """The databases of dataflow.toml and of the pipelines, as tasks get them."""
+    """The databases of dataflow.toml and of the pipelines, in the form tasks receive."""
     from dataflow.pipelines.postgres.sealed import seal
-    from dataflow.pipelines.register.databases import connect_to  # only databases need its driver
+    from dataflow.pipelines.register.databases import connect_to  # only databases need the driver
 
     catalog = Catalog(config.project_dir, environ)
     targets = {definition.target for definition in catalog.definitions.values() if definition.target}
@@ -157,7 +157,7 @@ def _list_databases(
 
 @contextmanager
 def _probe_folder(config: Config) -> Iterator[str]:
-    """A new folder in staging: an executor on a machine with staging of its own does not see it."""
+    """A new folder in staging: an executor on a machine that does not share staging cannot see it."""
     folder = os.path.join(config.project_dir, STATE_FOLDER, "staging", f"probe-{secrets.token_hex(4)}")
     make_private_folder(folder)
     try:

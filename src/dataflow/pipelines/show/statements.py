@@ -1,6 +1,6 @@
 """The exact steps of one interval: the SQL it would run, the DDL of its table, its first request.
 
-All of it is text: nothing is published, and a database is asked for nothing but the columns of a SELECT.
+All of it is text: nothing is published, and a database is asked only for the columns of a SELECT.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.run.facilities import Facilities
 
-UNKNOWN_COLUMNS = "-- its columns are known once there is something to read"
+UNKNOWN_COLUMNS = "-- the columns are not known until an input is published"
 
 
 def describe_interval(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:
-    """What a run of this interval would do, with no secret in it."""
+    """What a run of this interval would do, without secrets."""
     definition, dataid = plan.definition, plan.dataid
     reads = {one.dataset.name: str(one) for one in plan.inputs}
     if plan.span is None:
@@ -53,13 +53,13 @@ def describe_interval(plan: IntervalPlan, facilities: Facilities) -> dict[str, A
 
 
 def first_position(source: Http) -> str | int:
-    """Where a source's pages begin."""
+    """The first request of a source."""
     pages = source.pages
     return pages.position(0, 0) if isinstance(pages, PageNumber | Offset) else ""
 
 
 def describe_pages(source: Http) -> str:
-    """How a source is cut into pages, as a project would write it."""
+    """The pagination of a source, as a project would write it."""
     plain = type(source.pages)()
     changed = [
         f"{name}={getattr(source.pages, name)!r}"
@@ -88,18 +88,20 @@ def _first_step(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:
 
 
 def _table_ddl(plan: IntervalPlan, fields: tuple[Field, ...] | None) -> dict[str, Any]:
-    """The DDL of the table that the result goes to; nothing for a lake."""
+    """The DDL of the table that the result goes to; empty for a lake."""
     if plan.target.is_lake:
         return {}
     if fields is None:
         return {"ddl": [UNKNOWN_COLUMNS]}
-    from dataflow.pipelines.register.databases import make_target  # only those who write need its driver
+    from dataflow.pipelines.register.databases import make_target  # only database targets need the driver
 
     return {"ddl": _list_ddl(make_target(plan.target, plan.definition, fields, _destination(plan), 1))}
 
 
 def _native_ddl(plan: IntervalPlan, facilities: Facilities) -> list[str]:
-    from dataflow.pipelines.register.databases import make_native_view  # only those who write need its driver
+    from dataflow.pipelines.register.databases import (
+        make_native_view,
+    )  # only database targets need the driver
 
     definition = cast("ViewDefinition", plan.definition)
     if not definition.materialized:
@@ -130,7 +132,7 @@ def _list_ddl(target: Any) -> list[str]:
 
 
 class _Recorder:
-    """Takes statements as a session of the target would, and keeps their text."""
+    """Accepts statements like a session of the target, and keeps their text."""
 
     def __init__(self) -> None:
         self.statements: list[str] = []
@@ -140,5 +142,5 @@ class _Recorder:
 
 
 def quoted_name(name: str) -> str:
-    """A name as PostgreSQL takes any of them."""
+    """A quoted PostgreSQL identifier."""
     return '"' + name.replace('"', '""') + '"'
