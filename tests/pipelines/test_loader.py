@@ -273,7 +273,7 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
         ("http('http://a', proxy=5)", 'source: proxy must be a text: the URL of a proxy, or "" for none.'),
         (
             "http('http://a', proxy='socks5://me:hunter2@p')",
-            "source: proxy is a proxy of scheme 'socks5': only",
+            "source: proxy is a 'socks5' proxy: only",
         ),
         (
             "http('http://a', pages=page_number(total_pages=3))",
@@ -292,8 +292,8 @@ def test_names_in_braces_that_are_known_and_braces_that_are_meant_are_fine(folde
         ("table('wh')", "source: table(…) reads a table by its name, or query=; give one of the two."),
         ("table('wh', 'orders', query='select 1')", "give one of the two."),
         ("table('wh', 'orders', split_column=1)", "source: table has split_column=1, which must be a text."),
-        ("files('in/x.txt')", "source: Path 'in/x.txt' does not tell its format: set the source's format"),
-        ("files('in/x.csv', format='tsv')", "source: Format 'tsv' is unknown"),
+        ("files('in/x.txt')", "source: Path 'in/x.txt' has no known file extension: set the source's format"),
+        ("files('in/x.csv', format='tsv')", "source: Unknown format 'tsv'"),
     ],
 )
 def test_a_source_that_cannot_be_is_told_when_it_is_loaded(folder: Path, source: str, reason: str) -> None:

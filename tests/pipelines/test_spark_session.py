@@ -207,7 +207,7 @@ def test_not_a_word_of_spark_reaches_the_terminal_and_the_runs_log_has_them(
     assert {address for _, address in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert "org.apache.spark.deploy.SparkSubmit" in surroundings and "-Xmx700m" in surroundings
     assert SECRET not in surroundings
-    assert "\r\x1b[Kpage 2: 503 Service Unavailable, again in 1 s …" in shown
+    assert "\r\x1b[Kpage 2: 503 Service Unavailable, retrying in 1 s …" in shown
     assert "starting Spark" in shown and "\r\x1b[KOrdersDatasetPipeline" in shown
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=300)
     assert done.returncode == 1

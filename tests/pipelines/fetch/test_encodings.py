@@ -109,7 +109,7 @@ def test_a_bomb_stops_at_the_limit(tmp_path: Path, encoding: str) -> None:
     with serve(bomb, encoding) as server:
         source = source_for(server)
         tracemalloc.start()
-        refuse(source, tmp_path, "larger than 10,000,000 bytes unpacked")
+        refuse(source, tmp_path, "larger than 10,000,000 bytes uncompressed")
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 60_000_000
@@ -153,11 +153,11 @@ def without_packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("encoding", ["br", "zstd"])
 def test_without_its_package_an_encoding_is_neither_offered_nor_taken(tmp_path: Path, encoding: str) -> None:
     with serve(b"x", encoding) as server:
-        told = refuse(source_for(server), tmp_path, f"in the encoding '{encoding}', which was not asked for")
+        told = refuse(source_for(server), tmp_path, f"the encoding '{encoding}', which was not requested")
         assert server.asked[0].headers["Accept-Encoding"] == "gzip"
     assert "pip install '.[compression]' in the DataFlow checkout" in told
 
 
 def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:
     with serve(b"x", "compress") as server:
-        refuse(source_for(server), tmp_path, "'compress', which was not asked for: only gzip, br, zstd were")
+        refuse(source_for(server), tmp_path, "'compress', which was not requested: only gzip, br, zstd were")

@@ -40,7 +40,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dataid", ["../secret", "..", "a/b"])
 def test_a_dataid_does_not_lead_out_of_its_path(tmp_path: Path, dataid: str) -> None:
-    with pytest.raises(BadInput, match="cannot stand in a file source's path"):
+    with pytest.raises(BadInput, match="cannot be used in the path of a file source"):
         list(FileSource("in/{dataid}/a.csv", str(tmp_path)).fetch(dataid))
 
 

@@ -176,15 +176,15 @@ def test_the_token_endpoint_may_be_elsewhere(tmp_path: Path) -> None:
     [
         (
             Reply({"error": "invalid_client", "error_description": f"bad {SECRET}"}, 401),
-            r"gave no token: 401 Unauthorized \(invalid_client\)\. Check the source's client id, secret",
+            r"returned no token: 401 Unauthorized \(invalid_client\)\. Check the source's client id, secret",
         ),
-        (Reply({"error": SECRET}, 400), r"gave no token: 400 Bad Request\. Check"),
-        (Reply(b"<html>", 403), r"gave no token: 403 Forbidden\. Check"),
-        (Reply({"token_type": "Bearer"}), "answered without an access_token"),
-        (Reply({"access_token": "a b\n"}), "answered without an access_token"),
-        (Reply([]), "answered without an access_token"),
-        (Reply({"access_token": "x", "token_type": "mac"}), "a token of a type other than Bearer"),
-        (Reply(b"x" * 2_000_000), "answered with more than 1 MiB"),
+        (Reply({"error": SECRET}, 400), r"returned no token: 400 Bad Request\. Check"),
+        (Reply(b"<html>", 403), r"returned no token: 403 Forbidden\. Check"),
+        (Reply({"token_type": "Bearer"}), "returned no access_token"),
+        (Reply({"access_token": "a b\n"}), "returned no access_token"),
+        (Reply([]), "returned no access_token"),
+        (Reply({"access_token": "x", "token_type": "mac"}), "a token that is not of type Bearer"),
+        (Reply(b"x" * 2_000_000), "returned more than 1 MiB"),
         (
             Reply(status=302, headers=[("Location", "http://evil.example/")]),
             "redirects, and the client secret",
@@ -208,9 +208,7 @@ def test_a_token_endpoint_that_is_busy_is_asked_again(tmp_path: Path) -> None:
     with AnswerServer(login.answer) as server:
         assert ids_in(fetch(source_for(server), tmp_path)) == list(range(30))
         login.refusals = [Reply({}, 503)] * 9
-        refuse(
-            source_for(server), tmp_path / "2", "the last one: no token from .*/token: 503 Service Unavail"
-        )
+        refuse(source_for(server), tmp_path / "2", "last error: no token from .*/token: 503 Service Unavail")
 
 
 def test_pages_of_another_client_or_scope_are_not_mixed() -> None:

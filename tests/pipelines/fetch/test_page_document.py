@@ -116,7 +116,7 @@ def test_a_page_of_endless_small_values_is_refused_before_it_takes_the_memory(
         told = refuse(source_for(server), tmp_path, "MiB of memory, more than the limit of 1,024 MiB")
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert "Ask for fewer rows on a page, or raise the source's page_memory_bytes." in told
+    assert "Request fewer rows per page, or raise the source's page_memory_bytes." in told
     assert peak < 500_000_000  # the page, held twice while its pieces are joined
 
 
@@ -154,5 +154,5 @@ def test_a_redirect_that_waits_for_its_cookie_is_told(tmp_path: Path) -> None:
     with AnswerServer(lambda asked: Reply(status=302, headers=headers)) as server:
         told = refuse(source_for(server), tmp_path, "redirects more than 5 times and sets a cookie each time")
         assert len(server.asked) == 6
-    assert "Cookies are not kept: use the URL of its API" in told
+    assert "Cookies are not kept: use the URL of the API" in told
     assert "hunter2" not in told

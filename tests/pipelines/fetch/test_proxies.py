@@ -173,7 +173,7 @@ def test_a_proxy_that_wants_a_password_is_told_at_once(
         with ProxyServer({"api.example": server.local}, "me:password") as proxy:
             wrong = proxy.origin.replace("://", "://me:hunter2@")
             source = source_for(f"{scheme}://api.example/next", find_proxies(wrong, {}))
-            told = refuse(source, tmp_path, f"The proxy {proxy.origin} asks for a user and password")
+            told = refuse(source, tmp_path, f"The proxy {proxy.origin} requires a user and password")
             assert len(proxy.seen) == 1
         assert "hunter2" not in told
         assert server.seen == []
@@ -186,10 +186,10 @@ def test_a_proxy_that_refuses_the_host_is_told_and_one_that_is_busy_asked_again(
     with ApiElsewhere(tls=context) as server, ProxyServer({"api.example": server.local}) as proxy:
         source = source_for("https://api.example/next", find_proxies(proxy.origin, {}))
         proxy.refusal = 403
-        refuse(source, tmp_path, f"The proxy {proxy.origin} answered 403 Forbidden: it does not connect")
+        refuse(source, tmp_path, f"The proxy {proxy.origin} returned 403 Forbidden: it does not connect")
         assert len(proxy.seen) == 1
         proxy.refusal = 503
-        refuse(source, tmp_path, "3 attempts; the last one: the proxy .* answered 503 Service Unavailable")
+        refuse(source, tmp_path, "3 attempts; last error: the proxy .* returned 503 Service Unavailable")
         assert len(proxy.seen) == 4
 
 
@@ -197,7 +197,7 @@ def test_nobody_at_the_proxys_address_is_told_as_such(tmp_path: Path) -> None:
     with ProxyServer({}) as proxy:
         pass
     source = source_for(f"{API}/next", find_proxies(proxy.origin, {}))
-    refuse(source, tmp_path, f"the last one: no connection to the proxy {proxy.origin} ")
+    refuse(source, tmp_path, f"last error: no connection to the proxy {proxy.origin} ")
 
 
 def test_tokens_are_asked_for_through_the_proxy_too(tmp_path: Path) -> None:
@@ -206,5 +206,5 @@ def test_tokens_are_asked_for_through_the_proxy_too(tmp_path: Path) -> None:
     with ProxyServer({}) as proxy:
         proxy.refusal = 403
         source = source_for(f"{API}/next", find_proxies(proxy.origin, {}), credentials)
-        refuse(source, tmp_path, "http://login.example/token gave no token: 403 Forbidden")
+        refuse(source, tmp_path, "http://login.example/token returned no token: 403 Forbidden")
         assert proxy.seen == ["POST http://login.example:80/token"]

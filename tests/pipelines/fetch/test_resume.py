@@ -130,7 +130,7 @@ def test_a_place_that_the_source_has_forgotten_is_not_tried_for_ever(tmp_path: P
         second = open_staging(source, tmp_path, 2)
         assert second.continue_from({str(tmp_path / "1"): True}) == 2
         with pytest.raises(
-            FetchError, match=r"no longer knows the place. The next run starts with the first page"
+            FetchError, match=r"no longer knows this position. The next run starts with the first page"
         ):
             list(source.fetch(second))
         third = open_staging(source, tmp_path, 3)
@@ -148,6 +148,6 @@ def test_a_loop_back_to_a_page_of_an_earlier_run_is_noticed(tmp_path: Path) -> N
         server.seen.clear()
         staging = open_staging(source, tmp_path, 2)
         staging.continue_from({str(tmp_path / "1"): True})
-        with pytest.raises(FetchError, match="leads back to"):
+        with pytest.raises(FetchError, match="links back to"):
             list(source.fetch(staging))
         assert server.list_asked_pages() == [4, 5]

@@ -98,9 +98,9 @@ def test_a_source_without_rows_may_say_that_it_has_no_page_or_one(tmp_path: Path
 @pytest.mark.parametrize(
     ("size", "pages", "reason"),
     [
-        (100, 3, "has 3 rows in all by 'pages' .* but 100 rows have come"),
-        (2, 125, "has 125 rows in all by 'pages' .* but 126 rows have come"),
-        (5, 50, "has 50 rows in all by 'pages' .* but 55 rows have come"),  # after ten whole pages
+        (100, 3, "has 3 rows according to 'pages' .* but 100 arrived so far"),
+        (2, 125, "has 125 rows according to 'pages' .* but 126 arrived so far"),
+        (5, 50, "has 50 rows according to 'pages' .* but 55 arrived so far"),  # after ten whole pages
     ],
 )
 @pytest.mark.parametrize("parallel", [1, 4])
@@ -112,7 +112,7 @@ def test_a_total_that_counts_pages_is_noticed(
     with AnswerServer(shop.answer) as server:
         source = source_for(server, PageNumber(total="pages"), parallel=parallel)
         told = refuse(source, tmp_path, reason)
-    assert "name it as page_number(total_pages='pages')" in told
+    assert "set page_number(total_pages='pages')" in told
     staging = open_staging(source, tmp_path)
     assert staging.closed and not staging.complete
 
@@ -122,7 +122,7 @@ def test_a_total_that_counts_pages_is_noticed_where_the_first_page_has_as_many_r
         refuse(
             source_for(server, PageNumber(total="pages")),
             tmp_path,
-            "has 3 rows in all by 'pages' .* but 6 rows have come",
+            "has 3 rows according to 'pages' .* but 6 arrived so far",
         )
 
 
@@ -149,18 +149,20 @@ def test_more_rows_than_a_chain_of_pages_counts_are_noticed(tmp_path: Path, pagi
     document = {"next": None, "pages": 1, "results": make_rows(3)}
     with AnswerServer(lambda asked: Reply(document)) as server:
         refuse(
-            source_for(server, pagination), tmp_path, "has 1 rows in all by 'pages' .* but 3 rows have come"
+            source_for(server, pagination),
+            tmp_path,
+            "has 1 rows according to 'pages' .* but 3 arrived so far",
         )
 
 
 def test_total_pages_that_count_rows_are_noticed(tmp_path: Path) -> None:
     with AnswerServer(Shop().answer) as server:
         source = source_for(server, PageNumber(total_pages="rows"))
-        refuse(source, tmp_path, r"has no rows, .* 250 pages by 'rows' and this is page 4\.")
+        refuse(source, tmp_path, r"has no rows, .* 250 pages according to 'rows' and this is page 4\.")
 
 
 @pytest.mark.parametrize(
-    ("past", "reason"), [("refuse", "404 .* more by"), ("repeat_last", "has fewer rows")]
+    ("past", "reason"), [("refuse", "404 .* own count is"), ("repeat_last", "has fewer rows")]
 )
 def test_a_counted_page_that_is_not_there_is_noticed(tmp_path: Path, past: str, reason: str) -> None:
     shop = Shop()
@@ -176,7 +178,7 @@ def test_pages_that_go_away_while_they_are_fetched_are_noticed(tmp_path: Path) -
         parts = source.fetch(open_staging(source, tmp_path))
         next(parts), next(parts)
         shop.rows = shop.rows[100:]
-        with pytest.raises(FetchError, match="had 10 pages, and has 9 by its page"):
+        with pytest.raises(FetchError, match="had 10 pages, but has 9 according to its page"):
             list(parts)
 
 
@@ -185,7 +187,7 @@ def test_a_page_beyond_the_pages_that_a_source_counts_is_noticed(tmp_path: Path)
         refuse(
             source_for(server, PageNumber(total_pages="pages")),
             tmp_path,
-            "has 0 pages by 'pages' .* but this is page 1",
+            "has 0 pages according to 'pages' .* but this is page 1",
         )
 
 
@@ -231,7 +233,7 @@ def test_a_source_that_goes_away_while_it_is_fetched_has_not_ended(tmp_path: Pat
         parts = source.fetch(open_staging(source, tmp_path))
         next(parts), next(parts)
         shop.gone = set(range(1000))
-        with pytest.raises(FetchError, match="Nor is the page before it found"):
+        with pytest.raises(FetchError, match="The page before it is not found"):
             list(parts)
 
 
@@ -243,7 +245,7 @@ def test_a_run_that_continues_does_not_take_a_source_that_went_away_for_its_end(
         shop.gone = set(range(1000))
         staging = open_staging(source, tmp_path, 2)
         staging.continue_from({str(tmp_path / "1"): True})
-        with pytest.raises(FetchError, match="no longer knows the place"):
+        with pytest.raises(FetchError, match="no longer knows this position"):
             list(source.fetch(staging))
     assert staging.closed
 
@@ -266,21 +268,21 @@ def test_another_refusal_is_explained(tmp_path: Path, status: int) -> None:
     shop = Shop()
     shop.past = lambda index: Reply({}, status)
     with AnswerServer(shop.answer) as server:
-        refuse(source_for(server), tmp_path, r"row count as `total`, or that of its page count as `total_p")
+        refuse(source_for(server), tmp_path, r"`total` to the key of its row count, or `total_pages` to th")
 
 
 def test_one_page_that_comes_again_and_again_may_be_all_or_not(tmp_path: Path) -> None:
     shop = Shop()
     with AnswerServer(lambda asked: shop.page(0, int(asked.query["page"]))) as server:
-        told = refuse(source_for(server), tmp_path, "ignores the parameter 'page', or has this one page")
-        assert "as `total`, or that of its page count as `total_pages`" in told
+        told = refuse(source_for(server), tmp_path, "ignores the parameter 'page', or has only this page")
+        assert "`total` to the key of its row count, or `total_pages` to" in told
 
 
 def test_rows_that_come_twice_in_the_middle_are_not_published(tmp_path: Path) -> None:
     shop = Shop(1000)
     shop.rows[200:300] = shop.rows[100:200]
     with AnswerServer(shop.answer) as server:
-        refuse(source_for(server), tmp_path, "has the same rows as the one before it")
+        refuse(source_for(server), tmp_path, "has the same rows as the previous page")
 
 
 def test_rows_without_a_key_may_be_those_of_the_first_page_again(tmp_path: Path) -> None:
@@ -311,4 +313,4 @@ def test_a_cursor_that_stays_where_it_is_without_rows_is_the_end(tmp_path: Path)
 def test_fewer_rows_than_counted_stop_a_chain_as_well(tmp_path: Path, pagination: Pagination) -> None:
     document = {"next": None, "rows": 250, "results": make_rows(100)}
     with AnswerServer(lambda asked: Reply(document)) as server:
-        refuse(source_for(server, pagination), tmp_path, "has 250 rows, .* but only 100 came")
+        refuse(source_for(server, pagination), tmp_path, "has 250 rows .* but only 100 arrived")

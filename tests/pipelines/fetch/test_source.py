@@ -246,7 +246,7 @@ def test_a_message_about_long_keys_shows_no_part_of_a_secret() -> None:
         with pytest.raises(FetchError) as refused:
             get_value({"x" * padding + token: 1}, "results", parse_address(source.url))
         assert "tok" not in KnownSecrets(*source.list_secrets()).redact_text(str(refused.value))
-    assert "one of 78 characters" in str(refused.value)
+    assert "a key of 78 characters" in str(refused.value)
 
 
 def test_a_source_shows_neither_its_key_nor_its_url() -> None:

@@ -102,7 +102,7 @@ def test_a_manifest_torn_at_any_byte_keeps_its_whole_lines_and_can_go_on(
 
 def test_a_folder_of_another_source_is_refused(tmp_path: Path) -> None:
     open_run(tmp_path, 1, "one")
-    with pytest.raises(BadInput, match="is of another source"):
+    with pytest.raises(BadInput, match="belongs to another source"):
         open_run(tmp_path, 1, "other")
 
 
