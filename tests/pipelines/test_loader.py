@@ -307,10 +307,13 @@ def test_a_source_that_cannot_be_is_told_when_it_is_loaded(folder: Path, source:
 @pytest.mark.parametrize(
     ("attribute", "reason"),
     [
-        ("checks = [not_null('company_nam')]", 'checks: check not_null(company_nam): there is no column "co'),
+        (
+            "checks = [not_null('company_nam')]",
+            'checks: check not_null(company_nam): unknown column "company',
+        ),
         (
             "checks = [fresh('company_name', '2 days')]",
-            "does not go with a column of type character varying(255)",
+            "cannot be used with a column of type character varying(255)",
         ),
         (
             "indexes = [('company_name', 'nam')]",

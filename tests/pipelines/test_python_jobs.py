@@ -199,7 +199,7 @@ def test_what_spark_says_of_a_wrong_column_is_told_in_one_sentence(workshop: Wor
         (
             'run.write("totals", run.read("orders").selectExpr("map(1, 2) as m"))',
             BadInput,
-            "Column m is of Spark type map<int,int>",
+            "Column m has Spark type map<int,int>",
         ),
     ],
     ids=[

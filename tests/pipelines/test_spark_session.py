@@ -106,10 +106,10 @@ def test_a_spark_that_does_not_answer_is_told_at_once(tmp_path: Path, scheme: st
 @pytest.mark.parametrize(
     ("java", "told"),
     [
-        (None, "There is no Java at JAVA_HOME="),
+        (None, "No Java found at JAVA_HOME="),
         ("echo 'openjdk version \"1.8.0_402\"' >&2", "is Java 8. Spark needs Java 17 or newer"),
         ("echo 'openjdk version \"11.0.2\" 2019' >&2", "is Java 11. Spark needs Java 17 or newer"),
-        ("echo what", "does not tell its version"),
+        ("echo what", "does not report its version"),
     ],
 )
 def test_a_java_that_is_missing_or_too_old_is_told_with_what_to_install(

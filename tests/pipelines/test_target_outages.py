@@ -178,7 +178,7 @@ def test_a_target_that_stays_away_is_told_with_how_long_it_was_waited_for(
     assert held.done == 0
     said = "\n".join(orders.said)
     assert "OrdersDatasetPipeline 2026-11-14: Connection warehouse does not answer: " in said
-    assert "It was waited for 0 s." in said
+    assert "Gave up after 0 s." in said
     assert server.password not in said + orders.log()
 
 
@@ -202,6 +202,6 @@ def test_patience_ends_and_says_how_long_it_was() -> None:
     def work() -> None:
         raise TargetUnreachable("Connection x gives no answer.")
 
-    with pytest.raises(TargetUnreachable, match=r"Connection x gives no answer\. It was waited for 1 s\."):
+    with pytest.raises(TargetUnreachable, match=r"Connection x gives no answer\. Gave up after 1 s\."):
         short.repeat(work)
     assert set(told) == {"Connection x gives no answer."}

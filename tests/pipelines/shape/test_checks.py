@@ -212,8 +212,8 @@ def test_checks_travel_to_tasks_and_show_themselves() -> None:
         (lambda: fresh("a", "soon"), "span"),
         (lambda: fresh("a", -1), "negative"),
         (unique, "at least one column"),
-        (lambda: unique(5), "not names of columns"),  # type: ignore[arg-type]
-        (lambda: not_null(None), "not names of columns"),  # type: ignore[arg-type]
+        (lambda: unique(5), "not column names"),  # type: ignore[arg-type]
+        (lambda: not_null(None), "not column names"),  # type: ignore[arg-type]
         (lambda: sql(" "), "boolean SQL"),
         (lambda: minimum_rows(1, severity="fatal"), "severity 'fatal'"),
     ],
@@ -226,12 +226,12 @@ def test_a_declaration_that_makes_no_sense_is_refused(declare: Callable[[], Chec
 @pytest.mark.parametrize(
     ("check", "said"),
     [
-        (accepted("statu", ["a"]), 'no column "statu". Did you mean "status"?'),
-        (unique("id", "no"), 'no column "no"'),
-        (not_wholly_null("no"), 'no column "no"'),
-        (between("payload", 0, 1), "does not go with a column of type jsonb"),
-        (accepted("id", ["x"]), "does not go with a column of type uuid"),
-        (fresh("amount", "1d"), "does not go with"),
+        (accepted("statu", ["a"]), 'unknown column "statu". Did you mean "status"?'),
+        (unique("id", "no"), 'unknown column "no"'),
+        (not_wholly_null("no"), 'unknown column "no"'),
+        (between("payload", 0, 1), "cannot be used with a column of type jsonb"),
+        (accepted("id", ["x"]), "cannot be used with a column of type uuid"),
+        (fresh("amount", "1d"), "cannot be used with"),
         (between("amount", "x", 1), "is not a numeric"),
         (accepted("amount", [0.001]), "more than 2 digits after"),
         ("minimum_rows", "is not a check"),

@@ -59,7 +59,7 @@ def test_unusual_names_are_taken_because_they_are_always_quoted(name: str) -> No
         ("ü" * 32, "longer than 63 bytes"),
         ("ctid", "system column"),
         ("XMIN", "system column"),
-        (None, "is not a text"),
+        (None, "is not a string"),
     ],
 )
 def test_names_that_could_break_out_of_quotes_are_refused(name: Any, said: str) -> None:
@@ -78,11 +78,11 @@ def test_names_that_could_break_out_of_quotes_are_refused(name: Any, said: str) 
         ([("a", "text"), "ab"], "item 2"),
         ([("a", "b", "text", "d")], "item 1"),
         ([("a", "text"), ("b", "txt")], 'item 2 ("b"): SQL type "txt" is not supported'),
-        ([("a", 5)], "is not a text such as"),
+        ([("a", 5)], "is not a string such as"),
         ([(None, "a", "text")], "source field None"),
         ([("", "a", "text")], "source field ''"),
-        ([("x", "a", "text"), ("y", "a", "text")], 'item 2: column "a" is already made by item 1'),
-        ([("x", "a", "text"), ("y", "A", "text")], 'item 2: column "A" is already made by item 1'),
+        ([("x", "a", "text"), ("y", "a", "text")], 'item 2: column "a" is already defined by item 1'),
+        ([("x", "a", "text"), ("y", "A", "text")], 'item 2: column "A" is already defined by item 1'),
         ([("a", "text primary key"), ("b", "text primary key")], 'PRIMARY KEY at "a" and "b"'),
     ],
 )

@@ -216,7 +216,7 @@ def test_parquet_is_cast_only_where_nothing_is_lost() -> None:
 def test_a_parquet_file_without_rows_or_cut_short_is_told_apart() -> None:
     empty = parquet(pa.table({"a": pa.array([], pa.int64())}))
     assert shape(empty, [("a", "integer")], kind="parquet").rows_read == 0
-    with pytest.raises(BadInput, match="not a whole Parquet file"):
+    with pytest.raises(BadInput, match="not a complete Parquet file"):
         shape(empty[:-10], [("a", "integer")], kind="parquet")
 
 
@@ -226,7 +226,7 @@ def test_a_shaper_travels_to_tasks() -> None:
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(BadInput, match="known are page, jsonl, csv, parquet"):
+    with pytest.raises(BadInput, match="use one of page, jsonl, csv, parquet"):
         shape([], [("a", "text")], kind="xml")
 
 
