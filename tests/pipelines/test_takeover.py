@@ -58,7 +58,7 @@ def test_a_pipelines_tables_become_this_stores_and_others_do_not(
 
 def test_a_store_that_was_restored_takes_over_what_it_wrote_in_its_other_life(url: str) -> None:
     load(make_target(url, 57, "d1", mode="partition"), make_rows(1))
-    with pytest.raises(Conflict, match=r"run 57 .* no id after 41.* takeover OrdersPipeline"):
+    with pytest.raises(Conflict, match=r"run 57 .* status store is 41.* takeover OrdersPipeline"):
         make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
     with pytest.raises(Superseded):  # that one is known here: it is only newer
         make_target(url, 41, "d1", mode="partition", newest_run=60).begin()

@@ -124,7 +124,7 @@ def test_a_target_that_restarts_is_waited_for_and_has_each_row_once(
     published = "select count(*) from dataflow_ledger where run_id is not null"
     assert query(server.url(), published) == [(2,)]
     assert count_staging(server) == 0
-    assert "Connection warehouse gives no answer" in orders.log()
+    assert "Connection warehouse does not answer" in orders.log()
 
 
 @pytest.mark.parametrize("job", ["NamesViewPipeline", "NativeViewPipeline"])
@@ -200,8 +200,8 @@ def test_patience_ends_and_says_how_long_it_was() -> None:
     short = Patience([0.05, 1.0], lambda trouble, left: told.append(trouble))
 
     def work() -> None:
-        raise TargetUnreachable("Connection x gives no answer.")
+        raise TargetUnreachable("Connection x does not answer.")
 
-    with pytest.raises(TargetUnreachable, match=r"Connection x gives no answer\. Gave up after 1 s\."):
+    with pytest.raises(TargetUnreachable, match=r"Connection x does not answer\. Gave up after 1 s\."):
         short.repeat(work)
-    assert set(told) == {"Connection x gives no answer."}
+    assert set(told) == {"Connection x does not answer."}

@@ -34,7 +34,7 @@ def test_a_wrong_password_is_told_as_such(postgres_url: str) -> None:
 def test_a_server_that_is_not_there_is_told_as_such() -> None:
     error = fail(f"postgresql://me:{PASSWORD}@127.0.0.1:{find_free_port()}/db")
     assert isinstance(error, TargetUnreachable)
-    assert "Connection warehouse gives no answer" in str(error)
+    assert "Connection warehouse does not answer" in str(error)
 
 
 @pytest.mark.parametrize("url", [f"postgresql://me:{PASSWORD}@[::1/db", f"nonsense {PASSWORD}"])

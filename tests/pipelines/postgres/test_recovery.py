@@ -170,7 +170,7 @@ def test_a_connection_that_breaks_before_the_commit_publishes_nothing(postgres_u
                for each row execute function die()""",
     )
     target = make_target(postgres_url, 2)
-    with pytest.raises(TargetUnreachable, match="Connection warehouse gives no answer"):
+    with pytest.raises(TargetUnreachable, match="Connection warehouse does not answer"):
         load(target, make_rows(3, "new"))
     assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
 

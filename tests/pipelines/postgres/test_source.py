@@ -228,4 +228,4 @@ def test_a_table_that_is_replaced_when_it_is_to_be_read_does_not_look_empty(
         while reader.is_alive() and not query(postgres_url, "select 1 from pg_locks where not granted"):
             reader.join(0.05)
     reader.join()
-    assert found == ["Table public.state was replaced when it was to be read. Have it done again."]
+    assert found == ["Table public.state was replaced before it was read. Run it again."]
