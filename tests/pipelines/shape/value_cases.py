@@ -1,4 +1,4 @@
-"""JSON values that fit a column of some type, with what becomes of them, and that do not, with the reason."""
+"""JSON values that fit a column type, with their results, and values that do not, with the reason."""
 
 from __future__ import annotations
 
