@@ -71,7 +71,7 @@ def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project
     pytest.importorskip("httpx")
     done = project.run(*BENCHMARKS, "ingest", env=HERE | {"JAVA_HOME": "/nowhere"})
     assert done.stdout == ""
-    assert "skipped ingest: There is no Java at JAVA_HOME=/nowhere." in done.stderr
+    assert "skipped ingest: No Java found at JAVA_HOME=/nowhere." in done.stderr
 
 
 def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -> None:

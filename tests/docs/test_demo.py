@@ -104,7 +104,7 @@ def test_without_java_it_passes_and_says_in_a_sentence_what_it_skipped_and_what_
     output = run_demo(project, 0, {"JAVA_HOME": str(tmp_path / "nowhere")})
     assert "\n100 chunks, 0 skipped, 0 twice\n" in output
     assert re.search(
-        r"^Skipped: pipelines on Spark. There is no Java .*apt-get install openjdk-17", output, re.MULTILINE
+        r"^Skipped: pipelines on Spark. No Java found .*apt-get install openjdk-17", output, re.MULTILINE
     )
     assert "dataflow pipeline list" not in output
 

@@ -340,7 +340,7 @@ def test_files_whose_rows_differ_from_their_manifest_are_not_published(shop: Lak
     manifest = shop.publish("orders", "1", [make_table(0, 10), make_table(10, 10)])
     file = next(manifest.parent.glob("*.parquet"))
     pq.write_table(make_table(0, 9), file)
-    with pytest.raises(BadInput, match="hold 19 rows, its manifest says 20"):
+    with pytest.raises(BadInput, match="hold 19 rows, but its manifest says 20"):
         compact(shop.store, ("orders", "1"), str(shop.path))
     assert [folder.name for folder in manifest.parent.parent.iterdir()] == [manifest.parent.name]
 

@@ -273,7 +273,7 @@ def test_known_names_in_braces_and_escaped_braces_are_accepted(folder: Path, sou
         ("http('http://a', proxy=5)", 'source: proxy must be a string: the URL of a proxy, or "" for none.'),
         (
             "http('http://a', proxy='socks5://me:hunter2@p')",
-            "source: proxy is a proxy of scheme 'socks5': only",
+            "source: proxy is a 'socks5' proxy: only",
         ),
         (
             "http('http://a', pages=page_number(total_pages=3))",
@@ -295,8 +295,8 @@ def test_known_names_in_braces_and_escaped_braces_are_accepted(folder: Path, sou
             "table('wh', 'orders', split_column=1)",
             "source: table has split_column=1, which must be a string.",
         ),
-        ("files('in/x.txt')", "source: Path 'in/x.txt' does not tell its format: set the source's format"),
-        ("files('in/x.csv', format='tsv')", "source: Format 'tsv' is unknown"),
+        ("files('in/x.txt')", "source: Path 'in/x.txt' has no known file extension: set the source's format"),
+        ("files('in/x.csv', format='tsv')", "source: Unknown format 'tsv'"),
     ],
 )
 def test_an_invalid_source_is_reported_when_it_is_loaded(folder: Path, source: str, reason: str) -> None:
@@ -310,10 +310,13 @@ def test_an_invalid_source_is_reported_when_it_is_loaded(folder: Path, source: s
 @pytest.mark.parametrize(
     ("attribute", "reason"),
     [
-        ("checks = [not_null('company_nam')]", 'checks: check not_null(company_nam): there is no column "co'),
+        (
+            "checks = [not_null('company_nam')]",
+            'checks: check not_null(company_nam): unknown column "company',
+        ),
         (
             "checks = [fresh('company_name', '2 days')]",
-            "does not go with a column of type character varying(255)",
+            "cannot be used with a column of type character varying(255)",
         ),
         (
             "indexes = [('company_name', 'nam')]",

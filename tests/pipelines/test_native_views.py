@@ -109,7 +109,7 @@ def test_a_column_may_be_of_a_type_that_only_the_database_has(orders: Workshop) 
     text = '("at - at", "span")]\n        checks = [between("span", 1, 2)]'
     change(orders, '("at", "at")]\n        # more', text)
     orders.resubmit(VIEW, "2026-09")
-    assert "does not go with a column of type interval" in str(orders.run(VIEW).error)
+    assert "cannot be used with a column of type interval" in str(orders.run(VIEW).error)
 
 
 def test_a_version_still_in_the_database_must_be_published_again(orders: Workshop) -> None:

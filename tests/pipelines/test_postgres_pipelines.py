@@ -114,7 +114,7 @@ def test_an_older_snapshot_is_refused_after_the_ledger_was_dropped_until_the_new
     ask(orders, "drop table dataflow_ledger")
     outcome = orders.run("OrdersDatasetPipeline", "2026-11-12")
     assert isinstance(outcome.error, Conflict)
-    assert f"have {DAY} published anew: dataflow resubmit OrdersDatasetPipeline {DAY};" in str(outcome.error)
+    assert f"publish {DAY} again: dataflow resubmit OrdersDatasetPipeline {DAY};" in str(outcome.error)
     orders.resubmit("OrdersDatasetPipeline", DAY)
     assert orders.run("OrdersDatasetPipeline", DAY).done == 1, orders.said
     orders.resubmit("OrdersDatasetPipeline", "2026-11-12")

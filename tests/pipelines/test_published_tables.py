@@ -266,7 +266,7 @@ def test_the_query_command_leaves_no_rows_behind_and_shows_no_password(
     monkeypatch.setenv("DATAFLOW_CONN_DATASETS_DB", "postgresql://etl:sesame@127.0.0.1:1/none")
     assert main(["query", "select * from orders"]) == 69
     said = capsys.readouterr().err
-    assert "Connection datasets_db gives no answer" in said and "sesame" not in said
+    assert "Connection datasets_db does not answer" in said and "sesame" not in said
 
 
 def test_files_left_by_a_killed_query_are_purged(orders: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,7 +199,7 @@ def test_sparks_error_about_a_wrong_column_becomes_one_sentence(workshop: Worksh
         (
             'run.write("totals", run.read("orders").selectExpr("map(1, 2) as m"))',
             BadInput,
-            "Column m is of Spark type map<int,int>",
+            "Column m has Spark type map<int,int>",
         ),
     ],
     ids=[

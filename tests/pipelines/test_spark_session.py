@@ -106,10 +106,10 @@ def test_an_unreachable_spark_is_reported_at_once(tmp_path: Path, scheme: str) -
 @pytest.mark.parametrize(
     ("java", "told"),
     [
-        (None, "There is no Java at JAVA_HOME="),
+        (None, "No Java found at JAVA_HOME="),
         ("echo 'openjdk version \"1.8.0_402\"' >&2", "is Java 8. Spark needs Java 17 or newer"),
         ("echo 'openjdk version \"11.0.2\" 2019' >&2", "is Java 11. Spark needs Java 17 or newer"),
-        ("echo what", "does not tell its version"),
+        ("echo what", "does not report its version"),
     ],
 )
 def test_a_missing_or_old_java_is_reported_with_what_to_install(
@@ -203,7 +203,7 @@ def test_sparks_output_goes_to_the_runs_log_and_not_to_the_terminal(orders: Work
     assert {address for _, address in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert "org.apache.spark.deploy.SparkSubmit" in surroundings and "-Xmx700m" in surroundings
     assert SECRET not in surroundings
-    assert "\r\x1b[Kpage 2: 503 Service Unavailable, again in 1 s …" in shown
+    assert "\r\x1b[Kpage 2: 503 Service Unavailable, retrying in 1 s …" in shown
     assert "starting Spark" in shown and "\r\x1b[KOrdersDatasetPipeline" in shown
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=300)
     assert done.returncode == 1

@@ -58,7 +58,7 @@ def test_a_takeover_includes_only_the_tables_of_the_pipeline(
 
 def test_a_restored_store_takes_over_what_it_wrote_after_the_backup(url: str) -> None:
     load(make_target(url, 57, "d1", mode="partition"), make_rows(1))
-    with pytest.raises(Conflict, match=r"run 57 .* no id after 41.* takeover OrdersPipeline"):
+    with pytest.raises(Conflict, match=r"run 57 .* status store is 41.* takeover OrdersPipeline"):
         make_target(url, 41, "d1", mode="partition", newest_run=41).begin()
     with pytest.raises(Superseded):  # this store knows that run: it is just newer
         make_target(url, 41, "d1", mode="partition", newest_run=60).begin()

@@ -1,4 +1,4 @@
-"""A certificate for servers of these tests, and the trust in it."""
+"""A certificate for the test servers, and a context that trusts it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.certificates import write_certificate
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with a certificate for 127.0.0.1 and api.example, signed by itself, and its key."""
+    """A file with a self-signed certificate for 127.0.0.1 and api.example, and its key."""
     return write_certificate(tmp_path_factory.mktemp("tls") / "server.pem", "127.0.0.1", "api.example")
 
 

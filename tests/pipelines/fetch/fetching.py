@@ -1,4 +1,4 @@
-"""What the tests of fetching share: a source for a server, and the rows that came."""
+"""Shared by the fetch tests: a source for a server, and the rows that arrived."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fetch(source: HttpSource, folder: Path, run: int = 1) -> list[Part]:
 
 
 def refuse(source: HttpSource, folder: Path, reason: str) -> str:
-    """The sentence with which fetching ends; it must match."""
+    """The message with which the fetch fails; it must match."""
     with pytest.raises(FetchError, match=reason) as told:
         fetch(source, folder)
     return str(told.value)

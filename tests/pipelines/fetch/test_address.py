@@ -35,12 +35,12 @@ def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
         ("/a\r\nHost: evil", "/aHost:%20evil"),
     ],
 )
-def test_what_is_escaped_stays_and_what_must_be_escaped_is(link: str, target: str) -> None:
+def test_escapes_are_kept_and_other_characters_are_escaped_as_needed(link: str, target: str) -> None:
     assert join_address(parse_address("http://api.example/v4/set?page=1"), link).target == target
 
 
 @given(some.text())
-def test_whatever_a_link_holds_a_target_is_one_line_of_ascii(link: str) -> None:
+def test_a_target_is_one_line_of_ascii_for_any_link(link: str) -> None:
     try:
         target = join_address(parse_address("http://api.example/a"), link).target
     except FetchError:
@@ -50,7 +50,7 @@ def test_whatever_a_link_holds_a_target_is_one_line_of_ascii(link: str) -> None:
 
 
 @given(some.text(max_size=20))
-def test_an_address_is_its_own_url(path: str) -> None:
+def test_an_address_round_trips_through_its_url(path: str) -> None:
     try:
         address = join_address(parse_address("http://api.example:8000/a"), path)
     except FetchError:
@@ -70,7 +70,7 @@ def test_an_address_is_its_own_url(path: str) -> None:
         "file:///etc/passwd",
     ],
 )
-def test_what_is_no_http_url_is_refused(url: str) -> None:
+def test_a_url_that_is_not_http_is_refused(url: str) -> None:
     with pytest.raises(FetchError, match=r"http\(s\)://host/path"):
         parse_address(url)
 
@@ -82,12 +82,12 @@ def test_a_url_with_a_password_is_refused_without_showing_it() -> None:
     assert "abc" not in str(refused.value)
 
 
-def test_a_message_shows_page_numbers_but_nothing_that_may_be_secret() -> None:
+def test_a_message_shows_page_numbers_but_no_possible_secret() -> None:
     address = parse_address("https://api.example/a?page=12&api_key=123&q=word&aGkx&signature=99")
     assert str(address) == "https://api.example/a?page=12&api_key=…&q=…&…&signature=…"
 
 
-def test_a_parameter_is_replaced_where_it_was_and_others_stay_as_written() -> None:
+def test_a_parameter_is_replaced_in_place_and_others_are_unchanged() -> None:
     address = parse_address("http://api.example/a?x=%2f&page=1&y=a+b")
     assert with_query(address, page="2").target == "/a?x=%2f&y=a+b&page=2"
     assert with_query(parse_address("http://api.example/a"), cursor="a/b=&").target == "/a?cursor=a%2Fb%3D%26"

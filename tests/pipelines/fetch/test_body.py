@@ -1,4 +1,4 @@
-"""Bodies, packed or not, cut into chunks anywhere: what comes out is what was put in, or an error."""
+"""Bodies, compressed or not, split into chunks anywhere: the output equals the input, or is an error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def chunks_of(data: bytes, size: int) -> list[bytes]:
 
 
 @given(datas, some.integers(1, 100_000), some.sampled_from(PACKERS))
-def test_a_packed_body_is_unpacked_however_it_is_cut(
+def test_a_compressed_body_is_decompressed_from_any_chunks(
     data: bytes, size: int, pack: Callable[[bytes], bytes]
 ) -> None:
     packed = pack(data)
@@ -45,14 +45,14 @@ def test_a_packed_body_is_unpacked_however_it_is_cut(
     assert body.digests == tuple(digests)
 
 
-def test_a_body_of_several_gzip_members_is_unpacked_whole() -> None:
+def test_a_body_of_several_gzip_members_is_decompressed_completely() -> None:
     packed = gzip.compress(b"one ") + gzip.compress(b"two")
     for size in range(1, len(packed) + 1):
         assert read_body(chunks_of(packed, size), "gzip", LIMIT, ()).data == b"one two"
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip"])
-def test_a_body_may_be_as_large_as_its_limit_and_not_a_byte_larger(encoding: str) -> None:
+def test_a_body_may_reach_its_limit_but_not_exceed_it_by_a_byte(encoding: str) -> None:
     for size in (1_000_000, 1_048_575, 1_048_576, 1_048_577, 3_000_000):
         data = gzip.compress(bytes(size)) if encoding else bytes(size)
         assert len(read_body([data], encoding, size, ()).data) == size
@@ -61,12 +61,12 @@ def test_a_body_may_be_as_large_as_its_limit_and_not_a_byte_larger(encoding: str
 
 
 @given(some.integers(1, 200))
-def test_a_packed_body_that_ends_too_early_is_damaged(missing: int) -> None:
+def test_a_truncated_compressed_body_is_damaged(missing: int) -> None:
     packed = gzip.compress(hashlib.sha512(b"x").digest() * 5)
     with pytest.raises(Damaged):
         read_body([packed[: max(len(packed) - missing, 1)]], "gzip", LIMIT, ())
 
 
-def test_a_body_that_is_not_packed_as_it_says_is_damaged() -> None:
+def test_a_body_that_does_not_match_its_encoding_is_damaged() -> None:
     with pytest.raises(Damaged):
         read_body([b"{}"], "gzip", LIMIT, ())

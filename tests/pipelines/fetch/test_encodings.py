@@ -1,4 +1,4 @@
-"""Packed pages: every encoding that is offered is undone, none beyond its limit, the others are explained."""
+"""Compressed pages: every requested encoding is decoded, up to its limit; others are explained."""
 
 from __future__ import annotations
 
@@ -52,14 +52,18 @@ def serve(body: bytes, encoding: str) -> AnswerServer:
 
 
 @packed
-def test_a_body_that_ends_just_after_a_piece_is_whole(encoding: str, pack: Callable[[bytes], bytes]) -> None:
+def test_a_body_that_ends_at_a_piece_boundary_is_complete(
+    encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
     unpack = find_unpacker(encoding)
     for size in range(unpacking.PIECE_BYTES - 2, unpacking.PIECE_BYTES + 300):
         assert len(read_body([pack(b"a" * size)], unpack, 10_000_000, ()).data) == size
 
 
 @packed
-def test_a_packed_page_is_unpacked(tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+def test_a_compressed_page_is_decompressed(
+    tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
     with serve(pack(PAGE), encoding) as server:
         assert ids_in(fetch(source_for(server), tmp_path)) == list(range(500))
         assert server.asked[0].headers["Accept-Encoding"] == "gzip, br, zstd"
@@ -67,7 +71,7 @@ def test_a_packed_page_is_unpacked(tmp_path: Path, encoding: str, pack: Callable
 
 @packed
 @given(data=some.binary(max_size=3000), size=some.integers(1, 5000))
-def test_a_body_is_unpacked_however_it_is_cut(
+def test_a_body_in_any_encoding_is_decompressed_from_any_chunks(
     encoding: str, pack: Callable[[bytes], bytes], data: bytes, size: int
 ) -> None:
     whole = pack(data)
@@ -76,7 +80,7 @@ def test_a_body_is_unpacked_however_it_is_cut(
 
 
 @packed
-def test_a_body_that_ends_too_early_is_damaged(encoding: str, pack: Callable[[bytes], bytes]) -> None:
+def test_a_truncated_body_is_damaged(encoding: str, pack: Callable[[bytes], bytes]) -> None:
     whole = pack(hashlib.sha512(b"x").digest() * 5)
     for missing in range(1, len(whole)):
         with pytest.raises(Damaged):
@@ -84,7 +88,7 @@ def test_a_body_that_ends_too_early_is_damaged(encoding: str, pack: Callable[[by
 
 
 @packed
-def test_a_damaged_page_is_asked_for_again(
+def test_a_damaged_page_is_requested_again(
     tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]
 ) -> None:
     bodies = [b"\xffnothing of the kind", pack(PAGE)[:-9], pack(PAGE)]
@@ -93,7 +97,7 @@ def test_a_damaged_page_is_asked_for_again(
 
 
 def bomb_of(encoding: str, size: int) -> bytes:
-    """A few bytes that unpack to so many blanks; made piece by piece, since its test measures memory."""
+    """A few bytes that expand to this many blanks; built in pieces, since its test measures memory."""
     blanks = b" " * 1_000_000
     if encoding == "br":
         brotli_packer = brotli.Compressor(quality=5)
@@ -109,14 +113,14 @@ def test_a_bomb_stops_at_the_limit(tmp_path: Path, encoding: str) -> None:
     with serve(bomb, encoding) as server:
         source = source_for(server)
         tracemalloc.start()
-        refuse(source, tmp_path, "larger than 10,000,000 bytes unpacked")
+        refuse(source, tmp_path, "larger than 10,000,000 bytes uncompressed")
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 60_000_000
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd"])
-def test_a_body_may_be_as_large_as_its_limit_and_not_a_byte_larger(encoding: str) -> None:
+def test_a_body_may_reach_its_limit_but_not_exceed_it_by_a_byte(encoding: str) -> None:
     for size in (1000, 1_048_576, 3_000_000):
         body = dict(PACKERS)[encoding](bytes(size))
         assert len(read_body([body], find_unpacker(encoding), size, ()).data) == size
@@ -151,13 +155,15 @@ def without_packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("without_packages")
 @pytest.mark.parametrize("encoding", ["br", "zstd"])
-def test_without_its_package_an_encoding_is_neither_offered_nor_taken(tmp_path: Path, encoding: str) -> None:
+def test_an_encoding_without_its_package_is_neither_requested_nor_accepted(
+    tmp_path: Path, encoding: str
+) -> None:
     with serve(b"x", encoding) as server:
-        told = refuse(source_for(server), tmp_path, f"in the encoding '{encoding}', which was not asked for")
+        told = refuse(source_for(server), tmp_path, f"the encoding '{encoding}', which was not requested")
         assert server.asked[0].headers["Accept-Encoding"] == "gzip"
     assert "pip install '.[compression]' in the DataFlow checkout" in told
 
 
-def test_an_unknown_encoding_is_told(tmp_path: Path) -> None:
+def test_an_unknown_encoding_is_reported(tmp_path: Path) -> None:
     with serve(b"x", "compress") as server:
-        refuse(source_for(server), tmp_path, "'compress', which was not asked for: only gzip, br, zstd were")
+        refuse(source_for(server), tmp_path, "'compress', which was not requested: only gzip, br, zstd were")

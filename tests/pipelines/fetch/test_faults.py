@@ -1,4 +1,4 @@
-"""What a source can do wrong: what passes is waited for, the rest is told in a sentence, nothing leaks."""
+"""Faults of a source: transient ones are retried, others reported in a sentence, and nothing leaks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PASSING = ["429", "500", "503", "520", "break off", "half packed", "not packed",
 
 
 @pytest.mark.parametrize("fault", PASSING)
-def test_a_trouble_that_passes_costs_nothing_but_time(tmp_path: Path, fault: str) -> None:
+def test_a_transient_error_only_costs_time(tmp_path: Path, fault: str) -> None:
     with ApiServer(make_rows(30), 10) as server:
         server.fail(1, fault, times=2)
         source = source_of(server, limits=replace(QUICK, request_seconds=0.4))
@@ -47,24 +47,24 @@ def test_a_trouble_that_passes_costs_nothing_but_time(tmp_path: Path, fault: str
 
 @pytest.mark.parametrize("fault", PASSING)
 @pytest.mark.parametrize(("style", "pagination"), STYLES[1:3], ids=STYLE_NAMES[1:3])
-def test_a_trouble_that_stays_is_told_after_the_last_attempt(
+def test_a_lasting_error_is_reported_after_the_last_attempt(
     tmp_path: Path, fault: str, style: str, pagination: Pagination
 ) -> None:
     with ApiServer(make_rows(30), 10) as server:
         server.fail(1, fault, times=99)
         source = source_of(server, style, pagination=pagination, limits=replace(QUICK, request_seconds=0.4))
-        with pytest.raises(FetchError, match=r"gave no page in 3 attempts; the last one: .* done again"):
+        with pytest.raises(FetchError, match=r"returned no page in 3 attempts; last error: .* next run"):
             fetch(source, tmp_path)
     assert len(open_staging(source, tmp_path).entries) == 1
 
 
 @pytest.mark.parametrize("fault", ["hang", "trickle"])
-def test_an_answer_that_never_ends_is_given_up_when_its_time_is_up(tmp_path: Path, fault: str) -> None:
+def test_a_response_that_never_ends_is_abandoned_at_the_time_limit(tmp_path: Path, fault: str) -> None:
     with ApiServer(make_rows(30), 10) as server:
         server.fail(0, fault)
         source = source_of(server, limits=replace(QUICK, attempts=1, request_seconds=0.5))
         before = time.monotonic()
-        with pytest.raises(FetchError, match=r"no whole answer within 0.5 s"):
+        with pytest.raises(FetchError, match=r"no complete response within 0.5 s"):
             fetch(source, tmp_path)
         assert 0.5 <= time.monotonic() - before < 3
 
@@ -82,10 +82,10 @@ def test_a_header_that_cannot_be_sent_is_refused_without_its_value(
     assert "hunter2" not in str(refused.value)
 
 
-def test_nobody_listening_is_told_after_the_last_attempt(tmp_path: Path) -> None:
+def test_a_refused_connection_is_reported_after_the_last_attempt(tmp_path: Path) -> None:
     with ApiServer(make_rows(1)) as server:
         source = source_of(server)
-    with pytest.raises(FetchError, match=r"3 attempts; the last one: no connection") as told:
+    with pytest.raises(FetchError, match=r"3 attempts; last error: no connection") as told:
         fetch(source, tmp_path)
     assert "kept" not in str(told.value)
 
@@ -107,7 +107,7 @@ def test_pages_are_called_kept_only_when_there_are_some(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["429 seconds", "429 date"])
-def test_a_server_that_asks_to_wait_is_given_its_time(tmp_path: Path, fault: str) -> None:
+def test_retry_after_is_respected(tmp_path: Path, fault: str) -> None:
     with ApiServer(make_rows(20), 10) as server:
         server.clock_offset_seconds = -500
         server.fail(1, fault)
@@ -116,33 +116,33 @@ def test_a_server_that_asks_to_wait_is_given_its_time(tmp_path: Path, fault: str
         assert 0.9 <= time.monotonic() - before < 5
 
 
-def test_a_server_that_asks_for_a_day_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_retry_after_of_a_day_ends_the_fetch(tmp_path: Path) -> None:
     with ApiServer(make_rows(20), 10) as server:
         server.fail(1, "429 tomorrow")
         with pytest.raises(FetchError, match="asks to wait 86400 s, more than the limit of 300 s"):
             fetch(source_of(server), tmp_path)
 
 
-def test_what_is_waited_for_is_told(tmp_path: Path) -> None:
+def test_the_reason_for_waiting_is_reported(tmp_path: Path) -> None:
     told: list[str] = []
     with ApiServer(make_rows(30), 10) as server:
         server.fail(1, "503")
         source = source_of(server)
         staging = open_staging(source, tmp_path)
         list(source.fetch(staging, tell=lambda trouble, following: told.append(f"{trouble}, {following}")))
-    assert told == ["503 Service Unavailable, again in 1 s", "503 Service Unavailable, asked again"]
+    assert told == ["503 Service Unavailable, retrying in 1 s", "503 Service Unavailable, retrying"]
 
 
-def test_of_many_that_wait_at_once_one_tells_how_long_yet() -> None:
+def test_only_one_of_several_waiting_threads_reports_the_time_left() -> None:
     told: list[tuple[str, str]] = []
     watch = Watch(Limits(), threading.Event(), lambda *words: told.append(words))
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda name: watch.wait_to_retry(name, 1.2), "abcd"))
     teller = told[0][0]
-    assert told == [(teller, "again in 2 s"), (teller, "again in 1 s"), (teller, "asked again")]
+    assert told == [(teller, "retrying in 2 s"), (teller, "retrying in 1 s"), (teller, "retrying")]
 
 
-def test_retry_after_is_read_in_both_forms() -> None:
+def test_retry_after_is_parsed_in_both_forms() -> None:
     date = "Wed, 21 Oct 2026 07:28:00 GMT"
     assert find_retry_after("120", "") == 120
     assert find_retry_after("Wed, 21 Oct 2026 07:28:30 GMT", date) == 30
@@ -151,7 +151,7 @@ def test_retry_after_is_read_in_both_forms() -> None:
     assert find_retry_after("soon", date) is None
 
 
-def test_waits_double_and_are_never_quite_the_same() -> None:
+def test_waits_double_and_have_jitter() -> None:
     class Never:
         def is_set(self) -> bool:
             return False
@@ -167,16 +167,16 @@ def test_waits_double_and_are_never_quite_the_same() -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("truncated", "is no whole JSON document"),
-        ("html", "answered with HTML, not JSON, though with status 200"),
+        ("truncated", "is not a complete JSON document"),
+        ("html", "returned HTML instead of JSON, with status 200"),
         ("no next", "has no 'next': its keys are 'count', 'previous', 'results'"),
         ("no results", "has no 'results': its keys are 'count', 'next', 'previous'"),
         ("rows are no list", "has a JSON object under 'results', not a list of rows"),
         ("next is a number", "has a number under 'next', not a URL"),
-        ("password in next", "carries a user or password"),
-        ("next is no URL", r"leads on to 'http://\[::1', which is no URL"),
-        ("loop", "leads back to .*page=1, which was fetched already"),
-        ("repeat", "is the one before it once more"),
+        ("password in next", "contains a user or password"),
+        ("next is no URL", r"links to 'http://\[::1', which is not a URL"),
+        ("loop", "links back to .*page=1, which was already fetched"),
+        ("repeat", "repeats the previous page: the"),
         ("401", "401 Unauthorized: check the source's credentials"),
         ("404", "404 Not Found: check the source's URL"),
         ("410", "410 Gone: check the source's URL and parameters"),
@@ -184,7 +184,7 @@ def test_waits_double_and_are_never_quite_the_same() -> None:
         ("redirect for ever", "redirects more than 5 times"),
     ],
 )
-def test_a_page_that_cannot_be_used_is_told_at_once_and_not_staged(
+def test_an_unusable_page_is_reported_immediately_and_not_staged(
     tmp_path: Path, fault: str, message: str
 ) -> None:
     with ApiServer(make_rows(50), 10) as server:
@@ -199,7 +199,7 @@ def test_a_page_that_cannot_be_used_is_told_at_once_and_not_staged(
     assert (len(staging.entries), staging.complete, staging.closed) == (2, False, "")
 
 
-def test_a_page_that_was_bad_is_asked_for_again_by_the_next_run(tmp_path: Path) -> None:
+def test_the_next_run_requests_a_bad_page_again(tmp_path: Path) -> None:
     with ApiServer(make_rows(50), 10) as server:
         source = source_of(server)
         for run, fault in enumerate(["loop", "truncated", "repeat", "elsewhere"], start=1):
@@ -215,11 +215,11 @@ def test_a_page_that_was_bad_is_asked_for_again_by_the_next_run(tmp_path: Path) 
         assert server.list_asked_pages() == [0, 1, 2, 2, 2, 2, 2, 3, 4]
 
 
-def test_empty_pages_without_end_are_given_up(tmp_path: Path) -> None:
+def test_endless_empty_pages_stop_the_fetch(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10) as server:
         for page in range(2, 40):
             server.fail(page, "empty")
-        with pytest.raises(FetchError, match="11 pages without a row came in a row"):
+        with pytest.raises(FetchError, match="11 consecutive empty pages up to"):
             fetch(source_of(server), tmp_path)
 
 
@@ -232,14 +232,14 @@ def test_a_few_empty_pages_are_not_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pagination", [PageNumber(), PageNumber(total="meta.count")], ids=["", "total"])
-def test_a_source_that_ignores_the_page_number_is_found_out(tmp_path: Path, pagination: PageNumber) -> None:
+def test_a_source_that_ignores_the_page_number_is_detected(tmp_path: Path, pagination: PageNumber) -> None:
     with ApiServer(make_rows(50), 10) as server:
         server.fail(1, "repeat")
         with pytest.raises(FetchError, match="ignores the parameter 'page'"):
             fetch(source_of(server, "pages", pagination=pagination), tmp_path)
 
 
-def test_rows_that_counting_would_skip_are_noticed(tmp_path: Path) -> None:
+def test_rows_that_an_offset_would_skip_are_detected(tmp_path: Path) -> None:
     with ApiServer(make_rows(50), 10) as server:
         server.fail(2, "short")
         source = source_of(server, "offset", pagination=Offset(limit=10))
@@ -248,7 +248,7 @@ def test_rows_that_counting_would_skip_are_noticed(tmp_path: Path) -> None:
     assert "rows would be lost" in open_staging(source, tmp_path).closed
 
 
-def test_a_source_that_gives_fewer_rows_than_asked_for_is_read_whole(tmp_path: Path) -> None:
+def test_a_source_with_smaller_pages_than_requested_is_read_completely(tmp_path: Path) -> None:
     with ApiServer(make_rows(95), 10) as server:
         parts = fetch(source_of(server, "offset", pagination=Offset(limit=1000)), tmp_path)
     assert ids_in(parts) == list(range(95))
@@ -257,11 +257,11 @@ def test_a_source_that_gives_fewer_rows_than_asked_for_is_read_whole(tmp_path: P
 @pytest.mark.parametrize(
     ("style", "pagination"), [("next", NextLink(total="count")), ("pages", PageNumber(total="meta.count"))]
 )
-def test_fewer_rows_than_announced_are_no_success(tmp_path: Path, style: str, pagination: Pagination) -> None:
+def test_fewer_rows_than_announced_fail_the_fetch(tmp_path: Path, style: str, pagination: Pagination) -> None:
     with ApiServer(make_rows(50), 10) as server:
         server.fail(2, "short")
         source = source_of(server, style, pagination=pagination)
-        with pytest.raises(FetchError, match=r"has 50 rows, .* but only 49 came"):
+        with pytest.raises(FetchError, match=r"has 50 rows .* but only 49 arrived"):
             fetch(source, tmp_path)
     staging = open_staging(source, tmp_path)
     assert staging.closed and not staging.complete
@@ -276,7 +276,7 @@ TOLD: list[tuple[str, Pagination]] = [
 
 @pytest.mark.parametrize("next_run", [False, True])
 @pytest.mark.parametrize(("style", "pagination"), TOLD)
-def test_rows_that_go_away_while_pages_are_fetched_are_noticed(
+def test_rows_deleted_during_the_fetch_are_detected(
     tmp_path: Path, style: str, pagination: Pagination, next_run: bool
 ) -> None:
     with ApiServer(make_rows(80), 10) as server:
@@ -292,13 +292,13 @@ def test_rows_that_go_away_while_pages_are_fetched_are_noticed(
             staging = open_staging(source, tmp_path, 2)
             staging.continue_from({str(tmp_path / "1"): True})
             pages = source.fetch(staging)
-        with pytest.raises(FetchError, match=r"had 80 rows, and has 70 by its page"):
+        with pytest.raises(FetchError, match=r"had 80 rows, but has 70 according to its page"):
             list(pages)
-    assert "some went away" in staging.closed
+    assert "some were deleted" in staging.closed
 
 
 @pytest.mark.parametrize(("style", "pagination"), TOLD)
-def test_rows_that_are_added_behind_the_others_do_no_harm(
+def test_rows_appended_during_the_fetch_do_no_harm(
     tmp_path: Path, style: str, pagination: Pagination
 ) -> None:
     with ApiServer(make_rows(80), 10) as server:
@@ -313,14 +313,14 @@ def test_rows_that_are_added_behind_the_others_do_no_harm(
     assert len(ids_in(parts)) >= 80
 
 
-def test_a_missing_key_ends_the_pages_only_where_that_was_said(tmp_path: Path) -> None:
+def test_a_missing_next_key_ends_the_pages_only_if_declared(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10) as server:
         server.fail(1, "no next")
         parts = fetch(source_of(server, pagination=NextLink(last_page_omits=True)), tmp_path)
     assert ids_in(parts) == list(range(20))
 
 
-def test_requests_that_ran_ahead_past_the_end_do_no_harm(tmp_path: Path) -> None:
+def test_prefetching_past_the_end_does_no_harm(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10) as server:
         for page in range(4, 9):
             server.fail(page, "500", times=99)
@@ -337,7 +337,7 @@ def test_requests_that_ran_ahead_past_the_end_do_no_harm(tmp_path: Path) -> None
         ("tampered", "the body is not the one that was signed"),
     ],
 )
-def test_an_answer_that_is_not_the_servers_own_is_refused(tmp_path: Path, fault: str, reason: str) -> None:
+def test_a_response_that_fails_verification_is_refused(tmp_path: Path, fault: str, reason: str) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
         server.fail(1, fault, times=99)
         source = source_of(server, credentials=HAWK)
@@ -347,7 +347,7 @@ def test_an_answer_that_is_not_the_servers_own_is_refused(tmp_path: Path, fault:
     assert len(open_staging(source, tmp_path).entries) == 1
 
 
-def test_a_wrong_hawk_key_is_told_as_such(tmp_path: Path) -> None:
+def test_a_wrong_hawk_key_is_reported_as_such(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "another key")) as server:
         with pytest.raises(FetchError, match="401 Unauthorized: check the source's credentials"):
             fetch(source_of(server, credentials=HAWK), tmp_path)
@@ -355,7 +355,7 @@ def test_a_wrong_hawk_key_is_told_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("padding", ["", "x" * 280])
-def test_a_refusal_tells_what_the_server_said_and_where_the_credentials_came_from(
+def test_a_refusal_quotes_the_server_and_names_the_source_of_the_credentials(
     tmp_path: Path, padding: str
 ) -> None:
     secret = "a-secret-token-of-some-length"
@@ -369,14 +369,14 @@ def test_a_refusal_tells_what_the_server_said_and_where_the_credentials_came_fro
 
 
 @pytest.mark.parametrize("ahead", [-7200, 7200])
-def test_a_clock_that_differs_is_learned_once(tmp_path: Path, ahead: int) -> None:
+def test_a_clock_difference_is_learned_once(tmp_path: Path, ahead: int) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
         server.clock_offset_seconds = ahead
         assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(30))
         assert server.list_asked_pages() == [0, 0, 1, 2]
 
 
-def test_a_server_that_no_time_suits_is_asked_only_twice(tmp_path: Path) -> None:
+def test_a_server_that_rejects_every_timestamp_is_asked_only_twice(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
         server.fail(0, "401 never in time", times=99)
         with pytest.raises(FetchError, match="401 Unauthorized"):
@@ -384,7 +384,7 @@ def test_a_server_that_no_time_suits_is_asked_only_twice(tmp_path: Path) -> None
         assert len(server.seen) == 2
 
 
-def test_a_time_that_is_not_under_our_key_is_not_believed(tmp_path: Path) -> None:
+def test_a_server_time_not_signed_with_our_key_is_ignored(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
         server.fail(0, "401 forged time")
         with pytest.raises(FetchError, match="401 Unauthorized"):
@@ -392,8 +392,8 @@ def test_a_time_that_is_not_under_our_key_is_not_believed(tmp_path: Path) -> Non
         assert len(server.seen) == 1
 
 
-def test_every_retry_is_signed_anew(tmp_path: Path) -> None:
-    # The server refuses a nonce that it has seen.
+def test_every_retry_is_signed_again(tmp_path: Path) -> None:
+    # The server refuses a nonce it has seen before.
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
         server.fail(1, "500", times=2)
         assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(30))
@@ -405,7 +405,7 @@ def test_a_gzip_bomb_stops_at_the_limit(tmp_path: Path) -> None:
         source = source_of(server, limits=replace(QUICK, body_bytes=10_000_000))
         make_bomb()
         tracemalloc.start()
-        with pytest.raises(FetchError, match="larger than 10,000,000 bytes unpacked"):
+        with pytest.raises(FetchError, match="larger than 10,000,000 bytes uncompressed"):
             fetch(source, tmp_path)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -413,7 +413,7 @@ def test_a_gzip_bomb_stops_at_the_limit(tmp_path: Path) -> None:
     assert len(open_staging(source, tmp_path).entries) == 1
 
 
-def test_a_page_that_is_too_large_unpacked_is_refused_as_well(tmp_path: Path) -> None:
+def test_a_page_that_is_too_large_without_compression_is_refused_too(tmp_path: Path) -> None:
     with (
         ApiServer(make_rows(2000), 1000) as server,
         pytest.raises(FetchError, match="larger than 1,000 bytes"),
@@ -457,7 +457,7 @@ def test_an_origin_allowed_by_name_is_followed_without_credentials(
             "headers": (("X-Tenant", "our-tenant"),),
         }
         if fault == "elsewhere":
-            # From there on the links are the other server's own.
+            # From here on the links are the other server's own.
             parts = fetch(source_of(server, credentials=credentials, **allowed), tmp_path)
             assert ids_in(parts) == list(range(50))
         else:
@@ -480,7 +480,7 @@ def test_the_same_host_on_another_port_or_scheme_is_another_origin(tmp_path: Pat
                 fetch(source_of(server), tmp_path / elsewhere.replace("/", ""))
 
 
-def test_a_redirect_on_the_same_origin_is_followed_and_signed_anew(tmp_path: Path) -> None:
+def test_a_redirect_on_the_same_origin_is_followed_and_signed_again(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key")) as server:
         server.fail(1, "redirect")
         assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(30))
@@ -491,12 +491,12 @@ def test_no_message_shows_a_secret_of_the_query(tmp_path: Path) -> None:
     with ApiServer(make_rows(30), 10) as server:
         server.fail(0, "404")
         source = HttpSource(f"{server.origin}/next?api_key=hunter2&page=0", limits=QUICK)
-        with pytest.raises(FetchError, match="page=0 answered 404") as told:
+        with pytest.raises(FetchError, match="page=0 returned 404") as told:
             fetch(source, tmp_path)
     assert "hunter2" not in str(told.value)
 
 
-def test_a_cursor_must_be_a_text_or_a_number(tmp_path: Path) -> None:
+def test_a_cursor_must_be_a_string_or_a_number(tmp_path: Path) -> None:
     with (
         ApiServer(make_rows(30), 10) as server,
         pytest.raises(FetchError, match="has a list under 'results', not a cursor"),
@@ -504,9 +504,9 @@ def test_a_cursor_must_be_a_text_or_a_number(tmp_path: Path) -> None:
         fetch(source_of(server, "cursor", pagination=Cursor(next="results")), tmp_path)
 
 
-def test_a_key_inside_something_that_is_no_object_is_missing(tmp_path: Path) -> None:
+def test_a_key_inside_a_value_that_is_not_an_object_is_missing(tmp_path: Path) -> None:
     with (
         ApiServer(make_rows(30), 10) as server,
-        pytest.raises(FetchError, match=r"has no 'results.next': there is a list"),
+        pytest.raises(FetchError, match=r"has no 'results.next': found a list"),
     ):
         fetch(source_of(server, pagination=NextLink(next="results.next")), tmp_path)

@@ -1,4 +1,4 @@
-"""Files as a source: found by path or glob, taken as they are."""
+"""Files as a source: found by path or glob, used unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataflow.errors import BadInput, FetchError
 from dataflow.pipelines.fetch.file_source import FileSource
 
 
-def test_files_come_sorted_and_as_they_are(tmp_path: Path) -> None:
+def test_files_are_sorted_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name in ("b-2026-08-20.csv", "a-2026-08-20.csv", "c-2026-08-21.csv"):
         (tmp_path / "in" / name).write_text(name)
@@ -21,18 +21,18 @@ def test_files_come_sorted_and_as_they_are(tmp_path: Path) -> None:
     assert [(part.number, part.rows, part.size) for part in parts] == [(1, -1, 16), (2, -1, 16)]
 
 
-def test_an_absolute_path_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_an_absolute_path_is_used_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "orders.parquet"
     path.write_bytes(b"PAR1")
     assert [part.path for part in FileSource(str(path), "/elsewhere").fetch("x")] == [str(path)]
 
 
-def test_no_file_is_an_error_and_not_an_empty_chunk(tmp_path: Path) -> None:
+def test_no_matching_file_is_an_error_and_not_an_empty_chunk(tmp_path: Path) -> None:
     with pytest.raises(FetchError, match=r"No file matches .*orders-2026-08-20.csv"):
         list(FileSource("orders-{dataid}.csv", str(tmp_path)).fetch("2026-08-20"))
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     (tmp_path / "orders.csv").mkdir()
     with pytest.raises(FetchError):
         list(FileSource("*.csv", str(tmp_path)).fetch("x"))
@@ -40,11 +40,11 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dataid", ["../secret", "..", "a/b"])
 def test_a_dataid_does_not_lead_out_of_its_path(tmp_path: Path, dataid: str) -> None:
-    with pytest.raises(BadInput, match="cannot stand in a file source's path"):
+    with pytest.raises(BadInput, match="cannot be used in the path of a file source"):
         list(FileSource("in/{dataid}/a.csv", str(tmp_path)).fetch(dataid))
 
 
-def test_a_dataid_is_no_pattern(tmp_path: Path) -> None:
+def test_a_dataid_is_not_a_pattern(tmp_path: Path) -> None:
     (tmp_path / "orders-1.csv").write_text("1")
     with pytest.raises(FetchError):
         list(FileSource("orders-{dataid}.csv", str(tmp_path)).fetch("*"))
@@ -60,7 +60,7 @@ def test_a_dataid_is_no_pattern(tmp_path: Path) -> None:
         ("a.txt", "csv", "csv"),
     ],
 )
-def test_the_format_is_told_by_the_ending_or_declared(path: str, declared: str, kind: str) -> None:
+def test_the_format_comes_from_the_extension_or_the_declaration(path: str, declared: str, kind: str) -> None:
     assert FileSource(path, "/", declared).kind == kind
 
 
@@ -70,7 +70,7 @@ def test_an_unknown_format_is_refused(path: str, declared: str) -> None:
         _ = FileSource(path, "/", declared).kind
 
 
-def test_the_projects_folder_is_no_pattern(tmp_path: Path) -> None:
+def test_the_project_folder_is_not_a_pattern(tmp_path: Path) -> None:
     root = tmp_path / "[etl]"
     root.mkdir()
     (root / "orders.csv").write_text("1")

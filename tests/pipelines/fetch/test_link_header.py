@@ -1,4 +1,4 @@
-"""Pages that name the next one in a Link header, as the standard (RFC 8288) writes it."""
+"""Pages that name the next one in a Link header, as in the standard (RFC 8288)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source_for(server: AnswerServer, **fields: object) -> HttpSource:
 
 
 def serve_links(link: str) -> AnswerServer:
-    """30 rows, 10 on a page; `{n}` in the link is the number of the next page, `{origin}` the server's."""
+    """30 rows, 10 per page; `{n}` in the link is the number of the next page, `{origin}` the server's."""
 
     def answer(asked: Asked) -> Reply:
         page = int(asked.query.get("page", 1))
@@ -62,7 +62,7 @@ def test_the_next_page_is_where_the_link_header_says(tmp_path: Path, link: str) 
         assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer our-token"] * 3
 
 
-def test_a_source_with_one_page_may_leave_the_header_out(tmp_path: Path) -> None:
+def test_a_source_with_one_page_may_omit_the_header(tmp_path: Path) -> None:
     with AnswerServer(lambda asked: Reply(make_rows(3))) as server:
         assert ids_of(fetch(source_for(server), tmp_path)) == [0, 1, 2]
 
@@ -70,13 +70,13 @@ def test_a_source_with_one_page_may_leave_the_header_out(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("link", "reason"),
     [
-        ('</rows?page=2; rel="next"', "The Link header of .* cannot be read, so the next page is not known"),
-        ('/rows?page=2; rel="next"', "cannot be read"),
-        ('</rows?page=2>; rel="next', "cannot be read"),
+        ('</rows?page=2; rel="next"', "The Link header of .* is malformed, so the next page is unknown"),
+        ('/rows?page=2; rel="next"', "is malformed"),
+        ('</rows?page=2>; rel="next', "is malformed"),
         ('</a>; rel="next", </b>; rel="next"', "names 2 different next pages"),
-        ('<ftp://127.0.0.1/rows>; rel="next"', "is no http or https URL"),
-        ('<http://me:secret@127.0.0.1/rows>; rel="next"', "carries a user or password"),
-        ('</rows>; rel="next"', "leads back to .*, which was fetched already"),
+        ('<ftp://127.0.0.1/rows>; rel="next"', "is not an http or https URL"),
+        ('<http://me:secret@127.0.0.1/rows>; rel="next"', "contains a user or password"),
+        ('</rows>; rel="next"', "links back to .*, which was already fetched"),
     ],
 )
 def test_a_link_that_leads_nowhere_stops_the_fetch(tmp_path: Path, link: str, reason: str) -> None:
@@ -101,7 +101,7 @@ def test_a_link_to_another_origin_is_followed_only_where_allowed_and_without_the
         assert all("Authorization" not in asked.headers for asked in other.asked)
 
 
-def test_a_run_goes_on_from_the_link_of_the_last_page(tmp_path: Path) -> None:
+def test_a_run_resumes_from_the_link_of_the_last_page(tmp_path: Path) -> None:
     with serve_links('</rows?page={n}>; rel="next"') as server:
         source = source_for(server)
         next(iter(source.fetch(open_staging(source, tmp_path))))
@@ -117,7 +117,7 @@ values = some.text(' abc,;<>="', max_size=8).map(lambda text: '"' + text.replace
 @given(
     some.lists(some.tuples(some.text("/?=&,;abc", max_size=8), some.dictionaries(names, values)), max_size=4)
 )
-def test_any_header_of_the_standards_form_is_read_whole(links: list[tuple[str, dict[str, str]]]) -> None:
+def test_any_standard_header_is_parsed_completely(links: list[tuple[str, dict[str, str]]]) -> None:
     parts = [
         f"<{target}>" + "".join(f"; {name}={value}" for name, value in fields.items()) + '; rel="next"'
         for target, fields in links
@@ -126,7 +126,7 @@ def test_any_header_of_the_standards_form_is_read_whole(links: list[tuple[str, d
 
 
 @given(some.text('<>;,="\\ relnxta', max_size=30))
-def test_no_text_makes_the_reader_fail_otherwise(header: str) -> None:
+def test_malformed_headers_raise_only_bad_link(header: str) -> None:
     try:
         list_targets(header, "next")
     except BadLink:

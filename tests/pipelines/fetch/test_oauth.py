@@ -1,4 +1,4 @@
-"""OAuth 2 client credentials: one token for many requests, asked for again in time, sent nowhere else."""
+"""OAuth 2 client credentials: one token for many requests, renewed in time, sent nowhere else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ID, SECRET = "our id/é", "our:secret+é"
 
 
 class Login:
-    """A token endpoint at /token and an API of 30 rows at /rows that takes its latest token only."""
+    """A token endpoint at /token and an API of 30 rows at /rows that accepts only its latest token."""
 
     def __init__(self) -> None:
         self.given = 0
@@ -74,7 +74,7 @@ def test_one_token_serves_all_pages(tmp_path: Path, pagination: Any, expires_in:
         assert login.given == 1
 
 
-def test_the_client_shows_its_secret_in_a_header_by_default(tmp_path: Path) -> None:
+def test_the_client_sends_its_secret_in_a_header_by_default(tmp_path: Path) -> None:
     with AnswerServer(Login().answer) as server:
         fetch(source_for(server, Grant(scope="read all", audience="https://api.example")), tmp_path)
         (asked,) = list_tokens(server)
@@ -88,7 +88,7 @@ def test_the_client_shows_its_secret_in_a_header_by_default(tmp_path: Path) -> N
     assert pair == "our+id%2F%C3%A9:our%3Asecret%2B%C3%A9"
 
 
-def test_the_client_shows_its_secret_in_the_body_where_that_was_said(tmp_path: Path) -> None:
+def test_the_client_sends_its_secret_in_the_body_if_declared(tmp_path: Path) -> None:
     with AnswerServer(Login().answer) as server:
         fetch(source_for(server, Grant(client_auth="body")), tmp_path)
         (asked,) = list_tokens(server)
@@ -96,7 +96,7 @@ def test_the_client_shows_its_secret_in_the_body_where_that_was_said(tmp_path: P
     assert "Authorization" not in asked.headers
 
 
-def test_a_token_that_expired_is_replaced_before_it_is_refused(tmp_path: Path) -> None:
+def test_an_expired_token_is_replaced_before_it_is_refused(tmp_path: Path) -> None:
     login = Login()
     login.expires_in = 0
     with AnswerServer(login.answer) as server:
@@ -104,7 +104,7 @@ def test_a_token_that_expired_is_replaced_before_it_is_refused(tmp_path: Path) -
         assert [asked.path for asked in server.asked] == ["/token", "/rows"] * 3
 
 
-def test_a_token_that_is_refused_is_replaced_once(tmp_path: Path) -> None:
+def test_a_refused_token_is_replaced_once(tmp_path: Path) -> None:
     login = Login()
     with AnswerServer(login.answer) as server:
         source = source_for(server)
@@ -123,11 +123,11 @@ def test_a_token_that_is_refused_is_replaced_once(tmp_path: Path) -> None:
         assert [asked.path for asked in server.asked] == ["/token", "/rows", "/token", "/rows"]
 
 
-def test_threads_that_need_a_token_at_once_ask_for_one(tmp_path: Path) -> None:
+def test_concurrent_threads_request_one_token(tmp_path: Path) -> None:
     login = Login()
 
     def answer_slowly(asked: Asked) -> Reply:
-        time.sleep(0.2)  # time enough for the others to ask as well, if they would
+        time.sleep(0.2)  # long enough for the others to ask as well, if they did
         return login.answer(asked)
 
     with AnswerServer(answer_slowly) as server:
@@ -140,7 +140,7 @@ def test_threads_that_need_a_token_at_once_ask_for_one(tmp_path: Path) -> None:
     assert login.given == 1
 
 
-def test_every_token_is_told_as_a_secret(tmp_path: Path) -> None:
+def test_every_token_is_reported_as_a_secret(tmp_path: Path) -> None:
     login = Login()
     login.expires_in = 0
     hidden: list[str] = []
@@ -176,22 +176,22 @@ def test_the_token_endpoint_may_be_elsewhere(tmp_path: Path) -> None:
     [
         (
             Reply({"error": "invalid_client", "error_description": f"bad {SECRET}"}, 401),
-            r"gave no token: 401 Unauthorized \(invalid_client\)\. Check the source's client id, secret",
+            r"returned no token: 401 Unauthorized \(invalid_client\)\. Check the source's client id, secret",
         ),
-        (Reply({"error": SECRET}, 400), r"gave no token: 400 Bad Request\. Check"),
-        (Reply(b"<html>", 403), r"gave no token: 403 Forbidden\. Check"),
-        (Reply({"token_type": "Bearer"}), "answered without an access_token"),
-        (Reply({"access_token": "a b\n"}), "answered without an access_token"),
-        (Reply([]), "answered without an access_token"),
-        (Reply({"access_token": "x", "token_type": "mac"}), "a token of a type other than Bearer"),
-        (Reply(b"x" * 2_000_000), "answered with more than 1 MiB"),
+        (Reply({"error": SECRET}, 400), r"returned no token: 400 Bad Request\. Check"),
+        (Reply(b"<html>", 403), r"returned no token: 403 Forbidden\. Check"),
+        (Reply({"token_type": "Bearer"}), "returned no access_token"),
+        (Reply({"access_token": "a b\n"}), "returned no access_token"),
+        (Reply([]), "returned no access_token"),
+        (Reply({"access_token": "x", "token_type": "mac"}), "a token that is not of type Bearer"),
+        (Reply(b"x" * 2_000_000), "returned more than 1 MiB"),
         (
             Reply(status=302, headers=[("Location", "http://evil.example/")]),
             "redirects, and the client secret",
         ),
     ],
 )
-def test_a_refused_token_is_told_at_once_without_the_secret(
+def test_a_refused_token_request_is_reported_immediately_without_the_secret(
     tmp_path: Path, reply: Reply, reason: str
 ) -> None:
     login = Login()
@@ -202,15 +202,13 @@ def test_a_refused_token_is_told_at_once_without_the_secret(
     assert SECRET not in told
 
 
-def test_a_token_endpoint_that_is_busy_is_asked_again(tmp_path: Path) -> None:
+def test_a_busy_token_endpoint_is_retried(tmp_path: Path) -> None:
     login = Login()
     login.refusals = [Reply({}, 503), Reply({}, 429, [("Retry-After", "0")])]
     with AnswerServer(login.answer) as server:
         assert ids_in(fetch(source_for(server), tmp_path)) == list(range(30))
         login.refusals = [Reply({}, 503)] * 9
-        refuse(
-            source_for(server), tmp_path / "2", "the last one: no token from .*/token: 503 Service Unavail"
-        )
+        refuse(source_for(server), tmp_path / "2", "last error: no token from .*/token: 503 Service Unavail")
 
 
 def test_pages_of_another_client_or_scope_are_not_mixed() -> None:

@@ -1,4 +1,4 @@
-"""Requests through a real proxy: forwarded, tunnelled, by option and by variable, and never with a leak."""
+"""Requests through a real proxy: forwarded, tunnelled, by option and by variable, without leaks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.pipelines.fetch.fetching import HAWK, QUICK, fetch, ids_in, make_rows
 from tests.pipelines.proxy_server import ProxyServer
 
 API = "http://api.example"
-"""Known to the proxy alone: no machine has this name."""
+"""Known only to the proxy: no machine has this name."""
 TOKEN = Credentials("bearer", secret="our-token")
 
 
 class ApiElsewhere(ApiServer):
-    """An API that is known as api.example, and that only a proxy can find at `local`."""
+    """An API called api.example that only a proxy can find, at `local`."""
 
     def __init__(self, hawk: Hawk | None = None, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(make_rows(30), 10, hawk, tls=tls)
@@ -47,7 +47,7 @@ def test_plain_requests_are_forwarded_and_signed_for_the_source(tmp_path: Path) 
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("proxy_tls", [False, True], ids=["http proxy", "https proxy"])
-def test_tls_goes_through_a_tunnel_that_the_proxy_cannot_look_into(
+def test_tls_goes_through_a_tunnel_that_the_proxy_cannot_read(
     tmp_path: Path, context: ssl.SSLContext, proxy_tls: bool
 ) -> None:
     tls = context if proxy_tls else None
@@ -67,7 +67,7 @@ def test_tls_goes_through_a_tunnel_that_the_proxy_cannot_look_into(
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_certificate_for_another_host_is_refused_behind_a_proxy_as_well(
+def test_a_certificate_for_another_host_is_refused_behind_a_proxy_too(
     tmp_path: Path, context: ssl.SSLContext
 ) -> None:
     with ApiElsewhere(tls=context) as server, ProxyServer({"other.example": server.local}) as proxy:
@@ -89,7 +89,7 @@ def test_a_certificate_for_another_host_is_refused_behind_a_proxy_as_well(
     ],
     ids=str,
 )
-def test_the_usual_variables_name_the_proxy(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_the_usual_variables_set_the_proxy(tmp_path: Path, variables: dict[str, str]) -> None:
     with ApiElsewhere() as server, ProxyServer({"api.example": server.local}) as proxy:
         bare = proxy.origin.removeprefix("http://")
         found = find_proxies(None, {k: v.format(proxy=proxy.origin, bare=bare) for k, v in variables.items()})
@@ -97,7 +97,7 @@ def test_the_usual_variables_name_the_proxy(tmp_path: Path, variables: dict[str,
 
 
 @pytest.mark.parametrize(("scheme", "host"), [("http", "web"), ("https", "secure"), ("ftp", "")])
-def test_each_scheme_has_a_proxy_of_its_own(scheme: str, host: str) -> None:
+def test_each_scheme_has_its_own_proxy(scheme: str, host: str) -> None:
     found = find_proxies(None, {"http_proxy": "web:1", "https_proxy": "secure:1", "all_proxy": "all:1"})
     proxy = found.find(replace(parse_address("http://api.example/"), scheme=scheme))
     assert (proxy.host if proxy else "") == host
@@ -128,12 +128,12 @@ def test_each_scheme_has_a_proxy_of_its_own(scheme: str, host: str) -> None:
         ("", "http://[::1]/", True),
     ],
 )
-def test_no_proxy_spares_hosts_domains_and_networks(no_proxy: str, url: str, spared: bool) -> None:
+def test_no_proxy_excludes_hosts_domains_and_networks(no_proxy: str, url: str, spared: bool) -> None:
     found = find_proxies(None, {"http_proxy": "http://proxy:3128", "NO_PROXY": no_proxy})
     assert (found.find(parse_address(url)) is None) == spared
 
 
-def test_a_proxy_named_by_the_source_counts_alone() -> None:
+def test_a_proxy_set_on_the_source_overrides_the_variables() -> None:
     variables = {"http_proxy": "http://wrong:1", "NO_PROXY": "*"}
     named = find_proxies("http://proxy:3128", variables).find(parse_address("http://127.0.0.1/"))
     assert named is not None and named.url == "http://proxy:3128"
@@ -144,7 +144,7 @@ def test_a_proxy_named_by_the_source_counts_alone() -> None:
 @pytest.mark.parametrize(
     "url", ["socks5://me:hunter2@proxy:1080", "http://me:hunter2@", "http://me:hunter2@x:y"]
 )
-def test_what_is_no_proxy_is_refused_without_its_password(url: str) -> None:
+def test_an_invalid_proxy_is_refused_without_showing_its_password(url: str) -> None:
     found = find_proxies(None, {"https_proxy": url})
     assert "hunter2" in found.list_secrets()
     assert "hunter2" not in repr(found)
@@ -166,45 +166,45 @@ def test_a_proxys_password_is_a_secret() -> None:
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_wants_a_password_is_told_at_once(
+def test_a_proxy_that_requires_a_password_is_reported_immediately(
     tmp_path: Path, context: ssl.SSLContext, scheme: str
 ) -> None:
     with ApiElsewhere(tls=context if scheme == "https" else None) as server:
         with ProxyServer({"api.example": server.local}, "me:password") as proxy:
             wrong = proxy.origin.replace("://", "://me:hunter2@")
             source = source_for(f"{scheme}://api.example/next", find_proxies(wrong, {}))
-            told = refuse(source, tmp_path, f"The proxy {proxy.origin} asks for a user and password")
+            told = refuse(source, tmp_path, f"The proxy {proxy.origin} requires a user and password")
             assert len(proxy.seen) == 1
         assert "hunter2" not in told
         assert server.seen == []
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_proxy_that_refuses_the_host_is_told_and_one_that_is_busy_asked_again(
+def test_a_proxy_that_refuses_the_host_is_reported_and_a_busy_one_is_retried(
     tmp_path: Path, context: ssl.SSLContext
 ) -> None:
     with ApiElsewhere(tls=context) as server, ProxyServer({"api.example": server.local}) as proxy:
         source = source_for("https://api.example/next", find_proxies(proxy.origin, {}))
         proxy.refusal = 403
-        refuse(source, tmp_path, f"The proxy {proxy.origin} answered 403 Forbidden: it does not connect")
+        refuse(source, tmp_path, f"The proxy {proxy.origin} returned 403 Forbidden: it does not connect")
         assert len(proxy.seen) == 1
         proxy.refusal = 503
-        refuse(source, tmp_path, "3 attempts; the last one: the proxy .* answered 503 Service Unavailable")
+        refuse(source, tmp_path, "3 attempts; last error: the proxy .* returned 503 Service Unavailable")
         assert len(proxy.seen) == 4
 
 
-def test_nobody_at_the_proxys_address_is_told_as_such(tmp_path: Path) -> None:
+def test_an_unreachable_proxy_is_reported_as_such(tmp_path: Path) -> None:
     with ProxyServer({}) as proxy:
         pass
     source = source_for(f"{API}/next", find_proxies(proxy.origin, {}))
-    refuse(source, tmp_path, f"the last one: no connection to the proxy {proxy.origin} ")
+    refuse(source, tmp_path, f"last error: no connection to the proxy {proxy.origin} ")
 
 
-def test_tokens_are_asked_for_through_the_proxy_too(tmp_path: Path) -> None:
+def test_tokens_are_requested_through_the_proxy_too(tmp_path: Path) -> None:
     grant = Grant("http://login.example/token")
     credentials = Credentials("oauth2", "me", "our-secret", grant=grant)
     with ProxyServer({}) as proxy:
         proxy.refusal = 403
         source = source_for(f"{API}/next", find_proxies(proxy.origin, {}), credentials)
-        refuse(source, tmp_path, "http://login.example/token gave no token: 403 Forbidden")
+        refuse(source, tmp_path, "http://login.example/token returned no token: 403 Forbidden")
         assert proxy.seen == ["POST http://login.example:80/token"]

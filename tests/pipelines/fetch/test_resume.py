@@ -1,4 +1,4 @@
-"""A fetching process killed at some page: the next run goes on with the next, and the parts are the same."""
+"""A process killed during a fetch: the next run resumes at the next page, and the parts are the same."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ for part in source.fetch(Staging(sys.argv[2], source.fingerprint)):
 
 
 def kill_at_page(server: ApiServer, source: object, folder: Path, page: int) -> None:
-    """Runs a fetch in a process of its own until it waits for this page, then kills it."""
+    """Run a fetch in a separate process until it waits for this page, then kill it."""
     server.fail(page, "hang")
     command = [sys.executable, "-c", FETCH, pickle.dumps(source).hex(), str(folder)]
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"})
@@ -60,7 +60,7 @@ def wait_for_parts(process: subprocess.Popen[bytes], folder: Path, count: int) -
 
 
 @pytest.mark.parametrize(("style", "pagination"), STYLES, ids=STYLE_NAMES)
-def test_after_a_kill_the_next_run_goes_on_with_the_page_in_flight(
+def test_after_a_kill_the_next_run_resumes_with_the_page_in_flight(
     tmp_path: Path, style: str, pagination: Pagination
 ) -> None:
     with ApiServer(make_rows(195), 10, Hawk("our-id", "our-key")) as server:
@@ -71,7 +71,7 @@ def test_after_a_kill_the_next_run_goes_on_with_the_page_in_flight(
         staging = open_staging(source, tmp_path, 2)
         assert staging.continue_from({str(tmp_path / "1"): True}) == 8
         resumed = list(source.fetch(staging))
-        # Not one of the eight staged pages was asked for again.
+        # None of the eight staged pages was requested again.
         assert min(server.list_asked_pages()[asked:]) == 8
         server.seen.clear()
         clean = fetch(source, tmp_path, 3)
@@ -83,7 +83,7 @@ def test_after_a_kill_the_next_run_goes_on_with_the_page_in_flight(
     assert open_staging(source, tmp_path, 2).complete
 
 
-def test_in_a_chain_only_the_page_in_flight_is_asked_for_twice(tmp_path: Path) -> None:
+def test_in_a_chain_only_the_page_in_flight_is_requested_twice(tmp_path: Path) -> None:
     with ApiServer(make_rows(195), 10) as server:
         source = source_of(server)
         kill_at_page(server, source, tmp_path / "1", 8)
@@ -93,7 +93,7 @@ def test_in_a_chain_only_the_page_in_flight_is_asked_for_twice(tmp_path: Path) -
         assert server.list_asked_pages() == [*range(9), *range(8, 20)]
 
 
-def test_a_kill_before_the_last_mark_asks_for_nothing_more(tmp_path: Path) -> None:
+def test_a_kill_before_the_final_mark_causes_no_further_request(tmp_path: Path) -> None:
     for style, pagination in (STYLES[0], STYLES[3]):
         with ApiServer(make_rows(40), 10) as server:
             source = source_of(server, style, pagination=pagination)
@@ -120,7 +120,7 @@ def test_a_complete_fetch_is_read_again_without_a_request(tmp_path: Path) -> Non
         assert server.seen == []
 
 
-def test_a_place_that_the_source_has_forgotten_is_not_tried_for_ever(tmp_path: Path) -> None:
+def test_a_position_that_the_source_has_forgotten_is_not_retried_forever(tmp_path: Path) -> None:
     with ApiServer(make_rows(40), 10) as server:
         source = source_of(server)
         server.fail(2, "500", times=3)
@@ -130,7 +130,7 @@ def test_a_place_that_the_source_has_forgotten_is_not_tried_for_ever(tmp_path: P
         second = open_staging(source, tmp_path, 2)
         assert second.continue_from({str(tmp_path / "1"): True}) == 2
         with pytest.raises(
-            FetchError, match=r"no longer knows the place. The next run starts with the first page"
+            FetchError, match=r"no longer knows this position. The next run starts with the first page"
         ):
             list(source.fetch(second))
         third = open_staging(source, tmp_path, 3)
@@ -138,7 +138,7 @@ def test_a_place_that_the_source_has_forgotten_is_not_tried_for_ever(tmp_path: P
         assert ids_in(list(source.fetch(third))) == list(range(40))
 
 
-def test_a_loop_back_to_a_page_of_an_earlier_run_is_noticed(tmp_path: Path) -> None:
+def test_a_loop_back_to_a_page_of_an_earlier_run_is_detected(tmp_path: Path) -> None:
     with ApiServer(make_rows(90), 10) as server:
         source = source_of(server)
         server.fail(4, "404")
@@ -148,6 +148,6 @@ def test_a_loop_back_to_a_page_of_an_earlier_run_is_noticed(tmp_path: Path) -> N
         server.seen.clear()
         staging = open_staging(source, tmp_path, 2)
         staging.continue_from({str(tmp_path / "1"): True})
-        with pytest.raises(FetchError, match="leads back to"):
+        with pytest.raises(FetchError, match="links back to"):
             list(source.fetch(staging))
         assert server.list_asked_pages() == [4, 5]

@@ -1,4 +1,4 @@
-"""A source from end to end over real sockets: every way of paging, every way of asking, order and pace."""
+"""A source from end to end over real sockets: every pagination, every authentication, order and rate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.pipelines.fetch.fetching import (
 
 @pytest.mark.parametrize(("style", "pagination"), STYLES, ids=STYLE_NAMES)
 @pytest.mark.parametrize("count", [0, 1, 10, 95, 100])
-def test_every_row_comes_once_and_in_order(
+def test_every_row_arrives_once_and_in_order(
     tmp_path: Path, style: str, pagination: Pagination, count: int
 ) -> None:
     with ApiServer(make_rows(count), 10, Hawk("our-id", "our-key")) as server:
@@ -55,7 +55,7 @@ def test_a_part_is_the_page_as_it_was_received(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha1"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_signed_page_may_come_packed(tmp_path: Path, packed: bool, algorithm: str) -> None:
+def test_a_signed_page_may_be_compressed(tmp_path: Path, packed: bool, algorithm: str) -> None:
     with ApiServer(make_rows(30), 10, Hawk("our-id", "our-key", algorithm)) as server:
         server.packed = packed
         parts = fetch(source_of(server, credentials=replace(HAWK, algorithm=algorithm)), tmp_path)
@@ -97,7 +97,7 @@ def test_credentials_go_with_every_request(
         assert [seen.headers[header] for seen in server.seen] == [value] * 3
 
 
-def test_nobody_sends_no_authorization(tmp_path: Path) -> None:
+def test_no_credentials_send_no_authorization(tmp_path: Path) -> None:
     with ApiServer(make_rows(5), 10) as server:
         fetch(source_of(server), tmp_path)
         assert "Authorization" not in server.seen[0].headers
@@ -127,7 +127,7 @@ def test_credentials_that_cannot_be_sent_are_refused_without_showing_them(
     assert "very-secret" not in repr(credentials)
 
 
-def test_pages_by_number_are_asked_for_several_at_once(tmp_path: Path) -> None:
+def test_numbered_pages_are_requested_in_parallel(tmp_path: Path) -> None:
     with ApiServer(make_rows(100), 10) as server:
         server.fail(1, "hang")
         source = source_of(server, "pages", pagination=PageNumber())
@@ -137,14 +137,14 @@ def test_pages_by_number_are_asked_for_several_at_once(tmp_path: Path) -> None:
         until = time.monotonic() + 10
         while len(server.seen) < 5 and time.monotonic() < until:
             time.sleep(0.01)
-        # Page 1 hangs; pages 2, 3 and 4 were asked for meanwhile, and no more than these.
+        # Page 1 hangs; only pages 2, 3 and 4 were requested meanwhile.
         assert sorted(server.list_asked_pages()) == [0, 1, 2, 3, 4]
         server.released.set()
         fetching.join(20)
     assert ids_in(parts) == list(range(100))
 
 
-def test_a_part_is_given_out_while_later_pages_are_still_coming(tmp_path: Path) -> None:
+def test_a_part_is_yielded_while_later_pages_are_still_arriving(tmp_path: Path) -> None:
     with ApiServer(make_rows(20), 10) as server:
         server.fail(1, "hang", times=9)
         source = source_of(server)
@@ -153,7 +153,7 @@ def test_a_part_is_given_out_while_later_pages_are_still_coming(tmp_path: Path) 
         parts.close()  # type: ignore[attr-defined]
 
 
-def test_a_reader_that_goes_away_ends_the_requests_under_way(tmp_path: Path) -> None:
+def test_a_consumer_that_stops_cancels_the_requests_in_flight(tmp_path: Path) -> None:
     with ApiServer(make_rows(50), 10) as server:
         server.fail(2, "hang")
         source = source_of(server, "pages", pagination=PageNumber())
@@ -194,7 +194,7 @@ def test_requests_keep_the_rate_limit_even_when_several_run(tmp_path: Path) -> N
         assert time.monotonic() - before >= 5 / 20
 
 
-def test_the_total_is_known_with_the_first_page_and_when_it_goes_on(tmp_path: Path) -> None:
+def test_the_total_is_known_after_the_first_page_and_after_resuming(tmp_path: Path) -> None:
     with ApiServer(make_rows(20), 10) as server:
         source = source_of(server, pagination=NextLink(total="count"))
         staging = open_staging(source, tmp_path)
@@ -215,7 +215,7 @@ def test_memory_does_not_grow_with_the_pages(tmp_path: Path) -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert sum(part.size for part in parts) > 80_000_000
-    # Four pages of 1 MB under way, each held twice while it is joined, and the parsed one.
+    # Four pages of 1 MB in flight, each in memory twice while joined, and the parsed one.
     assert peak < 30_000_000
 
 
@@ -225,7 +225,7 @@ def test_connections_are_kept_alive(tmp_path: Path) -> None:
         assert server.connections == 1
 
 
-def test_cookies_and_parameters_named_for_a_secret_are_secrets() -> None:
+def test_cookies_and_parameters_with_secret_like_names_are_secrets() -> None:
     headers = (
         ("Cookie", "session=cookie-value-1; theme=dark; id=cookie-value-2"),
         ("X-Trace", "harmless-value"),
@@ -246,7 +246,7 @@ def test_a_message_about_long_keys_shows_no_part_of_a_secret() -> None:
         with pytest.raises(FetchError) as refused:
             get_value({"x" * padding + token: 1}, "results", parse_address(source.url))
         assert "tok" not in KnownSecrets(*source.list_secrets()).redact_text(str(refused.value))
-    assert "one of 78 characters" in str(refused.value)
+    assert "a key of 78 characters" in str(refused.value)
 
 
 def test_a_source_shows_neither_its_key_nor_its_url() -> None:
@@ -273,7 +273,7 @@ def test_another_request_has_another_fingerprint(other: dict[str, object]) -> No
     assert replace(source, **other).fingerprint != source.fingerprint
 
 
-def test_pages_are_not_mixed_with_those_of_somebody_else_but_a_new_key_is_the_same_caller() -> None:
+def test_pages_of_different_callers_are_not_mixed_but_a_new_key_is_the_same_caller() -> None:
     def mark(kind: str, name: str = "", secret: str = "") -> str:
         credentials = Credentials(kind, name, secret)
         return HttpSource("http://api.example/a", credentials=credentials).fingerprint
@@ -285,7 +285,7 @@ def test_pages_are_not_mixed_with_those_of_somebody_else_but_a_new_key_is_the_sa
     assert mark("basic", "a", "y") == mark("basic", "a", "x")
 
 
-def test_the_total_time_limit_ends_a_fetch_that_goes_on_and_on(tmp_path: Path) -> None:
+def test_the_total_time_limit_ends_an_endless_fetch(tmp_path: Path) -> None:
     with ApiServer(make_rows(20), 10) as server:
         server.fail(1, "500", times=999)
         source = source_of(server, limits=replace(QUICK, attempts=999, total_seconds=0.6))

@@ -1,4 +1,4 @@
-"""Staging: whole parts only, a manifest that survives being torn anywhere, what a later run takes over."""
+"""Staging: complete parts only, a manifest that survives truncation anywhere, resuming by later runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def folders(folder: Path, *runs: int, same_call: bool = True) -> dict[str, bool]
     return {str(folder / str(run)): same_call for run in runs}
 
 
-def test_a_part_is_there_whole_before_the_manifest_names_it(tmp_path: Path) -> None:
+def test_a_part_is_complete_before_the_manifest_names_it(tmp_path: Path) -> None:
     staging = open_run(tmp_path, 1)
     part = staging.add(b"abc", "hash", 7, None)
     assert Path(part.path).read_bytes() == b"abc"
@@ -43,7 +43,7 @@ def test_a_part_is_there_whole_before_the_manifest_names_it(tmp_path: Path) -> N
     assert sorted(os.listdir(staging.folder)) == ["manifest.jsonl", "part-00000001.json"]
 
 
-def test_a_disk_that_takes_no_more_is_told_and_what_is_there_stays(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_existing_parts_stay(tmp_path: Path) -> None:
     staging = open_run(tmp_path, 1)
     add(staging, 2)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -57,7 +57,7 @@ def test_a_disk_that_takes_no_more_is_told_and_what_is_there_stays(tmp_path: Pat
     assert len(open_run(tmp_path, 1).entries) == 2
 
 
-def test_a_folder_is_taken_up_as_it_was_left(tmp_path: Path) -> None:
+def test_a_folder_is_reopened_as_it_was_left(tmp_path: Path) -> None:
     add(open_run(tmp_path, 1), 3)
     again = open_run(tmp_path, 1)
     assert [part.size for part in again.list_parts()] == [1, 2, 3]
@@ -66,13 +66,13 @@ def test_a_folder_is_taken_up_as_it_was_left(tmp_path: Path) -> None:
     assert open_run(tmp_path, 1).complete
 
 
-def test_the_manifest_is_for_its_owner_alone_since_links_may_hold_secrets(tmp_path: Path) -> None:
+def test_the_manifest_is_readable_by_its_owner_only_since_links_may_hold_secrets(tmp_path: Path) -> None:
     staging = open_run(tmp_path, 1)
     assert stat.S_IMODE(os.stat(os.path.join(staging.folder, "manifest.jsonl")).st_mode) == 0o600
 
 
 @pytest.mark.parametrize("kept", [b"of somebody", b'{"fingerprint":"source","format":1}\nof somebody'])
-def test_a_manifest_that_is_a_link_is_not_written_through(tmp_path: Path, kept: bytes) -> None:
+def test_a_symlinked_manifest_is_not_written_through(tmp_path: Path, kept: bytes) -> None:
     folder = Path(open_run(tmp_path, 1).folder)
     other = tmp_path / "precious"
     other.write_bytes(kept)
@@ -84,7 +84,7 @@ def test_a_manifest_that_is_a_link_is_not_written_through(tmp_path: Path, kept: 
 
 
 @given(some.data())
-def test_a_manifest_torn_at_any_byte_keeps_its_whole_lines_and_can_go_on(
+def test_a_manifest_torn_at_any_byte_keeps_its_complete_lines_and_can_be_continued(
     tmp_path_factory: pytest.TempPathFactory, data: some.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("torn")
@@ -102,11 +102,11 @@ def test_a_manifest_torn_at_any_byte_keeps_its_whole_lines_and_can_go_on(
 
 def test_a_folder_of_another_source_is_refused(tmp_path: Path) -> None:
     open_run(tmp_path, 1, "one")
-    with pytest.raises(BadInput, match="is of another source"):
+    with pytest.raises(BadInput, match="belongs to another source"):
         open_run(tmp_path, 1, "other")
 
 
-def test_a_new_run_goes_on_from_the_run_that_came_furthest(tmp_path: Path) -> None:
+def test_a_new_run_resumes_from_the_run_that_got_furthest(tmp_path: Path) -> None:
     for run, count in ((1, 2), (2, 5), (3, 4)):
         add(open_run(tmp_path, run), count)
     staging = open_run(tmp_path, 4)
@@ -119,7 +119,7 @@ def test_a_new_run_goes_on_from_the_run_that_came_furthest(tmp_path: Path) -> No
     assert staging.list_parts()[-1].path == str(tmp_path / "4" / "part-00000006.json")
 
 
-def test_a_run_can_go_on_from_a_run_that_went_on_from_another(tmp_path: Path) -> None:
+def test_a_run_can_resume_from_a_run_that_resumed_from_another(tmp_path: Path) -> None:
     add(open_run(tmp_path, 1), 2)
     second = open_run(tmp_path, 2)
     second.continue_from(folders(tmp_path, 1))
@@ -135,7 +135,7 @@ def test_a_run_can_go_on_from_a_run_that_went_on_from_another(tmp_path: Path) ->
     assert open_run(tmp_path, 3).list_parts() == third.list_parts()
 
 
-def test_a_complete_run_is_taken_over_whole(tmp_path: Path) -> None:
+def test_a_complete_run_is_taken_over_completely(tmp_path: Path) -> None:
     first = open_run(tmp_path, 1)
     add(first, 2)
     first.finish()
@@ -172,7 +172,7 @@ def test_a_closed_run_closes_the_runs_that_it_continued(tmp_path: Path) -> None:
     assert open_run(tmp_path, 4).continue_from(folders(tmp_path, 1, 2, 3)) == 1
 
 
-def test_once_the_work_is_called_for_anew_only_unfinished_fetching_goes_on(tmp_path: Path) -> None:
+def test_once_the_work_is_requested_again_only_an_incomplete_fetch_is_resumed(tmp_path: Path) -> None:
     add(open_run(tmp_path, 1), 3)
     assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1, same_call=False)) == 3
     third = open_run(tmp_path, 3)
@@ -187,7 +187,7 @@ def test_a_run_of_another_source_is_not_continued(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["lost", "short"])
-def test_parts_that_are_no_longer_whole_are_fetched_again(tmp_path: Path, harm: str) -> None:
+def test_damaged_parts_are_fetched_again(tmp_path: Path, harm: str) -> None:
     first = open_run(tmp_path, 1)
     add(first, 5)
     first.finish()
@@ -198,7 +198,7 @@ def test_parts_that_are_no_longer_whole_are_fetched_again(tmp_path: Path, harm: 
     assert not staging.complete
 
 
-def test_a_paused_run_that_goes_on_does_no_harm(tmp_path: Path) -> None:
+def test_a_paused_run_that_continues_does_no_harm(tmp_path: Path) -> None:
     paused = open_run(tmp_path, 1)
     add(paused, 3)
     staging = open_run(tmp_path, 2)
@@ -221,14 +221,14 @@ def test_a_run_that_has_parts_takes_no_others(tmp_path: Path) -> None:
     assert len(staging.entries) == 1
 
 
-def test_a_folder_that_is_gone_is_no_earlier_run(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_not_an_earlier_run(tmp_path: Path) -> None:
     add(open_run(tmp_path, 1), 3)
     shutil.rmtree(tmp_path / "1")
     assert read_manifest(str(tmp_path / "1")) is None
     assert open_run(tmp_path, 2).continue_from(folders(tmp_path, 1)) == 0
 
 
-def test_a_part_whose_content_a_power_cut_took_is_fetched_again(tmp_path: Path) -> None:
+def test_a_part_whose_content_was_lost_in_a_power_cut_is_fetched_again(tmp_path: Path) -> None:
     old = open_run(tmp_path, 1)
     add(old, 5)
     Path(old.entries[3].path).write_bytes(bytes(old.entries[3].size))
@@ -236,7 +236,7 @@ def test_a_part_whose_content_a_power_cut_took_is_fetched_again(tmp_path: Path) 
     assert new.continue_from(folders(tmp_path, 1)) == 3
 
 
-def test_parts_that_are_long_on_the_disk_are_not_read_again(tmp_path: Path) -> None:
+def test_parts_that_are_safely_on_disk_are_not_read_again(tmp_path: Path) -> None:
     old = open_run(tmp_path, 1)
     add(old, 5)
     Path(old.entries[0].path).write_bytes(bytes(old.entries[0].size))

@@ -1,4 +1,4 @@
-"""The same over TLS: only to a server with a certificate that the system trusts."""
+"""Fetching over TLS: only from a server with a certificate that the system trusts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from tests.pipelines.fetch.fetching import HAWK, QUICK, fetch, ids_in, make_rows
 
 
 @pytest.mark.usefixtures("trusted")
-def test_pages_come_over_tls(tmp_path: Path, context: ssl.SSLContext) -> None:
+def test_pages_are_fetched_over_tls(tmp_path: Path, context: ssl.SSLContext) -> None:
     with ApiServer(make_rows(3000), 1000, Hawk("our-id", "our-key"), tls=context) as server:
         assert ids_in(fetch(source_of(server, credentials=HAWK), tmp_path)) == list(range(3000))
         assert server.connections == 1
 
 
-def test_a_server_with_a_certificate_of_its_own_making_is_refused_at_once(
-    tmp_path: Path, context: ssl.SSLContext
-) -> None:
+def test_a_self_signed_certificate_is_refused_immediately(tmp_path: Path, context: ssl.SSLContext) -> None:
     with ApiServer(make_rows(30), 10, tls=context) as server:
         with pytest.raises(FetchError, match=r"The certificate of https://127.* is not valid: self"):
             fetch(source_of(server, credentials=HAWK), tmp_path)

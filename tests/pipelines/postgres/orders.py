@@ -1,4 +1,4 @@
-"""A small table of orders, and runs that load it; what the tests of the PostgreSQL target share."""
+"""A small table of orders, and runs that load it; shared by the tests of the PostgreSQL target."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_target(
     newest_run: int = 0,
     **options: Any,
 ) -> PostgresTarget:
-    """A run's target; the dataid sorts as it is written."""
+    """A run's target; the dataid is its own sort key."""
     destination = Destination(
         dataset,
         dataid,
@@ -54,14 +54,14 @@ def make_target(
 
 
 def make_batch(rows: Iterable[Row]) -> pa.RecordBatch:
-    """Orders as the shaping hands them over."""
+    """Orders as shaping produces them."""
     ids, names, totals = zip(*rows, strict=True) if (rows := list(rows)) else ((), (), ())
     arrays = [pa.array(ids, pa.int32()), pa.array(names, pa.string()), pa.array(totals, pa.decimal128(12, 2))]
     return pa.record_batch(arrays, names=["id", "name", "total"])
 
 
 def make_rows(count: int, name: str = "x", first: int = 0) -> list[Row]:
-    """So many orders of one name."""
+    """This many orders with the same name."""
     return [(number, name, None) for number in range(first, first + count)]
 
 
@@ -77,25 +77,25 @@ def load(target: PostgresTarget, rows: Iterable[Row]) -> Published:
 
 
 def query(url: str, statement: str) -> list[Row]:
-    """All rows of one statement, in a transaction of its own."""
+    """All rows of one statement, in its own transaction."""
     with psycopg.connect(url) as connection:
         cursor = connection.execute(statement)  # type: ignore[call-overload, unused-ignore]
         return cursor.fetchall() if cursor.description else []
 
 
 def read_orders(url: str) -> list[Row]:
-    """The ids and names a reader sees."""
+    """The ids and names that a reader sees."""
     return query(url, "select id, name from orders order by 1, 2")
 
 
 def list_staging(url: str) -> list[str]:
-    """The staging tables that are left."""
+    """The remaining staging tables."""
     found = query(url, "select tablename from pg_tables where schemaname = 'dataflow_staging' order by 1")
     return [name for (name,) in found]
 
 
 def wait_for_waiting(url: str, count: int) -> None:
-    """Returns when so many sessions of this database wait for a lock."""
+    """Wait until this many sessions of the database wait for a lock."""
     waiting = "select count(distinct pid) from pg_locks join pg_stat_activity using (pid)"
     while query(url, f"{waiting} where datname = current_database() and not granted") != [(count,)]:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What a connection that does not come about is told as: one sentence, and no password."""
+"""Errors of failed connections: one sentence, and no password."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ def fail(url: str, **options: object) -> DataFlowError:
     with pytest.raises(DataFlowError) as raised:
         make_target(url, **options).begin()  # type: ignore[arg-type]
     assert PASSWORD not in str(raised.value) and "\n" not in str(raised.value)
-    assert PASSWORD not in "".join(traceback.format_exception(raised.value))  # as a run's log has it
+    assert PASSWORD not in "".join(traceback.format_exception(raised.value))  # as in a run's log
     return raised.value
 
 
-def test_a_wrong_password_is_told_as_such(postgres_url: str) -> None:
+def test_a_wrong_password_is_reported_as_such(postgres_url: str) -> None:
     error = fail(make_conninfo(postgres_url, password=PASSWORD))
     assert isinstance(error, TargetDenied)
     assert "Connection warehouse was refused: password authentication failed" in str(error)
 
 
-def test_a_server_that_is_not_there_is_told_as_such() -> None:
+def test_an_unreachable_server_is_reported_as_such() -> None:
     error = fail(f"postgresql://me:{PASSWORD}@127.0.0.1:{find_free_port()}/db")
     assert isinstance(error, TargetUnreachable)
-    assert "Connection warehouse gives no answer" in str(error)
+    assert "Connection warehouse does not answer" in str(error)
 
 
 @pytest.mark.parametrize("url", [f"postgresql://me:{PASSWORD}@[::1/db", f"nonsense {PASSWORD}"])
-def test_a_url_that_cannot_be_read_is_not_shown(url: str) -> None:
+def test_a_malformed_url_is_not_shown(url: str) -> None:
     assert isinstance(fail(url), ConfigError)
 
 
-def test_a_schema_that_is_not_there_is_named(postgres_url: str) -> None:
+def test_a_missing_schema_is_named(postgres_url: str) -> None:
     error = fail(postgres_url, table=replace(ORDERS, schema="nowhere"))
     assert isinstance(error, TargetError)
     assert 'schema "nowhere" does not exist. Create it' in str(error)
 
 
-def test_what_a_server_answers_that_has_no_room_is_told_as_it_says_it(postgres_url: str) -> None:
+def test_the_error_of_a_server_with_a_full_disk_is_passed_on(postgres_url: str) -> None:
     raised = "raise exception 'could not extend file' using errcode = '53100', hint = 'Free it.';"
     with (
         pytest.raises(TargetError) as caught,

@@ -1,4 +1,4 @@
-"""The way to a target or source database: verified like that to the store, and warned of like it."""
+"""TLS to a target or source database: verified, and warned about, as for the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ask(url: str) -> None:
         session.execute("select 1")
 
 
-def test_a_connection_of_pipelines_verifies_its_server(postgres_url: str, tmp_path: Path) -> None:
+def test_a_pipeline_connection_verifies_its_server(postgres_url: str, tmp_path: Path) -> None:
     certificate = write_certificate(tmp_path / "server.pem", "127.0.0.1")
     other = write_certificate(tmp_path / "other.pem", "127.0.0.1")
     with TlsProxy(postgres_url, certificate=certificate) as proxy:
@@ -29,7 +29,7 @@ def test_a_connection_of_pipelines_verifies_its_server(postgres_url: str, tmp_pa
             ask(proxy.url_with(f"sslmode=verify-full&sslrootcert={other}"))
 
 
-def test_a_connection_of_pipelines_that_exposes_its_password_is_warned_of(postgres_url: str) -> None:
+def test_a_pipeline_connection_that_exposes_its_password_causes_a_warning(postgres_url: str) -> None:
     address = find_outer_address()
     if address is None:
         pytest.skip("this machine has no address but loopback ones")

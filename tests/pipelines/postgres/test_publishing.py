@@ -1,4 +1,4 @@
-"""What publishing does to the table, and what its readers see of it."""
+"""Effects of publishing on the table, and what its readers see."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.pipelines.postgres.orders import (
 STRATEGIES = ("replace", "swap")
 
 
-def test_the_first_load_makes_the_table_with_its_constraints(postgres_url: str) -> None:
+def test_the_first_load_creates_the_table_with_its_constraints(postgres_url: str) -> None:
     assert load(make_target(postgres_url), [(2, "b", Decimal("1.50")), (1, "a", None)]).rows == 2
     assert query(postgres_url, "select * from orders order by id") == [
         (1, "a", None),
@@ -48,7 +48,7 @@ def test_the_first_load_makes_the_table_with_its_constraints(postgres_url: str) 
     assert list_staging(postgres_url) == []
 
 
-def test_a_table_made_in_a_schema_with_default_grants_has_them(postgres_url: str) -> None:
+def test_a_table_created_in_a_schema_with_default_grants_has_them(postgres_url: str) -> None:
     query(postgres_url, "alter default privileges in schema public grant select on tables to pg_monitor")
     load(make_target(postgres_url), make_rows(3))
     assert query(postgres_url, "select has_table_privilege('pg_monitor', 'orders', 'select')") == [(True,)]
@@ -137,8 +137,8 @@ def test_in_mode_partition_only_that_dataids_rows_are_replaced(
     assert len(indexes) == 1 and "(dataid" in indexes[0][0]
 
 
-def test_two_dataids_may_make_the_table_at_the_same_time(postgres_url: str) -> None:
-    # Each halts where it writes the table's comment: the table is made, and not yet committed.
+def test_two_dataids_may_create_the_table_at_the_same_time(postgres_url: str) -> None:
+    # Each halts where it writes the table's comment: the table is created, but not yet committed.
     query(
         postgres_url,
         """create function halt() returns event_trigger language plpgsql as
@@ -159,7 +159,7 @@ def test_two_dataids_may_make_the_table_at_the_same_time(postgres_url: str) -> N
     assert counts == [("d1", 50), ("d2", 50)]
 
 
-def test_what_a_straggler_commits_while_a_first_load_is_published_is_not_in_it(postgres_url: str) -> None:
+def test_rows_a_straggler_commits_during_the_first_publish_are_excluded(postgres_url: str) -> None:
     target = make_target(postgres_url)
     target.begin()
     staged = stage(target, make_rows(3))
@@ -172,29 +172,29 @@ def test_what_a_straggler_commits_while_a_first_load_is_published_is_not_in_it(p
     assert read_orders(postgres_url) == [(number, "x") for number in range(3)]
 
 
-def test_a_table_of_one_dataid_has_no_column_for_it(postgres_url: str) -> None:
+def test_a_table_of_one_dataid_has_no_dataid_column(postgres_url: str) -> None:
     target = make_target(postgres_url, mode="partition", whole_table=True)
     load(target, make_rows(2))
     load(make_target(postgres_url, 2, mode="partition", whole_table=True), make_rows(1))
     assert query(postgres_url, "select * from orders") == [(0, "x", None)]
 
 
-def test_append_adds_rows_and_never_the_same_dataid_twice(postgres_url: str) -> None:
+def test_append_adds_rows_but_never_the_same_dataid_twice(postgres_url: str) -> None:
     for run_id, dataid in ((1, "d1"), (2, "d2")):
         load(make_target(postgres_url, run_id, dataid, mode="partition", strategy="append"), make_rows(2))
-    with pytest.raises(Conflict, match=r"appended to public\.orders by run 1 already"):
+    with pytest.raises(Conflict, match=r"already appended to public\.orders by run 1"):
         load(make_target(postgres_url, 3, "d1", mode="partition", strategy="append"), make_rows(2))
     assert query(postgres_url, "select count(*) from orders") == [(4,)]
 
 
-def test_appended_rows_may_come_in_any_order(postgres_url: str) -> None:
+def test_dataids_may_be_appended_in_any_order(postgres_url: str) -> None:
     for run_id, dataid in ((2, "d2"), (1, "d1")):
         first = 10 * run_id
         load(make_target(postgres_url, run_id, dataid, strategy="append"), make_rows(2, first=first))
     assert query(postgres_url, "select count(*) from orders") == [(4,)]
 
 
-def test_indexes_of_two_tables_that_would_have_one_name_are_both_made(postgres_url: str) -> None:
+def test_two_tables_whose_index_names_collide_both_get_their_index(postgres_url: str) -> None:
     one = replace(ORDERS, name="orders_id", indexes=(Index(("name",)),), columns=ORDERS.columns)
     columns = (*ORDERS.columns, Column("id_name", "text"))
     other = replace(ORDERS, indexes=(Index(("id_name",)),), columns=columns)
@@ -207,7 +207,7 @@ def test_indexes_of_two_tables_that_would_have_one_name_are_both_made(postgres_u
     assert found == [("orders",), ("orders_id",)]
 
 
-def test_merge_changes_known_keys_and_adds_the_others(postgres_url: str) -> None:
+def test_merge_updates_existing_keys_and_inserts_the_others(postgres_url: str) -> None:
     load(make_target(postgres_url, 1, "d1", mode="partition", strategy="merge"), make_rows(3, "old"))
     load(make_target(postgres_url, 2, "d2", mode="partition", strategy="merge"), make_rows(3, "new", first=2))
     expected = [(0, "old"), (1, "old"), (2, "new"), (3, "new"), (4, "new")]
@@ -215,7 +215,7 @@ def test_merge_changes_known_keys_and_adds_the_others(postgres_url: str) -> None
 
 
 @pytest.mark.parametrize("strategy", ["replace", "swap", "append", "merge"])
-def test_a_key_that_comes_twice_is_named_and_the_old_rows_stay(postgres_url: str, strategy: str) -> None:
+def test_a_duplicate_key_is_named_and_the_old_rows_stay(postgres_url: str, strategy: str) -> None:
     load(make_target(postgres_url, 1, "d1"), make_rows(3, "old"))
     twice = [(7, "a", None), (7, "b", None)]
     with pytest.raises(InvalidRows) as raised:
@@ -225,7 +225,7 @@ def test_a_key_that_comes_twice_is_named_and_the_old_rows_stay(postgres_url: str
     assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
 
 
-def test_a_key_that_comes_twice_in_a_first_load_leaves_no_table(postgres_url: str) -> None:
+def test_a_duplicate_key_in_a_first_load_leaves_no_table(postgres_url: str) -> None:
     target = make_target(postgres_url)
     with pytest.raises(InvalidRows, match=r"Key \(id\)=\(7\)"):
         load(target, [(7, "a", None), (7, "b", None)])
@@ -245,7 +245,7 @@ def test_dependent_views_grants_and_foreign_keys_survive(postgres_url: str, stra
     assert query(postgres_url, "select has_table_privilege('pg_monitor', 'orders', 'select')") == [(True,)]
 
 
-def test_rows_that_a_foreign_key_holds_are_told_with_what_to_do(postgres_url: str) -> None:
+def test_rows_held_by_a_foreign_key_are_reported_with_advice(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(3, "old"))
     query(postgres_url, "create table lines (order_id integer references orders deferrable)")
     query(postgres_url, "insert into lines values (2)")
@@ -274,7 +274,7 @@ def test_a_concurrent_reader_never_sees_an_empty_or_partial_table(postgres_url: 
     assert seen == {(500, 1)}
 
 
-def test_a_lock_is_waited_for_no_longer_than_told_and_its_holder_is_named(postgres_url: str) -> None:
+def test_the_wait_for_a_lock_is_limited_and_its_holder_is_named(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(3, "old"))
     target = make_target(postgres_url, 2, lock_seconds=0.2)
     target.begin()
@@ -293,7 +293,7 @@ def test_a_lock_is_waited_for_no_longer_than_told_and_its_holder_is_named(postgr
     assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
 
 
-def test_a_straggler_that_still_copies_holds_up_neither_publish_nor_the_next_run(postgres_url: str) -> None:
+def test_a_straggler_that_still_copies_blocks_neither_publish_nor_the_next_run(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(1, "old"))
     target = make_target(postgres_url, 2)
     target.begin()
@@ -309,7 +309,7 @@ def test_a_straggler_that_still_copies_holds_up_neither_publish_nor_the_next_run
     assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
 
 
-def test_a_straggler_finds_no_place_to_write_once_its_run_has_published(postgres_url: str) -> None:
+def test_a_straggler_cannot_write_once_its_run_has_published(postgres_url: str) -> None:
     target = make_target(postgres_url)
     load(target, make_rows(3))
     with pytest.raises(Superseded, match="is gone"):
@@ -317,7 +317,7 @@ def test_a_straggler_finds_no_place_to_write_once_its_run_has_published(postgres
     assert query(postgres_url, "select count(*) from orders") == [(3,)]
 
 
-def test_declared_indexes_and_comments_are_made_once(postgres_url: str) -> None:
+def test_declared_indexes_and_comments_are_created_once(postgres_url: str) -> None:
     indexes = (Index(("name", "total")), Index(("total",)))
     table = replace(ORDERS, indexes=indexes, comment="it's all orders")
     for run_id in (1, 2):
@@ -337,7 +337,7 @@ def test_declared_indexes_and_comments_are_made_once(postgres_url: str) -> None:
         (", unique (id) include (name) deferrable", False),
     ],
 )
-def test_uniqueness_is_left_to_a_table_that_has_the_key_and_to_no_other(
+def test_uniqueness_is_left_only_to_a_table_that_has_the_key(
     postgres_url: str, definition: str, is_checked: bool
 ) -> None:
     query(postgres_url, f"create table orders (id integer, name text, total numeric(12, 2){definition})")
@@ -350,10 +350,10 @@ def test_uniqueness_is_left_to_a_table_that_has_the_key_and_to_no_other(
             target.publish(staged)
 
 
-def test_a_key_of_the_dataid_and_the_column_is_one_where_each_dataid_has_rows_of_its_own(
+def test_a_key_of_dataid_and_column_counts_if_each_dataid_has_its_own_rows(
     postgres_url: str,
 ) -> None:
-    for run_id in (1, 2):  # before the table is made, and after
+    for run_id in (1, 2):  # before the table is created, and after
         target = make_target(postgres_url, run_id, mode="partition")
         target.begin()
         twice = stage(target, [*make_rows(1), *make_rows(1)], "lost")
@@ -362,13 +362,13 @@ def test_a_key_of_the_dataid_and_the_column_is_one_where_each_dataid_has_rows_of
 
 
 @pytest.mark.parametrize("strategy", ["append", "merge"])
-def test_rows_are_not_added_to_a_table_that_lacks_the_mappings_key(postgres_url: str, strategy: str) -> None:
+def test_rows_are_not_added_to_a_table_without_the_mappings_key(postgres_url: str, strategy: str) -> None:
     query(postgres_url, "create table orders (id integer, name text, total numeric(12, 2))")
-    with pytest.raises(Conflict, match=r'Give it one: alter table "public"."orders" add unique \("id"\)'):
+    with pytest.raises(Conflict, match=r'Add one: alter table "public"."orders" add unique \("id"\)'):
         load(make_target(postgres_url, strategy=strategy), make_rows(1))
 
 
-def test_a_table_that_only_has_the_name_of_a_rejects_table_is_left_alone(postgres_url: str) -> None:
+def test_an_unrelated_table_named_like_a_rejects_table_is_left_alone(postgres_url: str) -> None:
     query(postgres_url, "create table orders_rejects as select '2024-01-01' as dataid, 1 as n")
     load(make_target(postgres_url, 1), make_rows(2))
     assert query(postgres_url, "select count(*) from orders_rejects") == [(1,)]
@@ -385,19 +385,19 @@ def test_a_table_with_other_columns_is_refused_with_the_differences(postgres_url
     )
     with pytest.raises(Conflict) as raised:
         load(make_target(postgres_url), make_rows(1))
-    assert "column id is bigint, the mapping says integer" in str(raised.value)
+    assert "column id is bigint, but the mapping says integer" in str(raised.value)
     assert "the mapping has no column note" in str(raised.value)
     assert query(postgres_url, "select count(*) from orders") == [(0,)]
 
 
-def test_a_column_that_the_table_fills_itself_is_left_to_it(postgres_url: str) -> None:
+def test_a_column_that_the_table_fills_itself_is_left_alone(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(1))
     query(postgres_url, "alter table orders add column loaded_at timestamptz default now()")
     load(make_target(postgres_url, 2), make_rows(2))
     assert query(postgres_url, "select count(loaded_at) from orders") == [(2,)]
 
 
-def test_a_new_column_that_may_be_null_is_added_and_no_other(postgres_url: str) -> None:
+def test_only_a_new_nullable_column_is_added(postgres_url: str) -> None:
     query(postgres_url, "create table orders (id integer primary key, name text not null)")
     load(make_target(postgres_url, 1), make_rows(1))
     assert read_orders(postgres_url) == [(0, "x")]
@@ -406,9 +406,9 @@ def test_a_new_column_that_may_be_null_is_added_and_no_other(postgres_url: str) 
         load(make_target(postgres_url, 2), make_rows(1))
 
 
-def test_a_view_of_the_tables_name_is_refused(postgres_url: str) -> None:
+def test_a_view_with_the_tables_name_is_refused(postgres_url: str) -> None:
     query(postgres_url, "create view orders as select 1 as id")
-    with pytest.raises(Conflict, match="is no table"):
+    with pytest.raises(Conflict, match="is not a table"):
         load(make_target(postgres_url), make_rows(1))
 
 
@@ -417,20 +417,21 @@ def test_a_view_of_the_tables_name_is_refused(postgres_url: str) -> None:
     [
         ({"strategy": "merge", "table": replace(ORDERS, columns=COLUMNS[1:])}, "needs a PRIMARY KEY"),
         ({"mode": "partition", "partition_column": "name"}, "name is a column that DataFlow adds"),
-        ({"table": replace(ORDERS, columns=(*COLUMNS, COLUMNS[0]))}, "a name of its own"),
-        ({"table": replace(ORDERS, columns=(Column("x" * 64, "text"),))}, "is no name"),
-        ({"table": replace(ORDERS, columns=(Column("id", "int); drop table x; --"),))}, "has no type"),
-        ({"table": replace(ORDERS, indexes=(Index(("nothing",)),))}, "which is no column"),
+        ({"table": replace(ORDERS, columns=(*COLUMNS, COLUMNS[0]))}, "with unique names"),
+        ({"table": replace(ORDERS, columns=(Column("x" * 64, "text"),))}, "is not a PostgreSQL name"),
+        (
+            {"table": replace(ORDERS, columns=(Column("id", "int); drop table x; --"),))},
+            "has an invalid type",
+        ),
+        ({"table": replace(ORDERS, indexes=(Index(("nothing",)),))}, "the unknown column"),
     ],
 )
-def test_what_cannot_be_a_table_is_refused_before_anything_is_asked(
-    options: dict[str, object], message: str
-) -> None:
+def test_an_invalid_table_is_refused_before_connecting(options: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         make_target("postgresql://nowhere", **options)  # type: ignore[arg-type]
 
 
-def test_names_are_names_whatever_stands_in_them(postgres_url: str) -> None:
+def test_names_may_contain_any_characters(postgres_url: str) -> None:
     evil = '"; drop table victims; --%s'
     query(postgres_url, "create table victims (id integer)")
     columns = (Column("id", "integer", primary_key=True), Column(evil, "text"), Column("it's", "text"))
@@ -444,7 +445,7 @@ def test_names_are_names_whatever_stands_in_them(postgres_url: str) -> None:
     assert query(postgres_url, "select count(*) from victims") == [(0,)]
 
 
-def test_publishing_again_as_the_same_run_changes_nothing(postgres_url: str) -> None:
+def test_publishing_twice_as_the_same_run_changes_nothing(postgres_url: str) -> None:
     target = make_target(postgres_url, strategy="append")
     target.begin()
     staged = stage(target, make_rows(3))
@@ -453,7 +454,7 @@ def test_publishing_again_as_the_same_run_changes_nothing(postgres_url: str) -> 
     assert query(postgres_url, "select count(*) from orders") == [(3,)]
 
 
-def test_a_published_result_tells_its_size(postgres_url: str) -> None:
+def test_a_published_result_has_its_size(postgres_url: str) -> None:
     published = load(make_target(postgres_url, 41), make_rows(3))
     assert published.size and published.size > 30
 

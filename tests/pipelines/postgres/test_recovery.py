@@ -1,4 +1,4 @@
-"""What is left after a crash at any step, and how the next run goes on from it."""
+"""State after a crash at any step, and how the next run continues from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ import sys
 from tests.pipelines.postgres.orders import load, make_rows, make_target
 load(make_target(sys.argv[1], 2), make_rows(500, "new"))
 """
-# The publisher stops in the middle of its rows, because the test holds the lock this asks for.
+# The publisher halts in the middle of its rows, because the test holds the lock it requests.
 HALT_IN_THE_MIDDLE = """
     create function halt() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(4711); return new; end $$;
@@ -66,17 +66,17 @@ def test_a_publisher_killed_in_the_middle_leaves_the_old_rows(postgres_url: str)
 
 def test_a_run_that_died_after_its_commit_is_found_and_nothing_is_appended_twice(postgres_url: str) -> None:
     load(make_target(postgres_url, 4, strategy="append"), make_rows(3))
-    for run_id in (5, 6):  # the first of them dies, too, before it has finished
+    for run_id in (5, 6):  # the first of them also dies before it has finished
         found = make_target(postgres_url, run_id, strategy="append").begin({3: "", 4: "", 5: ""})
         assert found is not None and found.rows == 3
-        # Views compare this with the run that the store names once it has finished.
+        # Views compare this with the run that the store records once it has finished.
         assert query(postgres_url, "select run_id, fence from dataflow_ledger") == [(run_id, run_id)]
     assert len(read_orders(postgres_url)) == 3
     with pytest.raises(Superseded):
         make_target(postgres_url, 4, strategy="append").publish([])
 
 
-def test_what_was_made_from_other_inputs_or_by_an_unknown_run_is_not_taken_for_ours(
+def test_results_from_other_inputs_or_unknown_runs_are_not_adopted(
     postgres_url: str,
 ) -> None:
     assert make_target(postgres_url, 1).begin({1: ""}) is None
@@ -88,12 +88,12 @@ def test_what_was_made_from_other_inputs_or_by_an_unknown_run_is_not_taken_for_o
     assert make_target(postgres_url, 2).begin({1: ""}) is not None
 
 
-def test_a_table_is_one_stores_until_another_takes_it_over(postgres_url: str) -> None:
+def test_a_table_belongs_to_one_store_until_another_takes_it_over(postgres_url: str) -> None:
     load(make_target(postgres_url, 7, store_id="old"), make_rows(3, "old"))
     left = make_target(postgres_url, 8, store_id="old")
     left.begin()
     same, other = make_target(postgres_url, 8, store_id="new"), make_target(postgres_url, 9, "2024-01-02")
-    for target in (same, other):  # whatever the ids of its runs, and whichever dataid it writes
+    for target in (same, other):  # for any run ids, and for any dataid
         with pytest.raises(Conflict, match=r"another status store.*dataflow pipeline takeover Orders"):
             target.begin({7: ""})
     staged = stage(left, make_rows(1, "late"))
@@ -109,7 +109,7 @@ def test_a_table_is_one_stores_until_another_takes_it_over(postgres_url: str) ->
     assert list_staging(postgres_url) == []
 
 
-def test_a_snapshot_that_was_taken_over_is_still_not_replaced_by_an_older_one(postgres_url: str) -> None:
+def test_a_taken_over_snapshot_is_still_not_replaced_by_an_older_one(postgres_url: str) -> None:
     load(make_target(postgres_url, 7, store_id="old"), make_rows(3))
     with psycopg.connect(postgres_url) as session:
         take_over(session, "public", "orders", "new", 99)
@@ -117,7 +117,7 @@ def test_a_snapshot_that_was_taken_over_is_still_not_replaced_by_an_older_one(po
         make_target(postgres_url, 1, "2023-12-31", store_id="new").begin()
 
 
-def test_staging_that_another_store_left_under_the_same_run_id_is_not_ours(postgres_url: str) -> None:
+def test_staging_left_by_another_store_under_the_same_run_id_is_not_used(postgres_url: str) -> None:
     old = make_target(postgres_url, 1, store_id="old")
     old.begin()
     stage(old, make_rows(3, "old"))
@@ -128,7 +128,7 @@ def test_staging_that_another_store_left_under_the_same_run_id_is_not_ours(postg
     assert new.publish([stage(new, make_rows(2, "new"))]).rows == 2
 
 
-def test_a_server_that_goes_away_after_the_publish_does_not_undo_it(postgres_url: str) -> None:
+def test_an_outage_after_the_publish_does_not_undo_it(postgres_url: str) -> None:
     staging = make_target(postgres_url)
     staging.begin()
     staged = stage(staging, make_rows(3))
@@ -147,7 +147,7 @@ def test_a_server_that_goes_away_after_the_publish_does_not_undo_it(postgres_url
     assert len(read_orders(postgres_url)) == 3
 
 
-def test_an_answer_to_the_commit_that_got_lost_is_looked_up(postgres_url: str) -> None:
+def test_a_lost_reply_to_the_commit_is_looked_up(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(1, "old"))
     staging = make_target(postgres_url, 2, strategy="append", inputs="2")
     staging.begin()
@@ -170,12 +170,12 @@ def test_a_connection_that_breaks_before_the_commit_publishes_nothing(postgres_u
                for each row execute function die()""",
     )
     target = make_target(postgres_url, 2)
-    with pytest.raises(TargetUnreachable, match="Connection warehouse gives no answer"):
+    with pytest.raises(TargetUnreachable, match="Connection warehouse does not answer"):
         load(target, make_rows(3, "new"))
     assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
 
 
-def test_a_following_run_waits_for_a_publish_that_is_under_way(postgres_url: str) -> None:
+def test_the_next_run_waits_for_a_publish_in_progress(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(3, "old"))
     query(postgres_url, HALT_IN_THE_MIDDLE)
     found = []
@@ -199,7 +199,7 @@ def test_a_following_run_waits_for_a_publish_that_is_under_way(postgres_url: str
     assert found[0] is not None and found[0].rows == 300
 
 
-def test_discard_drops_what_dead_runs_of_this_work_left_and_nothing_else(postgres_url: str) -> None:
+def test_discard_drops_only_leftovers_of_dead_runs_of_this_work(postgres_url: str) -> None:
     names = {}
     for run_id, dataid in ((3, "d1"), (20, "d1"), (5, "d2")):
         target = make_target(postgres_url, run_id, dataid)
@@ -208,11 +208,11 @@ def test_discard_drops_what_dead_runs_of_this_work_left_and_nothing_else(postgre
         names[run_id] = target.staging.name
     target = make_target(postgres_url, 7, "d1")
     assert names[3] in list_staging(postgres_url)
-    target.discard()  # 7 lost against 20, which is alive
+    target.discard()  # 7 lost to 20, which is alive
     assert list_staging(postgres_url) == sorted([names[20], names[5]])
 
 
-def test_rows_that_a_crash_of_the_server_took_out_of_staging_are_missed(postgres_url: str) -> None:
+def test_staged_rows_lost_in_a_server_crash_are_detected(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(3, "old"))
     target = make_target(postgres_url, 2)
     target.begin()
@@ -223,7 +223,7 @@ def test_rows_that_a_crash_of_the_server_took_out_of_staging_are_missed(postgres
     assert read_orders(postgres_url) == [(number, "old") for number in range(3)]
 
 
-def test_the_name_of_a_staging_table_fits_whatever_the_dataset_is_called(postgres_url: str) -> None:
+def test_the_name_of_a_staging_table_fits_for_any_dataset_name(postgres_url: str) -> None:
     target = make_target(postgres_url, 2**63 - 1, dataid="ä" * 80)
     target.begin()
     assert list_staging(postgres_url) == [target.staging.name]

@@ -1,4 +1,4 @@
-"""What others put on a table: a publish that would lose, double or change rows by it is refused."""
+"""Triggers, rules and the like on a table: a publish that would lose, duplicate or change rows is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD = [(number, "old") for number in range(4)]
 
 
 def skip(event: str, condition: str, result: str) -> str:
-    """A trigger that leaves out what the condition names."""
+    """A trigger that drops rows that match the condition."""
     return f"""
         create function skip() returns trigger language plpgsql as
             $$ begin if {condition} then return null; end if; return {result}; end $$;
@@ -31,18 +31,18 @@ def skip(event: str, condition: str, result: str) -> str:
 
 
 @pytest.mark.parametrize("strategy", ["replace", "append", "merge"])
-def test_a_table_that_does_not_take_all_rows_is_refused(postgres_url: str, strategy: str) -> None:
+def test_a_table_that_drops_rows_is_refused(postgres_url: str, strategy: str) -> None:
     load(make_target(postgres_url, 1, "d1"), make_rows(4, "old"))
     query(postgres_url, skip("insert", "new.id % 2 = 0", "new"))
-    with pytest.raises(Conflict, match=r"of 6 staged rows it took 3; its triggers: skip\."):
+    with pytest.raises(Conflict, match=r"it accepted 3 of 6 staged rows; its triggers: skip\."):
         load(make_target(postgres_url, 2, "d2", strategy=strategy), make_rows(6, "new", first=10))
     assert read_orders(postgres_url) == OLD
 
 
-def test_a_merge_whose_changes_are_left_out_is_refused(postgres_url: str) -> None:
+def test_a_merge_whose_updates_are_dropped_is_refused(postgres_url: str) -> None:
     load(make_target(postgres_url, 1, "d1"), make_rows(4, "old"))
     query(postgres_url, skip("update", "old.id = 1", "new"))
-    with pytest.raises(Conflict, match="of 4 staged rows it took 3"):
+    with pytest.raises(Conflict, match="it accepted 3 of 4 staged rows"):
         load(make_target(postgres_url, 2, "d2", strategy="merge"), make_rows(4, "new"))
     assert read_orders(postgres_url) == OLD
 
@@ -58,7 +58,7 @@ def test_a_merge_of_rows_that_need_no_change_is_published(postgres_url: str) -> 
 @pytest.mark.parametrize(
     ("when", "effect"), [("new.id > 1", "nothing"), ("true", "insert into others values (new.id)")]
 )
-def test_a_rule_that_does_something_else_instead_is_named(postgres_url: str, when: str, effect: str) -> None:
+def test_an_instead_rule_is_named(postgres_url: str, when: str, effect: str) -> None:
     load(make_target(postgres_url, 1, "d1"), make_rows(4, "old"))
     query(postgres_url, "create table others (id integer)")
     query(postgres_url, f"create rule aside as on insert to orders where {when} do instead {effect}")
@@ -69,16 +69,16 @@ def test_a_rule_that_does_something_else_instead_is_named(postgres_url: str, whe
 
 
 @pytest.mark.parametrize("mode", ["snapshot", "partition"])
-def test_rows_that_stay_although_they_are_replaced_are_told(postgres_url: str, mode: str) -> None:
+def test_rows_that_remain_although_replaced_are_reported(postgres_url: str, mode: str) -> None:
     load(make_target(postgres_url, 1, "d1", mode=mode, table=KEYLESS), make_rows(4, "old"))
     query(postgres_url, skip("delete", "old.id = 3", "old"))
-    with pytest.raises(Conflict, match="are still there, in orders; its triggers: skip"):
+    with pytest.raises(Conflict, match="but still exist in orders; its triggers: skip"):
         load(make_target(postgres_url, 2, "d1", mode=mode, table=KEYLESS), make_rows(4, "new"))
     assert read_orders(postgres_url) == OLD
 
 
 @pytest.mark.parametrize("action", ["cascade", "set null", "set default"])
-def test_rows_of_other_tables_are_not_deleted_with_those_replaced(postgres_url: str, action: str) -> None:
+def test_rows_of_other_tables_are_not_deleted_by_a_replace(postgres_url: str, action: str) -> None:
     load(make_target(postgres_url, 1), make_rows(4, "old"))
     query(postgres_url, f"create table notes (id integer references orders on delete {action})")
     query(postgres_url, "insert into notes values (1)")
@@ -89,14 +89,14 @@ def test_rows_of_other_tables_are_not_deleted_with_those_replaced(postgres_url: 
     assert query(postgres_url, "select id from notes") == [(1,)]
 
 
-def test_rows_that_point_to_rows_of_the_same_table_are_replaced_with_them(postgres_url: str) -> None:
+def test_rows_that_reference_the_same_table_are_replaced_together(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(4, "old"))
     query(postgres_url, "alter table orders add foreign key (id) references orders on delete cascade")
     load(make_target(postgres_url, 2), make_rows(4, "new"))
     assert read_orders(postgres_url) == [(number, "new") for number in range(4)]
 
 
-def test_a_child_table_with_columns_of_its_own_is_not_emptied(postgres_url: str) -> None:
+def test_a_child_table_with_its_own_columns_is_not_emptied(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(4, "old"))
     query(postgres_url, "create table parcels (weight integer) inherits (orders)")
     query(postgres_url, "insert into parcels values (99, 'parcel', null, 5)")
@@ -105,7 +105,7 @@ def test_a_child_table_with_columns_of_its_own_is_not_emptied(postgres_url: str)
     assert query(postgres_url, "select count(*) from parcels") == [(1,)]
 
 
-def test_rows_that_a_trigger_keeps_in_a_child_are_the_tables(postgres_url: str) -> None:
+def test_rows_that_a_trigger_moves_to_a_child_count_as_the_tables(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(4, "old"))
     query(
         postgres_url,
@@ -120,7 +120,7 @@ def test_rows_that_a_trigger_keeps_in_a_child_are_the_tables(postgres_url: str) 
 
 
 @pytest.mark.parametrize("mode", ["snapshot", "partition"])
-def test_a_partitioned_table_is_published_as_any_other(postgres_url: str, mode: str) -> None:
+def test_a_partitioned_table_is_published_like_any_other(postgres_url: str, mode: str) -> None:
     query(
         postgres_url,
         f"""create table orders (id integer, name text, total numeric(12, 2)
@@ -134,7 +134,7 @@ def test_a_partitioned_table_is_published_as_any_other(postgres_url: str, mode: 
 
 
 def as_plain_owner(url: str) -> str:
-    """The address for a user who owns the orders and whom row security binds."""
+    """The URL for a user who owns the orders and is subject to row security."""
     query(
         url,
         """do $$ begin create role etl login password 'etl'; exception when duplicate_object then end $$;
@@ -146,7 +146,7 @@ def as_plain_owner(url: str) -> str:
 
 
 @pytest.mark.parametrize(("shown", "rows"), [("id < 2", None), ("true", 3)])
-def test_rows_that_row_security_hides_are_not_left_beside_the_new(
+def test_rows_hidden_by_row_security_are_not_left_beside_new_rows(
     postgres_url: str, shown: str, rows: int | None
 ) -> None:
     load(make_target(postgres_url, 1, table=KEYLESS), make_rows(4, "old"))
@@ -164,7 +164,7 @@ def test_rows_that_row_security_hides_are_not_left_beside_the_new(
 @pytest.mark.parametrize(
     "options", [{"mode": "partition"}, {"strategy": "append"}, {"mode": "partition", "strategy": "merge"}]
 )
-def test_a_table_that_is_gone_with_other_dataids_is_not_made_anew(
+def test_a_missing_table_with_other_dataids_is_not_created_again(
     postgres_url: str, options: dict[str, str]
 ) -> None:
     for run_id, dataid in ((1, "d1"), (2, "d2")):
@@ -175,26 +175,26 @@ def test_a_table_that_is_gone_with_other_dataids_is_not_made_anew(
     with pytest.raises(Conflict, match=r"rows of 2 other dataids published in it, from d1 to d2\.") as raised:
         load(target, make_rows(2))
     assert query(postgres_url, "select to_regclass('orders')") == [(None,)]
-    query(postgres_url, str(raised.value).split("made anew: ")[1].split(";")[0])
+    query(postgres_url, str(raised.value).split("create it again: ")[1].split(";")[0])
     load(make_target(postgres_url, 4, "d3", **options), make_rows(2))  # type: ignore[arg-type]
     assert len(read_orders(postgres_url)) == 2
 
 
-def test_a_snapshot_that_is_gone_is_made_anew(postgres_url: str) -> None:
+def test_a_missing_snapshot_is_created_again(postgres_url: str) -> None:
     load(make_target(postgres_url, 1, "d1"), make_rows(4))
     query(postgres_url, "drop table orders")
     load(make_target(postgres_url, 2, "d2"), make_rows(2))
     assert len(read_orders(postgres_url)) == 2
 
 
-def test_a_table_of_nothing_but_its_key_is_merged(postgres_url: str) -> None:
+def test_a_table_with_only_key_columns_is_merged(postgres_url: str) -> None:
     table = replace(ORDERS, columns=tuple(replace(c, primary_key=True) for c in COLUMNS))
     rows = [(number, "x", number) for number in range(3)]
     load(make_target(postgres_url, 1, "d1", table=table, strategy="merge"), rows[:2])
     load(make_target(postgres_url, 2, "d2", table=table, strategy="merge"), rows)
     assert len(read_orders(postgres_url)) == 3
     query(postgres_url, skip("insert", "new.id > 5", "new"))
-    with pytest.raises(Conflict, match="of 2 staged rows it took 1"):
+    with pytest.raises(Conflict, match="it accepted 1 of 2 staged rows"):
         load(make_target(postgres_url, 3, "d3", table=table, strategy="merge"), [(1, "x", 1), (6, "x", 1)])
 
 
@@ -210,5 +210,5 @@ def test_a_run_whose_id_was_used_before_its_store_was_restored_is_published(post
     load(make_target(postgres_url, 2), make_rows(4, "old"))
     load(make_target(postgres_url, 2), make_rows(3, "new"))
     assert read_orders(postgres_url) == [(number, "new") for number in range(3)]
-    with pytest.raises(Conflict, match=r"was appended to public\.orders by run 0 already"):
+    with pytest.raises(Conflict, match=r"was already appended to public\.orders by run 0"):
         load(make_target(postgres_url, 2, strategy="append"), make_rows(3, "again", first=9))

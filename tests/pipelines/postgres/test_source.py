@@ -1,4 +1,4 @@
-"""PostgreSQL as a source: all rows once, of one moment, in their types."""
+"""PostgreSQL as a source: all rows once, from one snapshot, in their types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dataflow.pipelines.postgres.table_source import PostgresSource
 from tests.pipelines.postgres.orders import query
 
 SOON_SECONDS = 20
-"""At once, on a machine with other things to do."""
+"""What counts as immediate on a busy machine."""
 
 
 def make_source(url: str, **options: Any) -> PostgresSource:
@@ -40,7 +40,7 @@ def read_ids(tables: list[pa.Table]) -> list[int]:
     return sorted(value for table in tables for value in table["id"].to_pylist())
 
 
-def test_every_type_comes_as_itself_or_as_exact_text(postgres_url: str, tmp_path: Path) -> None:
+def test_every_type_is_read_as_itself_or_as_exact_text(postgres_url: str, tmp_path: Path) -> None:
     query(
         postgres_url,
         """create table kinds as select 1::smallint as a, 2::bigint as b, 0.1::float8 as c, true as d,
@@ -73,7 +73,7 @@ def test_every_type_comes_as_itself_or_as_exact_text(postgres_url: str, tmp_path
     assert set(rows[1].values()) == {None}
 
 
-def test_a_table_is_cut_by_its_pages(
+def test_a_table_is_split_by_its_pages(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dataflow.pipelines.postgres.table_source.PAGES_PER_PART", 7)
@@ -86,7 +86,7 @@ def test_a_table_is_cut_by_its_pages(
 
 
 @pytest.mark.parametrize("column", ["id", "day", "moment"])
-def test_a_query_is_cut_by_ranges_of_a_column_and_null_has_its_place(
+def test_a_query_is_split_by_ranges_of_a_column_including_null(
     postgres_url: str, tmp_path: Path, column: str
 ) -> None:
     select = """select nullif(n, 7) as id, date '2024-01-01' + n as day,
@@ -99,13 +99,13 @@ def test_a_query_is_cut_by_ranges_of_a_column_and_null_has_its_place(
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
-def test_few_rows_are_read_whole(postgres_url: str, tmp_path: Path, rows: int) -> None:
+def test_few_rows_are_read_in_one_part(postgres_url: str, tmp_path: Path, rows: int) -> None:
     select = f"select n as id from generate_series(1, {rows}) n -- no more"
     tables = read(make_source(postgres_url, query=select, split_column="id"), tmp_path)
     assert read_ids(tables) == list(range(1, rows + 1))
 
 
-def test_all_parts_show_one_moment_whatever_is_written_meanwhile(
+def test_all_parts_show_one_snapshot_despite_concurrent_writes(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dataflow.pipelines.postgres.table_source.PAGES_PER_PART", 2)
@@ -135,7 +135,7 @@ def test_all_parts_show_one_moment_whatever_is_written_meanwhile(
     assert sum(sum(table["balance"].to_pylist()) for table in tables) == 200_000
 
 
-def test_views_and_partitioned_tables_are_read_whole(postgres_url: str, tmp_path: Path) -> None:
+def test_views_and_partitioned_tables_are_read_in_one_part(postgres_url: str, tmp_path: Path) -> None:
     query(postgres_url, "create view numbers as select n as id from generate_series(1, 10) n")
     assert read_ids(read(make_source(postgres_url, table="numbers"), tmp_path)) == list(range(1, 11))
 
@@ -155,7 +155,7 @@ def test_views_and_partitioned_tables_are_read_whole(postgres_url: str, tmp_path
         "",
     ],
 )
-def test_anything_but_one_reading_select_is_refused(postgres_url: str, tmp_path: Path, select: str) -> None:
+def test_anything_but_one_read_only_select_is_refused(postgres_url: str, tmp_path: Path, select: str) -> None:
     query(postgres_url, "create table victims as select 1 as id")
     query(postgres_url, "create sequence counter")
     with pytest.raises(DataFlowError):
@@ -172,7 +172,7 @@ def test_a_column_that_cannot_be_split_by_is_named(postgres_url: str, tmp_path: 
             read(source, tmp_path)
 
 
-def test_a_value_arrow_does_not_know_is_told_and_leaves_no_part(postgres_url: str, tmp_path: Path) -> None:
+def test_a_value_unknown_to_arrow_is_reported_and_leaves_no_part(postgres_url: str, tmp_path: Path) -> None:
     with pytest.raises(DataFlowError, match="infinity"):
         read(make_source(postgres_url, query="select timestamptz 'infinity' as moment"), tmp_path)
     assert list(tmp_path.glob("*.parquet")) == []
@@ -182,7 +182,7 @@ ENDLESS = "select id, pg_sleep(60)::text as nap from generate_series(1, 2) as id
 
 
 @pytest.mark.parametrize("options", [{}, {"split_column": "id"}], ids=["copying", "looking for ranges"])
-def test_reading_ends_soon_once_it_is_to_stop_and_the_database_does_nothing_more(
+def test_a_stop_ends_reading_soon_and_cancels_the_database_work(
     postgres_url: str, tmp_path: Path, options: dict[str, str]
 ) -> None:
     stop = threading.Event()
@@ -195,10 +195,10 @@ def test_reading_ends_soon_once_it_is_to_stop_and_the_database_does_nothing_more
     assert query(postgres_url, f"{active} and state <> 'idle' and pid <> pg_backend_pid()") == [(0,)]
 
 
-def test_a_part_that_cannot_be_read_ends_the_reading_of_the_others(postgres_url: str, tmp_path: Path) -> None:
+def test_a_failing_part_cancels_the_others(postgres_url: str, tmp_path: Path) -> None:
     query(
         postgres_url,
-        # Called immutable, so that looking for the ranges does not call it.
+        # Declared immutable, so that finding the ranges does not call it.
         """create function nap(id int) returns text language plpgsql immutable as
         $$ begin perform pg_sleep(case when id > 1 then 60 else 1 end); return 1 / (id - 1); end $$""",
     )
@@ -209,9 +209,7 @@ def test_a_part_that_cannot_be_read_ends_the_reading_of_the_others(postgres_url:
     assert time.monotonic() - began_at < SOON_SECONDS
 
 
-def test_a_table_that_is_replaced_when_it_is_to_be_read_does_not_look_empty(
-    postgres_url: str, tmp_path: Path
-) -> None:
+def test_a_table_replaced_before_it_is_read_does_not_look_empty(postgres_url: str, tmp_path: Path) -> None:
     query(postgres_url, "create table state as select 1 as id")
     found: list[Any] = []
 
@@ -228,4 +226,4 @@ def test_a_table_that_is_replaced_when_it_is_to_be_read_does_not_look_empty(
         while reader.is_alive() and not query(postgres_url, "select 1 from pg_locks where not granted"):
             reader.join(0.05)
     reader.join()
-    assert found == ["Table public.state was replaced when it was to be read. Have it done again."]
+    assert found == ["Table public.state was replaced before it was read. Run it again."]

@@ -1,4 +1,4 @@
-"""Arrow batches into staging by binary COPY: every type and its edges, and how many copy at once."""
+"""Arrow batches into staging by binary COPY: every type and its limits, and concurrent copies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DIGITS = Decimal("12345678901234567890123456789.012345678")
 MINUS = Decimal(f"-{DIGITS}")  # the operator would round to 28 digits
 NINES = Decimal("9" * 38)
 
-# Type in PostgreSQL, type in Arrow, values in Arrow, the same as PostgreSQL shows them.
+# PostgreSQL type, Arrow type, values in Arrow, the same values as PostgreSQL shows them.
 TYPES: list[tuple[str, pa.DataType, list[Any], list[str | None]]] = [
     ("uuid", pa.binary(16), [ID.bytes, None], [str(ID), None]),
     ("uuid", pa.string(), [str(ID), None], [str(ID), None]),
@@ -98,7 +98,7 @@ def publish(url: str, run_id: int, table: Table, batches: list[pa.RecordBatch]) 
 @pytest.mark.parametrize(
     ("sql_type", "arrow_type", "values", "shown"), TYPES, ids=lambda value: str(value)[:20]
 )
-def test_every_type_comes_through_unchanged(
+def test_every_type_is_copied_unchanged(
     postgres_url: str, sql_type: str, arrow_type: pa.DataType, values: list[Any], shown: list[str | None]
 ) -> None:
     table = replace(ORDERS, columns=(Column("row", "integer", primary_key=True), Column("value", sql_type)))
@@ -109,8 +109,8 @@ def test_every_type_comes_through_unchanged(
     )
     rows = pa.array(range(len(values)), pa.int32())
     batch = pa.record_batch([rows, array], names=["row", "value"])
-    pieces = [batch.slice(0, 1), batch.slice(1)]  # as readers of larger batches give them
-    for run_id in (1, 2):  # first load and replacement go different ways
+    pieces = [batch.slice(0, 1), batch.slice(1)]  # as readers of larger batches produce them
+    for run_id in (1, 2):  # first load and replacement take different paths
         publish(postgres_url, run_id, table, pieces)
         assert [
             value for (value,) in query(postgres_url, "select value::text from orders order by row")
@@ -145,15 +145,15 @@ def test_a_value_that_does_not_fit_is_refused_and_nothing_is_staged(
     assert query(postgres_url, f"select count(*) from {target.staging}") == [(0,)]
 
 
-def test_batches_in_another_order_of_columns_are_refused(postgres_url: str) -> None:
+def test_batches_with_another_column_order_are_refused(postgres_url: str) -> None:
     target = make_target(postgres_url)
     target.begin()
     batch = make_batch(make_rows(3)).select(["name", "id", "total"])
-    with pytest.raises(InvalidRows, match="the table wants"):
+    with pytest.raises(InvalidRows, match="the table has"):
         target.writer().write(iter([batch]), "1.0")
 
 
-def test_an_attempt_that_fails_half_way_leaves_nothing(postgres_url: str) -> None:
+def test_an_attempt_that_fails_halfway_leaves_nothing(postgres_url: str) -> None:
     target = make_target(postgres_url)
     target.begin()
 
@@ -178,7 +178,7 @@ def test_the_writer_can_be_sent_to_another_process_and_hides_the_password(
     assert postgres_url not in repr(writer)
 
 
-def test_no_more_tasks_copy_at_once_than_are_allowed(postgres_url: str) -> None:
+def test_no_more_tasks_copy_at_once_than_allowed(postgres_url: str) -> None:
     target = make_target(postgres_url, copy_tasks=2)
     target.begin()
     inside, most, guard = [0], [0], threading.Lock()
@@ -205,7 +205,7 @@ def test_no_more_tasks_copy_at_once_than_are_allowed(postgres_url: str) -> None:
     assert query(postgres_url, f"select count(*) from {target.staging}") == [(8 * 25_001,)]
 
 
-def test_a_staging_schema_that_may_not_be_made_is_told_with_what_to_ask_for(postgres_url: str) -> None:
+def test_a_missing_privilege_for_the_staging_schema_is_reported_with_advice(postgres_url: str) -> None:
     name = f"loader_{uuid.uuid4().hex[:8]}"
     query(
         postgres_url, f"create role {name} login password 'secret'; grant create on schema public to {name}"

@@ -1,4 +1,4 @@
-"""Strategy swap: what goes over to the new table, and what makes it refuse."""
+"""Strategy swap: what is copied to the new table, and what makes it refuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def swap(url: str, run_id: int, name: str) -> None:
     load(make_target(url, run_id, strategy="swap"), make_rows(3, name))
 
 
-def test_grants_indexes_comments_and_constraint_names_go_over(postgres_url: str) -> None:
+def test_grants_indexes_comments_and_constraint_names_are_copied(postgres_url: str) -> None:
     swap(postgres_url, 1, "old")
     statements = (
         'create index "by USING name" on orders using hash (name) where id > 1',
@@ -42,7 +42,7 @@ def test_grants_indexes_comments_and_constraint_names_go_over(postgres_url: str)
     assert query(postgres_url, "select relname from pg_class where relname like 'dataflow_twin%'") == []
 
 
-def test_rights_that_were_revoked_stay_revoked_whatever_a_new_table_has_by_default(postgres_url: str) -> None:
+def test_revoked_privileges_stay_revoked_despite_default_privileges(postgres_url: str) -> None:
     query(postgres_url, "alter default privileges in schema public grant select on tables to public")
     for granted in ("", "grant insert on orders to pg_monitor"):
         query(postgres_url, "drop table if exists orders, dataflow_ledger")
@@ -55,7 +55,7 @@ def test_rights_that_were_revoked_stay_revoked_whatever_a_new_table_has_by_defau
         query(postgres_url, "insert into orders values (9, 'the owner may', null)")
 
 
-def test_storage_parameters_and_row_security_go_over(postgres_url: str) -> None:
+def test_storage_parameters_and_row_security_are_copied(postgres_url: str) -> None:
     swap(postgres_url, 1, "old")
     query(postgres_url, "alter table orders set (fillfactor = 70, autovacuum_enabled = false)")
     query(postgres_url, "alter table orders enable row level security, force row level security")
@@ -80,7 +80,7 @@ def test_storage_parameters_and_row_security_go_over(postgres_url: str) -> None:
         "create trigger names before insert on orders for each row execute function names()",
     ],
 )
-def test_what_would_stay_with_the_old_table_is_named(postgres_url: str, statement: str) -> None:
+def test_objects_that_would_stay_with_the_old_table_are_named(postgres_url: str, statement: str) -> None:
     swap(postgres_url, 1, "old")
     query(postgres_url, statement)
     with pytest.raises(Conflict, match=r"cannot be swapped: .*names.* Use write = .replace"):
@@ -94,7 +94,7 @@ def test_one_dataid_of_many_cannot_be_swapped(postgres_url: str) -> None:
         load(make_target(postgres_url, 2, mode="partition", strategy="swap"), make_rows(3))
 
 
-def test_a_reader_in_a_long_transaction_makes_swap_wait_no_longer_than_told(postgres_url: str) -> None:
+def test_swap_waits_for_a_long_transaction_no_longer_than_its_limit(postgres_url: str) -> None:
     swap(postgres_url, 1, "old")
     with psycopg.connect(postgres_url, application_name="reader") as connection:
         connection.execute("select * from orders")

@@ -1,4 +1,4 @@
-"""Views that the database makes or computes, published under the same fence as tables."""
+"""Views created or computed by the database, published under the same fence as tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def publish(url: str, run_id: int, select: str) -> None:
     target.discard()
 
 
-def test_a_view_is_made_and_replaced(postgres_url: str) -> None:
+def test_a_view_is_created_and_replaced(postgres_url: str) -> None:
     load(make_target(postgres_url), make_rows(10))
     publish(postgres_url, 1, "select id from orders where id > 5;\n")
     query(postgres_url, "grant select on big_orders to pg_monitor")
@@ -45,7 +45,7 @@ def test_an_older_run_does_not_replace_the_view_of_a_newer(postgres_url: str) ->
     assert query(postgres_url, "select n from big_orders") == [(2,)]
 
 
-def test_a_view_whose_columns_change_is_told_with_what_to_do(postgres_url: str) -> None:
+def test_a_view_whose_columns_change_is_reported_with_advice(postgres_url: str) -> None:
     publish(postgres_url, 1, "select 1 as n")
     with pytest.raises(Conflict, match="resubmit the work: drop view"):
         publish(postgres_url, 2, "select 1 as other")
@@ -72,17 +72,19 @@ def test_a_computed_view_reads_what_its_own_store_published_last(postgres_url: s
     view = make_target(postgres_url, 2, table=Table("public", "ids", (Column("id", "integer"),)))
     view.begin()
     select, place = "select id from orders", "postgresql://warehouse/public.orders?run="
-    with pytest.raises(InputMoved, match=r"holds what run 1 published, not what run 7 did"):
+    with pytest.raises(
+        InputMoved, match=r"holds what run 1 published, but this run has pinned what run 7 did"
+    ):
         stage_select(view, select, {"orders": Pinned(f"{place}7")}, Wanted((), ()))
     [report] = stage_select(view, select, {"orders": Pinned(f"{place}1")}, Wanted((), ()))
     assert report.staged.rows == 5
 
 
-def test_a_select_that_is_staged_again_has_its_rows_once(postgres_url: str) -> None:
+def test_a_select_staged_twice_has_its_rows_once(postgres_url: str) -> None:
     load(make_target(postgres_url), make_rows(3))
     view = make_target(postgres_url, 2, table=Table("public", "ids", (Column("id", "integer"),)))
     view.begin()
-    for _ in range(2):  # the answer to the first got lost
+    for _ in range(2):  # the reply to the first was lost
         reads = {"orders": Pinned("postgresql://warehouse/public.orders?run=1")}
         [report] = stage_select(view, "select id from orders", reads, Wanted((), ()))
     assert report.statistics.rows == 3

@@ -1,4 +1,4 @@
-"""Random JSON pages for one mapping with every type: mostly fine, with anything at all in a few columns."""
+"""Random JSON pages for one mapping with every type: mostly valid, with arbitrary values in a few columns."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ PLAIN: dict[str, st.SearchStrategy[str]] = {
 
 @st.composite
 def pages(draw: st.DrawFn) -> bytes:
-    """Rows that are mostly fine, with up to three columns in which anything may stand, once, twice or not."""
+    """Mostly valid rows, with up to three columns of arbitrary values, present once, twice or not at all."""
     wild = draw(st.sets(st.sampled_from([*PLAIN, "extra", "nested.deep"]), max_size=3))
     rows = []
     for _ in range(draw(st.integers(0, 4))):

@@ -1,4 +1,4 @@
-"""Quickly or digit for digit: a page gives what each of its values gives alone."""
+"""Fast and exact parsing: a page converts each value as if it were alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shape_one(body: bytes, mapping: Any) -> Shaped:
 def expected(
     body: bytes, fields: tuple[Field, ...]
 ) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]], dict[str, int]]:
-    """The plain, slow way: every value for itself."""
+    """The plain, slow way: each value on its own."""
     rows = parse_exactly(body)["results"]
     objects = [(number, row) for number, row in enumerate(rows, start=1) if isinstance(row, dict)]
     made: list[dict[str, Any]] = [{} for _ in objects]
@@ -58,7 +58,7 @@ def found(shaped: Shaped) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]], 
 
 
 def expected_types(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As Arrow carries them: a real has fewer digits than Python's float."""
+    """As Arrow stores them: a real has fewer digits than Python's float."""
     schema = Shaper(FIELDS).schema
     made: list[dict[str, Any]] = pa.RecordBatch.from_pylist(rows, schema=schema).to_pylist()
     return made
@@ -81,7 +81,7 @@ def test_a_page_rejects_a_value_that_does_not_fit(kind: str, source: str, reason
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pages())
-def test_a_page_gives_what_each_of_its_values_gives_alone(body: bytes) -> None:
+def test_a_page_converts_each_value_as_if_it_were_alone(body: bytes) -> None:
     (shaped,) = Shaper(FIELDS).shape(body, 1)
     good, rejects, missing = expected(body, FIELDS)
     assert found(shaped) == (expected_types(good), rejects, missing)
@@ -106,7 +106,7 @@ def test_uuids_as_bytes_are_the_same_uuids(body: bytes) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(number_texts, min_size=1, max_size=6), st.sampled_from(KINDS))
-def test_a_number_is_never_changed_by_the_way_it_is_read(numbers: list[str], kind: str) -> None:
+def test_a_number_is_the_same_whichever_parser_reads_it(numbers: list[str], kind: str) -> None:
     rows = ",".join(f'{{"a":{number},"b":0.12345678901234567}}' for number in numbers)
     shaped = shape_one(f'{{"results":[{rows}]}}'.encode(), [("a", kind), ("b", "double precision")])
     rejected = {reject.row for reject in shaped.rejects}
@@ -119,7 +119,7 @@ SHORT_FRACTIONS = st.decimals(-(10**6), 10**6, places=3).map(lambda one: f"{one:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(number_texts | SHORT_FRACTIONS.filter(lambda one: one[-1] != "."), min_size=1, max_size=4))
-def test_a_number_within_json_keeps_its_text_by_the_way_it_is_read(numbers: list[str]) -> None:
+def test_a_number_within_json_keeps_its_text_whichever_parser_reads_it(numbers: list[str]) -> None:
     rows = ",".join(f'{{"a":{{"n": {number} ,"l":[{number},{number}]}},"b":{number}}}' for number in numbers)
     body = f'{{"results":[{rows}]}}'.encode()
     shaped = shape_one(body, [("a", "jsonb"), ("b", "json")])
@@ -128,7 +128,7 @@ def test_a_number_within_json_keeps_its_text_by_the_way_it_is_read(numbers: list
     assert made == exactly
 
 
-def test_a_numeric_with_many_digits_is_kept_whole() -> None:
+def test_a_numeric_with_many_digits_keeps_all_of_them() -> None:
     number = "-12345678901234567890.12345678901234567"
     shaped = shape_one(f'{{"results":[{{"a":{number}}},{{"a":"{number}"}}]}}'.encode(), [("a", "numeric")])
     assert shaped.batch.column("a").to_pylist() == [Decimal(number)] * 2
@@ -147,7 +147,7 @@ LONG = "0.30000000000000000001"
         ("a", "jsonb", LONG, LONG),
     ],
 )
-def test_a_long_number_is_kept_wherever_it_stands(source: str, kind: str, value: str, expected: Any) -> None:
+def test_a_long_number_is_kept_anywhere_in_a_page(source: str, kind: str, value: str, expected: Any) -> None:
     shaped = shape_one(f'{{"results":[{{"a":{value}}}]}}'.encode(), [(source, "x", kind)])
     assert shaped.batch.column("x").to_pylist() == [expected]
 
@@ -158,8 +158,8 @@ def test_a_uuid_as_bytes_may_be_null() -> None:
     assert shaped.batch.column("a").to_pylist() == [None, bytes.fromhex("a0eebc999c0b4ef8bb6d6bb9bd380a11")]
 
 
-def test_a_real_is_rounded_the_same_way_as_number_and_as_text() -> None:
-    number = "1.00000017881393432617187499"  # the nearest double lies halfway between two reals
+def test_a_real_is_rounded_alike_as_number_and_as_text() -> None:
+    number = "1.00000017881393432617187499"  # the nearest double is halfway between two reals
     shaped = shape_one(f'{{"results":[{{"a":"{number}"}},{{"a":"{number}"}}]}}'.encode(), [("a", "real")])
     as_number = shape_one(f'{{"results":[{{"a":{number}}},{{"a":{number}}}]}}'.encode(), [("a", "real")])
     assert shaped.batch == as_number.batch

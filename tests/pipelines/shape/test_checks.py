@@ -1,4 +1,4 @@
-"""Checks: how they are declared, what is refused at once, and what they say of statistics."""
+"""Checks: declaration, immediate refusals, and evaluation against statistics."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_at_least_a_share_of_the_last_version(
     assert verdict(at_least(share), [{}] * rows, last_rows=last) is expected
 
 
-def test_a_column_of_nothing_but_null_is_named() -> None:
+def test_a_column_that_is_entirely_null_is_named() -> None:
     rows = [{"status": "a", "id": "x"}, {"status": None}]
     (found,) = findings([not_wholly_null()], rows)
     assert found.verdict is Verdict.NO
@@ -172,7 +172,7 @@ def test_between_includes_both_bounds(low: Any, high: Any, expected: Verdict) ->
     assert verdict(between("amount", low, high), rows) is expected
 
 
-def test_between_says_nothing_of_null_and_knows_times() -> None:
+def test_between_ignores_null_and_supports_times() -> None:
     assert verdict(between("amount", 0, 1), [{}]) is Verdict.YES
     rows = [{"at": datetime(2026, 1, 1, 12, tzinfo=UTC)}]
     assert verdict(between("at", "2026-01-01", datetime(2026, 1, 2, tzinfo=UTC)), rows) is Verdict.YES
@@ -191,12 +191,12 @@ def test_freshness_is_measured_from_the_intervals_end() -> None:
     assert verdict(fresh("at", "2 days"), rows, end=datetime(2026, 1, 2)) is Verdict.YES
 
 
-def test_statistics_of_no_batch_can_be_judged() -> None:
+def test_statistics_of_zero_batches_can_be_checked() -> None:
     checks = complete_checks([accepted("status", ["a"]), between("amount", 0, 1), not_wholly_null()], FIELDS)
     assert {one.verdict for one in judge(checks, NOTHING, None, END)} == {Verdict.YES}
 
 
-def test_what_needs_a_pass_is_handed_back_and_judged_from_a_count() -> None:
+def test_checks_that_need_a_pass_are_returned_and_evaluated_from_a_count() -> None:
     checks = complete_checks([sql("amount >= 0", severity="warning"), unique("status", "day")], FIELDS)
     assert [one.values for one in list_sql(checks)] == [("amount >= 0",)]
     assert [one.values for one in list_unique(checks)] == [("id",), ("code",), ("status", "day")]
@@ -207,14 +207,14 @@ def test_what_needs_a_pass_is_handed_back_and_judged_from_a_count() -> None:
     assert judge_count(list_unique(checks)[2], 1).refuses
 
 
-def test_only_a_no_of_severity_error_refuses() -> None:
+def test_only_a_no_of_severity_error_blocks_publishing() -> None:
     assert findings([minimum_rows(1)], [])[0].refuses
     assert not findings([minimum_rows(1, severity="warning")], [])[0].refuses
     assert not findings([minimum_rows(1)], [{}])[0].refuses
     assert not findings([fresh("at", "1d")], [{}], end=None)[0].refuses
 
 
-def test_checks_travel_to_tasks_and_show_themselves() -> None:
+def test_checks_can_be_pickled_and_printed() -> None:
     check = between("amount", 0, 10, severity="warning")
     assert pickle.loads(pickle.dumps(check)) == check
     assert str(check) == "between(amount, 0, 10)"
@@ -236,13 +236,13 @@ def test_checks_travel_to_tasks_and_show_themselves() -> None:
         (lambda: fresh("a", "soon"), "span"),
         (lambda: fresh("a", -1), "negative"),
         (unique, "at least one column"),
-        (lambda: unique(5), "not names of columns"),  # type: ignore[arg-type]
-        (lambda: not_null(None), "not names of columns"),  # type: ignore[arg-type]
+        (lambda: unique(5), "not column names"),  # type: ignore[arg-type]
+        (lambda: not_null(None), "not column names"),  # type: ignore[arg-type]
         (lambda: sql(" "), "boolean SQL"),
         (lambda: minimum_rows(1, severity="fatal"), "severity 'fatal'"),
     ],
 )
-def test_a_declaration_that_makes_no_sense_is_refused(declare: Callable[[], Check], said: str) -> None:
+def test_an_invalid_declaration_is_refused(declare: Callable[[], Check], said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         declare()
 
@@ -250,18 +250,18 @@ def test_a_declaration_that_makes_no_sense_is_refused(declare: Callable[[], Chec
 @pytest.mark.parametrize(
     ("check", "said"),
     [
-        (accepted("statu", ["a"]), 'no column "statu". Did you mean "status"?'),
-        (unique("id", "no"), 'no column "no"'),
-        (not_wholly_null("no"), 'no column "no"'),
-        (between("payload", 0, 1), "does not go with a column of type jsonb"),
-        (accepted("id", ["x"]), "does not go with a column of type uuid"),
-        (fresh("amount", "1d"), "does not go with"),
+        (accepted("statu", ["a"]), 'unknown column "statu". Did you mean "status"?'),
+        (unique("id", "no"), 'unknown column "no"'),
+        (not_wholly_null("no"), 'unknown column "no"'),
+        (between("payload", 0, 1), "cannot be used with a column of type jsonb"),
+        (accepted("id", ["x"]), "cannot be used with a column of type uuid"),
+        (fresh("amount", "1d"), "cannot be used with"),
         (between("amount", "x", 1), "is not a numeric"),
         (accepted("amount", [0.001]), "more than 2 digits after"),
         ("minimum_rows", "is not a check"),
     ],
 )
-def test_a_check_that_does_not_go_with_the_columns_is_refused(check: Any, said: str) -> None:
+def test_a_check_that_does_not_match_the_columns_is_refused(check: Any, said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         complete_checks([check], FIELDS)
 
@@ -283,7 +283,7 @@ def test_two_lists_of_accepted_values_for_one_column_are_refused() -> None:
         (make_policy("quarantine", 1), 1, 1, True),
     ],
 )
-def test_rejects_fail_a_run_unless_they_may_be_set_aside(
+def test_rejects_fail_a_run_unless_quarantine_allows_them(
     policy: RejectPolicy, rejected: int, rows: int, expected: bool
 ) -> None:
     found = decide(policy, rejected, rows)
@@ -297,6 +297,6 @@ def test_rejects_fail_a_run_unless_they_may_be_set_aside(
      ("quarantine", 1.0),
      ("quarantine", True), ("quarantine", float("nan")), ("quarantine", -1), ("quarantine", "5")],
 )  # fmt: skip
-def test_a_policy_that_makes_no_sense_is_refused(action: str, limit: Any) -> None:
+def test_an_invalid_policy_is_refused(action: str, limit: Any) -> None:
     with pytest.raises(BadInput, match="rejects"):
         make_policy(action, limit)

@@ -1,4 +1,4 @@
-"""Part files of every kind to batches, with rejects and drift; and what is refused whole."""
+"""Part files of every kind to batches, with rejects and drift; and files refused as a whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shape(rows: Any, mapping: Any = MAPPING, **options: Any) -> Shaped:
     return shaped
 
 
-def test_zero_false_and_empty_text_stay_what_they_are() -> None:
+def test_zero_false_and_the_empty_string_are_unchanged() -> None:
     row = {"c": 0, "a": False, "n": "", "t": []}
     shaped = shape([row], [("c", "integer"), ("a", "boolean"), ("n", "text"), ("t", "text[]")])
     assert shaped.batch.to_pylist() == [row]
@@ -40,7 +40,7 @@ def test_null_and_missing_are_null_and_only_missing_is_drift() -> None:
     assert (shaped.missing, shaped.new, shaped.rows_read) == ((("a", 1),), ("b",), 3)
 
 
-def test_a_literal_key_with_a_dot_comes_before_the_path() -> None:
+def test_a_literal_key_with_a_dot_takes_precedence_over_the_path() -> None:
     rows = [{"a.b": 1, "a": {"b": 2}}, {"a": {"b": 3}}, {"a": None}, {"a": {}}, {"a": [5]}]
     shaped = shape(rows, [("a.b", "x", "integer"), ("a.0", "y", "integer")])
     assert shaped.batch.column("x").to_pylist() == [1, 3, None, None, None]
@@ -54,7 +54,7 @@ def test_new_keys_are_seen_beside_nested_fields() -> None:
     assert (shaped.new, shaped.missing) == (("z",), ())
 
 
-def test_a_reject_says_part_row_field_value_and_reason_and_takes_its_row_away() -> None:
+def test_a_reject_has_part_row_field_value_and_reason_and_excludes_its_row() -> None:
     rows = [{"a": 1, "b": "x"}, {"a": "y" * 300, "b": "\0"}, 5, {"a": 3, "b": "z"}]
     shaped = shape(rows, [("a", "integer"), ("b", "text")])
     assert shaped.batch.to_pylist() == [{"a": 1, "b": "x"}, {"a": 3, "b": "z"}]
@@ -91,7 +91,7 @@ def test_half_a_surrogate_can_be_shown() -> None:
         (b'{"results": ' + b"[" * 100_000, "is nested too deeply"),
     ],
 )
-def test_a_page_that_is_none_is_refused_whole(body: bytes, said: str) -> None:
+def test_an_invalid_page_is_refused_as_a_whole(body: bytes, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         shape(body, [("a", "integer")])
     assert said in str(caught.value)
@@ -109,13 +109,15 @@ def test_rows_are_found_by_a_dotted_key_a_literal_key_or_as_the_page_itself() ->
         assert shape(body, mapping, results_key=key).batch.to_pylist() == [{"a": 1}]
 
 
-def test_a_page_without_rows_gives_an_empty_batch_of_the_right_schema() -> None:
+def test_a_page_without_rows_makes_an_empty_batch_with_the_right_schema() -> None:
     shaped = shape([])
     assert (shaped.batch.num_rows, shaped.rows_read, shaped.new, shaped.missing) == (0, 0, (), ())
     assert shaped.batch.schema == Shaper(FIELDS).schema
 
 
-def test_big_pages_come_in_bounded_batches_with_rows_counted_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_pages_are_split_into_bounded_batches_with_continuous_row_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(shaper_module, "BATCH_ROWS", 3)
     rows = [{"a": number} for number in range(8)]
     rows[6]["a"] = "x"  # type: ignore[assignment]
@@ -147,7 +149,7 @@ b",0,0,false,1,2024-01-01,0,{{}},{ID},y
 """
 
 
-def test_csv_tells_null_from_empty_text_and_converts_every_type() -> None:
+def test_csv_distinguishes_null_from_the_empty_string_and_converts_every_type() -> None:
     mapping = [
         ("t", "text"), ("i", "integer"), ("n", "numeric(5,2)"), ("b", "boolean"), ("f", "double precision"),
         ("d", "date"), ("j", "jsonb"), ("l", "text[]"), ("u", "uuid"),
@@ -169,7 +171,7 @@ def test_csv_rows_of_the_wrong_width_are_rejects_and_others_keep_their_numbers()
 
 
 @pytest.mark.parametrize("body", [b"", b"a,a\n1,2\n", b"a\n\xff\n"])
-def test_a_file_that_is_no_csv_is_refused(body: bytes) -> None:
+def test_a_file_that_is_not_csv_is_refused(body: bytes) -> None:
     with pytest.raises(BadInput, match="part 7"):
         shape(body, [("a", "text")], kind="csv")
 
@@ -213,25 +215,25 @@ def test_parquet_is_cast_only_where_nothing_is_lost() -> None:
     assert shaped.missing == (("gone", 2),)
 
 
-def test_a_parquet_file_without_rows_or_cut_short_is_told_apart() -> None:
+def test_an_empty_parquet_file_is_distinguished_from_a_truncated_one() -> None:
     empty = parquet(pa.table({"a": pa.array([], pa.int64())}))
     assert shape(empty, [("a", "integer")], kind="parquet").rows_read == 0
-    with pytest.raises(BadInput, match="not a whole Parquet file"):
+    with pytest.raises(BadInput, match="not a complete Parquet file"):
         shape(empty[:-10], [("a", "integer")], kind="parquet")
 
 
-def test_a_shaper_travels_to_tasks() -> None:
+def test_a_shaper_can_be_pickled() -> None:
     one = Shaper(FIELDS, "data", "page", True)
     assert pickle.loads(pickle.dumps(one)) == one
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(BadInput, match="known are page, jsonl, csv, parquet"):
+    with pytest.raises(BadInput, match="use one of page, jsonl, csv, parquet"):
         shape([], [("a", "text")], kind="xml")
 
 
 class Counting(io.BytesIO):
-    """A file that counts the bytes it gives out."""
+    """A file that counts the bytes read from it."""
 
     taken = 0
 
@@ -260,9 +262,7 @@ def make_big_file(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_of_a_big_file_no_more_is_read_than_the_rows_at_hand(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_file_is_read_only_as_far_as_needed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables_module, "_BLOCK_BYTES", 1 << 18)  # Arrow reads some blocks ahead
     body = make_big_file(kind)
     file = Counting(body)

@@ -1,4 +1,4 @@
-"""Types and constraints of a mapping, as texts and as their PostgreSQL, Arrow and Spark forms."""
+"""Types and constraints of a mapping, as strings and as PostgreSQL, Arrow and Spark types."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_type_has_its_postgresql_arrow_and_spark_form(
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_a_uuid_is_sixteen_bytes_where_copy_wants_it_also_in_arrays() -> None:
+def test_a_uuid_is_sixteen_bytes_for_copy_also_in_arrays() -> None:
     assert parse_sql_type("uuid").arrow_type(uuid_as_bytes=True) == pa.binary(16)
     assert parse_sql_type("uuid[]").arrow_type(uuid_as_bytes=True) == pa.list_(pa.binary(16))
     assert parse_sql_type("text").arrow_type(uuid_as_bytes=True) == pa.string()
@@ -75,16 +75,16 @@ def test_a_uuid_is_sixteen_bytes_where_copy_wants_it_also_in_arrays() -> None:
         ("uuid\nPRIMARY   KEY NOT NULL", Definition(ColumnType("uuid"), not_null=True, primary_key=True)),
     ],
 )
-def test_constraints_are_read_after_the_type(text: str, expected: Definition) -> None:
+def test_constraints_are_parsed_after_the_type(text: str, expected: Definition) -> None:
     assert parse_definition(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "cannot be read"),
-        ("varchar(1 2)", "cannot be read"),
-        ("varchar(3", "cannot be read"),
+        ("", "is malformed"),
+        ("varchar(1 2)", "is malformed"),
+        ("varchar(3", "is malformed"),
         ("txt", 'Did you mean "text"'),
         ("money", "Supported: character varying"),
         ("time", "not supported"),
@@ -101,23 +101,23 @@ def test_constraints_are_read_after_the_type(text: str, expected: Definition) ->
         ("text -- x", "is not part of a type"),
         ("text DEFAULT 'x'", "is not part of a type"),
         ('"text"', "is not part of a type"),
-        ("text[][]", "one dimension"),
-        ("text[", "one dimension"),
+        ("text[][]", "one-dimensional"),
+        ("text[", "one-dimensional"),
         ("jsonb[]", "use jsonb"),
         ("numeric(39,2)", "1 <= p <= 38"),
         ("numeric(5,6)", "s <= p"),
         ("numeric(0)", "1 <= p <= 38"),
-        ("numeric(1,2,3)", "cannot be read"),
-        ("numeric 5", "cannot be read"),
+        ("numeric(1,2,3)", "is malformed"),
+        ("numeric 5", "is malformed"),
         ("varchar(0)", "from 1 to"),
         ("varchar(10485761)", "from 1 to"),
         ("varchar(1,2)", "from 1 to"),
-        ("integer(4)", "without a number"),
-        ("timestamp(3) with time zone", "without a number"),
-        ("float(54)", "without a number"),
-        ("varchar()", "cannot be read"),
+        ("integer(4)", "does not take a number"),
+        ("timestamp(3) with time zone", "does not take a number"),
+        ("float(54)", "does not take a number"),
+        ("varchar()", "is malformed"),
     ],
 )
-def test_a_type_that_cannot_be_taken_says_what_can(text: str, said: str) -> None:
+def test_an_unsupported_type_is_refused_with_the_supported_ones(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         parse_definition(text)

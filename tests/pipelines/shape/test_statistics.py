@@ -1,4 +1,4 @@
-"""Statistics of batches: counted apart and merged they say what the whole says, and travel as exact text."""
+"""Statistics of batches: merged parts equal the whole, and pickling keeps values exact."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def of(rows: list[dict[str, Any]], wanted: Wanted = WANTED) -> Statistics:
 
 @settings(deadline=None)
 @given(ROWS, ROWS)
-def test_parts_merged_are_the_whole(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> None:
+def test_merged_parts_equal_the_whole(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> None:
     merged = of(one).merge(of(two))
     assert merged == of(one + two)
     assert merged == of(two).merge(of(one))
@@ -75,7 +75,7 @@ def test_bounds_and_nulls_are_those_of_the_values() -> None:
     assert (found["x"].nulls, found["x"].minimum) == (2, None)
 
 
-def test_not_a_number_is_larger_than_every_bound() -> None:
+def test_nan_is_larger_than_every_bound() -> None:
     found = of([{"x": float("nan")}, {"x": 1.0}]).columns["x"]
     assert (found.minimum, found.maximum) == (1.0, float("inf"))
 
@@ -85,7 +85,7 @@ def test_only_wanted_columns_have_bounds() -> None:
     assert (found["i"].minimum, found["t"].minimum, found["t"].unaccepted) == (5, None, 0)
 
 
-def test_values_not_accepted_are_counted_with_a_few_samples_and_null_is_none() -> None:
+def test_values_not_accepted_are_counted_with_samples_and_null_is_ignored() -> None:
     found = of([{"t": text} for text in "abcdefghc"] + [{}]).columns["t"]
     assert (found.unaccepted, found.samples) == (7, ("c", "d", "e", "f", "g"))
     assert of([{"i": 3}, {"i": 1}]).columns["i"].samples == ("3",)

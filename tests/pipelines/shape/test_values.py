@@ -1,4 +1,4 @@
-"""Single values: what fits, what does not and why; and that PostgreSQL reads the same texts the same way."""
+"""Single values: what fits, what does not and why; and that PostgreSQL parses the same strings alike."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_json_of_a_csv_field_is_its_text() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("nan")], b"x"])
-def test_what_only_parquet_can_bring_is_refused_too(value: Any) -> None:
+def test_values_that_only_parquet_can_contain_are_refused_too(value: Any) -> None:
     with pytest.raises(Unfit):
         convert(parse_sql_type("jsonb" if isinstance(value, list) else "text"), value)
 
@@ -63,7 +63,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_texts_mean_what_they_mean_to_postgresql(kind: str, postgres_url: str) -> None:
+def test_strings_are_parsed_as_postgresql_parses_them(kind: str, postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("SET timezone = 'UTC'")
         for text in TEXTS[kind]:
@@ -79,7 +79,9 @@ def test_texts_mean_what_they_mean_to_postgresql(kind: str, postgres_url: str) -
 
 
 @pytest.mark.parametrize("text", ["abc", "abc   ", "abc d", "äöü "])
-def test_a_text_that_is_too_long_is_what_postgresql_stores_or_refuses(text: str, postgres_url: str) -> None:
+def test_a_string_that_is_too_long_is_stored_or_refused_as_in_postgresql(
+    text: str, postgres_url: str
+) -> None:
     with psycopg.connect(postgres_url) as connection:
         connection.execute("CREATE TEMPORARY TABLE names (name varchar(3))")
         try:

@@ -1,4 +1,4 @@
-"""JSON values that fit a column of some type, with what becomes of them, and that do not, with the reason."""
+"""JSON values that fit a column type, with their results, and values that do not, with the reason."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ UNFIT: list[tuple[str, str, str]] = [
     ("jsonb", r'{"\u0000":1}', "NUL"),
     ("jsonb", r'["\udc00"]', "surrogate"),
     ("text[]", '"abc"', "neither a list"),
-    ("text[]", '"{a,{b}}"', "one dimension"),
-    ("text[]", '"{a,}"', "one dimension"),
+    ("text[]", '"{a,{b}}"', "one-dimensional"),
+    ("text[]", '"{a,}"', "one-dimensional"),
     ("text[]", '[["a"]]', "list of lists"),
     ("text[]", "5", "not a list"),
     ("text[]", r'["a","\u0000"]', "NUL"),

@@ -1,1 +1,1 @@
-"""Getting a source's data into part files. Nothing here knows of columns, Spark or a target."""
+"""Fetches a source's data into part files. Nothing here knows about columns, Spark or the target."""

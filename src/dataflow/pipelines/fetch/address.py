@@ -1,4 +1,4 @@
-"""URLs taken apart once, so that what is signed, sent, compared and shown is the same; no network here."""
+"""URLs, parsed once so that the same value is signed, sent, compared and shown; no network here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataflow.model.url_text import is_secret_name
 from dataflow.model.wording import shortened
 
 _PORTS = {"http": 80, "https": 443}
-# What RFC 3986 lets stand in a path or query, and `%`: an escape that is there stays as it is.
+# Characters that RFC 3986 allows in a path or query, plus `%`: existing escapes stay unchanged.
 _PLAIN = "/%:@!$&'()*+,;=~-._?[]"
-_DOUBTFUL_NAME = re.compile(r"code|pin", re.IGNORECASE)  # of a person, but also of a country or a shop
+_DOUBTFUL_NAME = re.compile(r"code|pin", re.IGNORECASE)  # may be personal, but also a country or shop code
 
 
 @record
 class Address:
-    """Where a request goes; `target` is path and query, byte for byte as sent."""
+    """Target of a request; `target` is path and query, byte for byte as sent."""
 
     scheme: str
     host: str
@@ -27,42 +27,42 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header names them."""
+        """Host and port as in the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what credentials belong to."""
+        """Scheme, host and port: the scope of credentials."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def url(self) -> str:
-        """The whole URL, secrets in its query included: not for messages."""
+        """The full URL, including secrets in its query: not for messages."""
         return self.origin + self.target
 
     def __str__(self) -> str:
         return self.shown()
 
     def shown(self, harmless: tuple[str, ...] = ()) -> str:
-        """The URL for a message: of its query with short numbers and parameters known to be harmless."""
+        """The URL for messages: its query shows only short numbers and parameters known to be harmless."""
         path, mark, query = self.target.partition("?")
         return self.origin + path + mark + "&".join(_shown(part, harmless) for part in query.split("&"))
 
 
 def parse_address(url: str) -> Address:
-    """The address of an absolute http or https URL; FetchError when it is none, or carries a password."""
+    """Parse an absolute http or https URL; FetchError when it is invalid or contains a password."""
     try:
         split = urlsplit(url)
         port = split.port
         host = (split.hostname or "").encode("ascii" if ":" in (split.hostname or "") else "idna").decode()
     except ValueError:
-        raise FetchError(f"The URL {_harmless(url)} cannot be read: write http(s)://host/path.") from None
+        raise FetchError(f"The URL {_harmless(url)} is malformed: write http(s)://host/path.") from None
     if split.scheme not in _PORTS or not host:
-        raise FetchError(f"The URL {_harmless(url)} is no http or https URL: write http(s)://host/path.")
+        raise FetchError(f"The URL {_harmless(url)} is not an http or https URL: write http(s)://host/path.")
     if "@" in split.netloc:
         raise FetchError(
-            f"The URL {_harmless(url)} carries a user or password: give them as the source's credentials."
+            f"The URL {_harmless(url)} contains a user or password: set them as the source's credentials."
         )
     target = quote(split.path or "/", safe=_PLAIN.replace("?", ""))
     if split.query:
@@ -71,16 +71,16 @@ def parse_address(url: str) -> Address:
 
 
 def join_address(base: Address, link: str) -> Address:
-    """The address a link on the page at `base` leads to; FetchError when it leads nowhere."""
+    """Resolve a link found on the page at `base`; FetchError when the link is not a URL."""
     try:
         url = urljoin(base.url, link)
     except ValueError:
-        raise FetchError(f"The page at {base} leads on to {_harmless(link)}, which is no URL.") from None
+        raise FetchError(f"The page at {base} links to {_harmless(link)}, which is not a URL.") from None
     return parse_address(url)
 
 
 def with_query(address: Address, **values: str) -> Address:
-    """The address with these query parameters set, the others untouched and in place."""
+    """The address with these query parameters set; the others keep their values and order."""
     path, _, query = address.target.partition("?")
     kept = [part for part in query.split("&") if part and _name_of(part) not in values]
     return replace(address, target=path + "?" + "&".join([*kept, urlencode(values)]))
@@ -92,7 +92,7 @@ def _name_of(parameter: str) -> str:
 
 
 def _shown(parameter: str, harmless: tuple[str, ...]) -> str:
-    """A query parameter for a message: only short numbers under harmless names are surely no secret."""
+    """A query parameter for messages: only short numbers under harmless names are shown."""
     name, equals, value = parameter.partition("=")
     if not equals:
         return parameter and "…"
@@ -102,5 +102,5 @@ def _shown(parameter: str, harmless: tuple[str, ...]) -> str:
 
 
 def _harmless(url: str) -> str:
-    """As much of an unreadable URL as holds no secret."""
+    """The part of a malformed URL that holds no secret."""
     return repr(shortened(url.partition("?")[0].rpartition("@")[2], 200))

@@ -1,4 +1,4 @@
-"""Who asks: Hawk, OAuth 2, Bearer, Basic, an API key or nobody, and which values of theirs can be sent."""
+"""Credentials of a source (Hawk, OAuth 2, Bearer, Basic, API key or none), checked before they are sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLIENT_AUTHS = ("basic", "body")
 
 @record
 class Grant:
-    """Where OAuth 2 tokens are given, and for what; `client_auth` is how the client shows its secret."""
+    """Where and for what OAuth 2 tokens are requested; `client_auth` is how the client sends its secret."""
 
     url: str = ""
     scope: str = ""
@@ -24,7 +24,7 @@ class Grant:
 
 @record
 class Credentials:
-    """Who asks, in plain values: `kind` is hawk, oauth2, bearer, basic, api_key or none.
+    """Credentials in plain values: `kind` is hawk, oauth2, bearer, basic, api_key or none.
 
     `name` is the Hawk or client id, the Basic user, or the header of the API key.
     """
@@ -34,14 +34,14 @@ class Credentials:
     secret: str = ""
     algorithm: str = "sha256"
     grant: Grant = Grant()
-    variables: tuple[str, ...] = ()  # the names of those that the values came from
+    variables: tuple[str, ...] = ()  # names of the variables that hold the values
     _hidden = ("secret",)
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Who asks, as far as it can be told: a token or API key names nobody, so it counts itself.
+        """The identity behind the credentials; a token or API key has no name, so the secret itself is used.
 
-        It holds that secret: to be hashed, not to be kept.
+        May contain a secret: hash it, do not store it.
         """
         if self.kind == "oauth2":
             return self.kind, self.name, self.grant.url, self.grant.scope, self.grant.audience
@@ -60,37 +60,37 @@ _WORDS = {
 
 
 def check_credentials(credentials: Credentials) -> None:
-    """BadInput when these credentials could never be sent; its text holds no secret."""
+    """Raise BadInput when these credentials can never be sent; the message holds no secret."""
     kind, name, secret = credentials.kind, credentials.name, credentials.secret
     if kind == "none":
         return
     if kind not in _WORDS:
-        raise BadInput(f"Authentication {kind!r} is unknown: use {', '.join(_WORDS)} or none.")
+        raise BadInput(f"Unknown authentication {kind!r}: use {', '.join(_WORDS)} or none.")
     if kind == "basic" and ":" in name:
-        raise BadInput("A Basic user cannot have a colon in its name.")
+        raise BadInput("The user name for Basic authentication must not contain a colon.")
     if (kind != "bearer" and not name) or (kind != "basic" and not secret):
         raise BadInput(f"Authentication {kind} is incomplete: it needs {_WORDS[kind]}.")
     if kind == "hawk" and credentials.algorithm not in ALGORITHMS:
-        raise BadInput(f"Hawk algorithm {credentials.algorithm!r} is unknown: use {' or '.join(ALGORITHMS)}.")
+        raise BadInput(f"Unknown Hawk algorithm {credentials.algorithm!r}: use {' or '.join(ALGORITHMS)}.")
     if kind == "hawk" and not is_header_text(name):
-        raise BadInput("The Hawk id has characters that cannot stand in a header.")
+        raise BadInput("The Hawk id contains characters that are not allowed in a header.")
     if kind in ("bearer", "api_key") and not re.fullmatch(r"[!-~]+( [!-~]+)*", secret):
         raise BadInput(
-            f"The {_WORDS[kind]} has characters that cannot stand in a header; is there a line end in it?"
+            f"The {_WORDS[kind]} contains characters not allowed in a header, perhaps a line break."
         )
     if kind == "api_key" and not _HEADER_NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is no header name.")
+        raise BadInput(f"{name!r} is not a header name.")
 
 
 def check_headers(headers: Headers) -> None:
-    """BadInput when such headers could never be sent; a value, which may be a key, is not shown."""
+    """Raise BadInput when these headers can never be sent; values are not shown, since they may be keys."""
     for name, value in headers:
         if not _HEADER_NAME.fullmatch(name):
-            raise BadInput(f"{name!r} is no header name.")
+            raise BadInput(f"{name!r} is not a header name.")
         if not isinstance(value, str):
-            raise BadInput(f"The value of header {name} is no text.")
+            raise BadInput(f"The value of header {name} must be a string.")
         if not re.fullmatch(r"[\t\x20-\x7e]*", value) or value != value.strip():
             raise BadInput(
-                f"The value of header {name} has characters that cannot stand in a header; is there a line "
-                "end in it? Strip it: .strip()"
+                f"The value of header {name} contains characters not allowed in a header, perhaps a line "
+                "break. Strip it: .strip()"
             )

@@ -1,4 +1,4 @@
-"""The body of an answer: unpacked as it arrives, counted and hashed on the way, never beyond its limit."""
+"""Response bodies: decompressed, counted and hashed as they arrive, never beyond the limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataflow.pipelines.fetch.unpacking import PIECE_BYTES, Unpack
 
 @record
 class Body:
-    """A whole body; `digests` are its Hawk payload hashes, unpacked and, where it came packed, as sent."""
+    """A complete body; `digests` are its Hawk payload hashes: decompressed and, if compressed, as sent."""
 
     data: bytes
     sha256: str
@@ -20,11 +20,11 @@ class Body:
 
 
 class TooLarge(Exception):
-    """A body beyond its limit."""
+    """A body larger than its limit."""
 
 
 def read_body(chunks: Iterable[bytes], unpack: Unpack | None, limit: int, payloads: tuple[Hash, ...]) -> Body:
-    """Reads a body to its end; Damaged, or TooLarge as soon as it is. `payloads`: see `start_payloads`."""
+    """Read a body completely; raises Damaged or TooLarge. For `payloads` see `start_payloads`."""
     whole = hashlib.sha256()
     hashes = [whole, *payloads[:1]]
     pieces = []
@@ -41,7 +41,7 @@ def read_body(chunks: Iterable[bytes], unpack: Unpack | None, limit: int, payloa
 
 
 def start_payloads(algorithm: str, content_type: str, is_packed: bool) -> tuple[Hash, ...]:
-    """The payload hashes to compute: a server signs what it made, a proxy may pack it afterwards."""
+    """Payload hashes to compute: a server signs what it made, but a proxy may compress it afterwards."""
     return tuple(start_payload(algorithm, content_type) for _ in range(2 if is_packed else 1))
 
 

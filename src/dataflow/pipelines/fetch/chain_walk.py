@@ -1,4 +1,4 @@
-"""Going along a chain of pages, each of which names the next, and noticing when it leads nowhere."""
+"""Walks a chain of pages, each of which names the next, and detects chains that lead nowhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataflow.pipelines.fetch.way import Totals, Way, check_enough, most_rows, r
 
 
 def walk_chain(chain: Chain, way: Way) -> Iterator[Page]:
-    """The pages after those staged, each asked for while the one before it is being staged."""
+    """Yield the pages after those staged; each is requested while the previous one is being staged."""
     guard = _ChainGuard(chain, way)
     position: Position | None = way.staged[-1].next if way.staged else ""
     coming = way.pool.submit(way.get, position) if position is not None else None
@@ -24,13 +24,13 @@ def walk_chain(chain: Chain, way: Way) -> Iterator[Page]:
 
 
 class _ChainGuard:
-    """Refuses a page that leads back, elsewhere, or on and on without rows; before it is staged."""
+    """Rejects a page, before it is staged, that links back, links elsewhere or is one empty page too many."""
 
     def __init__(self, chain: Chain, way: Way) -> None:
         self._chain = chain
         self._way = way
         positions = ["", *(entry.next for entry in way.staged if entry.next is not None)]
-        # Hashes, since the URLs of a million pages would take more memory than the pages do.
+        # Hashes, since the URLs of a million pages would take more memory than the pages.
         self._seen = {hash(chain.locate(way.base, position).url) for position in positions}
         self._previous = way.staged[-1].sha256 if way.staged else ""
         self._rows = sum(entry.rows for entry in way.staged)
@@ -41,7 +41,7 @@ class _ChainGuard:
             self._empty = 0 if entry.rows else self._empty + 1
 
     def check(self, page: Page) -> Page:
-        """The page, which is the last if nothing lies after it; FetchError."""
+        """The page, marked as the last if it names no next page; FetchError."""
         self._check_total(page)
         self._empty = 0 if page.rows else self._empty + 1
         if page.following is None:
@@ -49,7 +49,7 @@ class _ChainGuard:
             return page
         address = self._chain.locate(self._way.base, page.following)
         if not page.rows and address.url == self._at:
-            # A cursor that stays where it is: there is nothing else to be had.
+            # A cursor that does not advance: there is nothing more to fetch.
             check_enough(page, self._rows)
             return replace(page, following=None)
         self._way.origins.check(address, f"The next link of {page.address}")
@@ -59,7 +59,7 @@ class _ChainGuard:
         return page
 
     def _check_total(self, page: Page) -> None:
-        if isinstance(self._chain, Cursor):  # which finds its place whatever goes away
+        if isinstance(self._chain, Cursor):  # finds its position even if rows are deleted
             self._totals.remember(page.total)
         else:
             self._totals.check(page.total, page)
@@ -68,17 +68,17 @@ class _ChainGuard:
             raise refuse_total(page, self._rows, self._totals.most, self._chain.total)
 
     def _refuse_circle(self, page: Page, address: Address) -> None:
-        """FetchError for a page that leads back, or on and on without rows."""
+        """Raise FetchError for a page that links back, or for too many empty pages."""
         if page.sha256 == self._previous:
             raise FetchError(
-                f"The page at {page.address} is the one before it once more: its pages do not advance."
+                f"The page at {page.address} repeats the previous page: the pages do not advance."
             )
         if hash(address.url) in self._seen:
             raise FetchError(
-                f"The page at {page.address} leads back to {address}, which was fetched already."
+                f"The page at {page.address} links back to {address}, which was already fetched."
             )
         if self._empty > self._way.limits.empty_pages:
             raise FetchError(
-                f"{self._empty} pages without a row came in a row, up to {page.address}, and there are "
-                "still more to come; check the source, or raise its empty_pages."
+                f"{self._empty} consecutive empty pages up to {page.address}, and the source still names a "
+                "next page; check the source, or raise its empty_pages."
             )

@@ -1,4 +1,4 @@
-"""GET with patience: signs, sends, checks and repeats requests until an answer is here. No pages here."""
+"""GET with retries: signs, sends, checks and repeats requests until one succeeds. Knows nothing of pages."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _REFUSAL_BYTES = 64 << 10
 _SHOWN_REFUSAL = 300
 _ADVICE = {
     401: "check the source's credentials",
-    403: "check that the source's credentials may read this",
+    403: "check that the source's credentials allow reading this",
     404: "check the source's URL",
 }
 
 
 @record
 class Origins:
-    """Where requests may go: the source's own origin, and others allowed by name."""
+    """Where requests may go: the source's own origin, and origins listed in `allowed_origins`."""
 
     own: str
     allowed: frozenset[str] = frozenset()
 
     def check(self, address: Address, whence: str) -> None:
-        """FetchError unless the address is on one of these origins."""
+        """Raise FetchError unless the address is on one of these origins."""
         if address.origin != self.own and address.origin not in self.allowed:
             raise FetchError(
-                f"{whence} leads to {address.origin}, not to the source's own {self.own}; it was not "
-                "followed. If that is right, name it in the source's allowed_origins; credentials are not "
+                f"{whence} leads to {address.origin}, not to the source's own {self.own}, and was not "
+                "followed. If this is expected, add it to the source's allowed_origins; credentials are not "
                 "sent there."
             )
 
 
 @record
 class HttpAnswer:
-    """A whole, trusted answer, and the address it came from."""
+    """A complete, verified response, and the address it came from."""
 
     address: Address
     body: Body
@@ -62,14 +62,14 @@ class HttpAnswer:
 
 @record
 class Access:
-    """To whom requests go, as whom, by which way, and what they may cost."""
+    """Origins, credentials, proxies and limits of requests."""
 
     origins: Origins
     credentials: Credentials = NOBODY
     limits: Limits = Limits()
     headers: Headers = ()
     proxies: Proxies = DIRECT
-    secrets: tuple[str, ...] = ()  # that a server may send back, and no message may show
+    secrets: tuple[str, ...] = ()  # a server may echo them; no message may show them
     _hidden = ("headers", "secrets")
 
 
@@ -80,7 +80,7 @@ class _Redirect:
 
 
 class Client:
-    """Requests to one source; may be used by several threads at once."""
+    """Sends requests to one source; thread-safe."""
 
     def __init__(self, access: Access, watch: Watch, hide: Hide = show_no_secret) -> None:
         check_headers(access.headers)
@@ -97,7 +97,7 @@ class Client:
 
     @property
     def origins(self) -> Origins:
-        """Where its requests may go."""
+        """Origins that requests may go to."""
         return self._access.origins
 
     def __enter__(self) -> Client:
@@ -109,16 +109,16 @@ class Client:
         self._transport.close()
 
     def get(self, address: Address) -> HttpAnswer:
-        """The answer at this address, after as many attempts as allowed; FetchError says why not."""
+        """The response at this address, after retries; FetchError says what failed."""
         attempt = 1
         while True:
             try:
                 return self._get_once(address)
             except Passing as trouble:
                 if attempt >= self._access.limits.attempts:
-                    kept = " The pages staged so far are kept for when it is done again."
+                    kept = " The pages staged so far are kept for the next run."
                     raise FetchError(
-                        f"{address} gave no page in {attempt} attempts; the last one: {trouble}."
+                        f"{address} returned no page in {attempt} attempts; last error: {trouble}."
                         f"{kept if self._watch.has_staged else ''}",
                         status=trouble.status,
                     ) from trouble
@@ -129,7 +129,7 @@ class Client:
         try:
             return self._watch.get_retry_wait(attempt, trouble.wait_seconds)
         except FetchError as refusal:
-            raise FetchError(f"{address} answered {trouble}: {refusal}.", status=trouble.status) from trouble
+            raise FetchError(f"{address} returned {trouble}: {refusal}.", status=trouble.status) from trouble
 
     def _get_once(self, address: Address) -> HttpAnswer:
         whence = "A request"
@@ -144,13 +144,13 @@ class Client:
         told = f"{address} redirects more than {_MOST_REDIRECTS} times"
         if sets_cookie:
             raise FetchError(
-                f"{told} and sets a cookie each time: it waits for a browser that sends the cookie back, as "
-                "pages for people do after a login. Cookies are not kept: use the URL of its API, with auth=."
+                f"{told} and sets a cookie each time: it expects a browser that returns the cookie, as login "
+                "pages do. Cookies are not kept: use the URL of the API, with auth=."
             )
         raise FetchError(f"{told}; check the source's URL.")
 
     def _send(self, address: Address, may_sign_again: bool) -> HttpAnswer | _Redirect:
-        """One request: its answer, or where it redirects to."""
+        """Send one request; returns the response, or the redirect."""
         self._watch.wait_for_turn()
         self._watch.begin_request()
         signed = self._signer.sign(address)
@@ -168,7 +168,7 @@ class Client:
         return _redirect_or_error(status, found, address, said)
 
     def _read_refusal(self, response: httpcore.Response, headers: dict[str, str]) -> str:
-        """Where the credentials came from and what the server says about them, with no secret in it."""
+        """Where the credentials came from and what the server says about them, without secrets."""
         variables = self._access.credentials.variables
         told = f" They came from {', '.join(variables)}." if variables else ""
         unpack = find_unpacker(headers.get("content-encoding", "").strip().lower().removeprefix("identity"))
@@ -176,7 +176,7 @@ class Client:
             body = read_body(response.iter_stream(), unpack, _REFUSAL_BYTES, ()).data
         except (TooLarge, Damaged):
             return told
-        # Shortened after its secrets are out: half of one would not be recognised.
+        # Shortened after redaction: half a secret would not be recognised.
         words = " ".join(self._secrets.redact_text(body.decode(errors="replace")).split())
         return f"{told} The server said: {shortened(words, _SHOWN_REFUSAL).rstrip('.')}." if words else told
 
@@ -187,7 +187,7 @@ class Client:
         unpack = find_unpacker(encoding)
         if encoding and not unpack:
             raise FetchError(
-                f"{address} answered in the encoding {encoding!r}, which was not asked for: "
+                f"{address} returned the encoding {encoding!r}, which was not requested: "
                 f"{explain_encoding(encoding)}."
             )
         kind = headers.get("content-type", "")
@@ -198,8 +198,8 @@ class Client:
             body = read_body(response.iter_stream(), unpack, limit, payloads)
         except TooLarge:
             raise FetchError(
-                f"The page at {address} is larger than {limit:,} bytes unpacked; reading stopped there. Ask "
-                "for smaller pages, or raise the source's body_bytes."
+                f"The page at {address} is larger than {limit:,} bytes uncompressed; reading stopped there. "
+                "Request smaller pages, or raise the source's body_bytes."
             ) from None
         if signed.hawk:
             self._signer.verify(signed.hawk, headers.get("server-authorization", ""), body.digests)
@@ -207,9 +207,9 @@ class Client:
 
 
 def _redirect_or_error(status: int, headers: dict[str, str], address: Address, said: str) -> _Redirect:
-    """Where a redirect leads; raises for every other status."""
+    """Target of a redirect; raises for every other status."""
     if status in _REDIRECTS and "location" in headers:
         return _Redirect(join_address(address, headers["location"]), "set-cookie" in headers)
     told = refuse_passing(status, headers)
     advice = _ADVICE.get(status, "check the source's URL and parameters")
-    raise FetchError(f"{address} answered {told}: {advice}.{said}", status=status)
+    raise FetchError(f"{address} returned {told}: {advice}.{said}", status=status)

@@ -1,4 +1,4 @@
-"""Files as a source: JSON lines, CSV or Parquet that are there already, taken as they are."""
+"""Files as a source: existing JSON Lines, CSV or Parquet files, used unchanged."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "pa
 
 
 def get_kind(path: str, format: str) -> str:
-    """How such files are read: jsonl, csv or parquet; BadInput when neither path nor format tells."""
+    """Format of the files: jsonl, csv or parquet; BadInput when neither path nor format determines it."""
     kind = format or FORMATS.get(os.path.splitext(path)[1].lower(), "")
     if kind not in FORMATS.values():
-        told = f"Format {format!r} is unknown" if format else f"Path {path!r} does not tell its format"
+        told = f"Unknown format {format!r}" if format else f"Path {path!r} has no known file extension"
         raise BadInput(f"{told}: set the source's format to jsonl, csv or parquet.")
     return kind
 
 
 @record
 class FileSource:
-    """A path or glob, in which `{dataid}` stands for the chunk's dataid; relative ones count from `root`."""
+    """A path or glob in which `{dataid}` stands for the chunk's dataid; relative paths start at `root`."""
 
     path: str
     root: str
-    format: str = ""  # jsonl, csv or parquet; empty: by the path's ending
+    format: str = ""  # jsonl, csv or parquet; empty: from the file extension
 
     @property
     def kind(self) -> str:
-        """jsonl, csv or parquet; BadInput when the path does not tell."""
+        """jsonl, csv or parquet; BadInput when the path does not determine it."""
         return get_kind(self.path, self.format)
 
     def fetch(self, dataid: str) -> Iterator[Part]:
@@ -48,7 +48,7 @@ class FileSource:
 
 
 def _harmless(dataid: str) -> str:
-    """The dataid, which must not lead out of the path it is put into."""
+    """The dataid, which must not lead out of the path it is inserted into."""
     if os.sep in dataid or dataid in (".", ".."):
-        raise BadInput(f"Dataid {dataid!r} cannot stand in a file source's path.")
+        raise BadInput(f"Dataid {dataid!r} cannot be used in the path of a file source.")
     return dataid

@@ -1,6 +1,6 @@
-"""The client's half of Hawk: signing a request and proving that an answer is the server's own. No I/O here.
+"""The client side of Hawk: signs a request and verifies that a response is the server's own. No I/O here.
 
-Neither half looks at the clock when it checks an answer: a page that took minutes is as good as a quick one.
+Verification ignores the clock: a page that took minutes is as good as a quick one.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LONGEST_HEADER = 4096
 
 
 class Hash(Protocol):
-    """What hashlib gives."""
+    """A hashlib hash."""
 
     def update(self, data: bytes, /) -> None:
-        """Takes more bytes in."""
+        """Adds bytes."""
 
     def digest(self) -> bytes:
         """The hash of all bytes so far."""
@@ -44,7 +44,7 @@ class HawkKey:
 
 @record
 class HawkRequest:
-    """A signed request: `header` goes with it, the rest is what its answer is checked against."""
+    """A signed request: `header` is sent, the rest is used to verify the response."""
 
     key: HawkKey
     method: str
@@ -55,16 +55,16 @@ class HawkRequest:
 
 
 class BadHawk(Exception):
-    """Why a Hawk header proves nothing."""
+    """The reason why a Hawk header cannot be verified."""
 
 
 def is_header_text(text: str) -> bool:
-    """True for a text that may stand in a Hawk header."""
+    """True if the string is allowed in a Hawk header."""
     return _VALUE.fullmatch(text) is not None
 
 
 def sign_request(key: HawkKey, method: str, address: Address, timestamp: int) -> HawkRequest:
-    """A request without body, signed with a nonce of its own; sign again for every retry."""
+    """Sign a request without body, with a fresh nonce; sign again for every retry."""
     nonce = base64.urlsafe_b64encode(os.urandom(9)).decode()
     empty = start_payload(key.algorithm, "")
     digest = finish_payload(empty)
@@ -75,13 +75,13 @@ def sign_request(key: HawkKey, method: str, address: Address, timestamp: int) ->
 
 
 def start_payload(algorithm: str, content_type: str) -> Hash:
-    """The hash of a body to come: update it with the body, then `finish_payload`."""
+    """A payload hash: update it with the body, then call `finish_payload`."""
     kind = content_type.partition(";")[0].strip().lower()
     return hashlib.new(algorithm, f"hawk.1.payload\n{kind}\n".encode())
 
 
 def finish_payload(payload: Hash) -> str:
-    """The hash of the whole body as Hawk writes it."""
+    """The hash of the complete body in Hawk's notation."""
     payload.update(b"\n")
     return base64.b64encode(payload.digest()).decode()
 
@@ -106,7 +106,7 @@ def verify_response(request: HawkRequest, header: str, digests: tuple[str, ...])
 
 
 def find_server_time(key: HawkKey, header: str) -> int | None:
-    """The server's time from the WWW-Authenticate of a 401; None when it gives none, or not under our key."""
+    """The server's time from the WWW-Authenticate of a 401; None if missing or not signed with our key."""
     try:
         values = parse_header(header)
     except BadHawk:
@@ -118,16 +118,16 @@ def find_server_time(key: HawkKey, header: str) -> int | None:
 
 
 def parse_header(header: str) -> dict[str, str]:
-    """The attributes of a Hawk header; BadHawk when it is not well-formed."""
+    """The attributes of a Hawk header; BadHawk when it is malformed."""
     scheme, _, rest = header.partition(" ")
     if scheme.lower() != "hawk" or len(header) > _LONGEST_HEADER:
-        raise BadHawk("its header is no Hawk header")
+        raise BadHawk("its header is not a Hawk header")
     values: dict[str, str] = {}
     position = 0
     while position < len(rest):
         found = _ATTRIBUTE.match(rest, position)
         if not found or found[1] not in _NAMES or found[1] in values or not is_header_text(found[2]):
-            raise BadHawk("its Hawk header cannot be read")
+            raise BadHawk("its Hawk header is malformed")
         values[found[1]] = found[2]
         position = found.end()
     return values

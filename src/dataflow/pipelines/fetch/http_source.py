@@ -1,4 +1,4 @@
-"""A paginated HTTP source: its pages become part files of a staging folder, one after the other."""
+"""A paginated HTTP source: its pages become part files of a staging folder, in order."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from dataflow.pipelines.fetch.staging_folder import Staging
 from dataflow.pipelines.fetch.way import Way
 from dataflow.pipelines.handover.records import Part
 
-# A resumed position that these answer is no longer known to the server.
+# Statuses that mean the server no longer knows a resumed position.
 _FORGOTTEN = frozenset((400, 404, 410, 422))
 
 
 @record
 class HttpSource:
-    """Where pages come from, how they hang together, and what getting them may cost."""
+    """Where pages come from, how they are linked, and the limits of fetching them."""
 
     url: str
     pagination: Pagination = NextLink()
@@ -49,7 +49,7 @@ class HttpSource:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for sources whose pages can be mixed: of URL, headers, pagination and who asks."""
+        """Equal for sources whose pages can be mixed: based on URL, headers, pagination and identity."""
         pagination = {name: getattr(self.pagination, name) for name in names_of(self.pagination)}
         kind = type(self.pagination).__name__
         asks = self.credentials.identity
@@ -57,9 +57,9 @@ class HttpSource:
         return hashlib.sha256(text).hexdigest()
 
     def list_secrets(self) -> list[str]:
-        """All that no message may show: of the credentials, and of headers and parameters named for one."""
+        """Values that no message may show: credentials, and headers and parameters with secret-like names."""
         named = [value for name, value in self.headers if is_secret_name(name)]
-        # As in `Bearer …`, and in `session=…; theme=…`, of which the values alone may be shown elsewhere.
+        # As in `Bearer …` and `session=…; theme=…`: the values alone could appear elsewhere.
         words = [
             word for value in named for word in (value, *re.split(r"[;,\s]+(?:[\w.-]+=)?|^[\w.-]+=", value))
         ]
@@ -73,11 +73,11 @@ class HttpSource:
 
     @property
     def reading(self) -> Reading:
-        """How its pages are read."""
+        """How its pages are parsed."""
         return Reading(self.pagination.results, self.limits.page_memory_bytes, self.nan)
 
     def open_client(self, watch: Watch, hide: Hide) -> Client:
-        """What sends its requests; `hide` is told each secret that it learns."""
+        """The client for its requests; `hide` receives each secret it learns."""
         own = parse_address(self.url).origin
         origins = Origins(own, frozenset(parse_address(url).origin for url in self.allowed_origins))
         asks = (self.credentials, self.limits, self.headers, self.proxies, tuple(self.list_secrets()))
@@ -90,10 +90,10 @@ class HttpSource:
         tell: Tell = say_nothing,
         hide: Hide = show_no_secret,
     ) -> Iterator[Part]:
-        """Gives every part as soon as its file is whole: first those staged already, then the missing pages.
+        """Yield each part as soon as its file is complete: first those already staged, then missing pages.
 
-        `tell` is told what is waited for while a request is tried again, `hide` the secrets that are learned.
-        Ends when all pages are here; FetchStopped when `stop` was set, FetchError when the source fails.
+        `tell` receives the reason while a request is retried, `hide` each secret that is learned.
+        Ends when all pages are staged; FetchStopped when `stop` was set, FetchError when the source fails.
         """
         yield from staging.list_parts()
         if not staging.complete:
@@ -114,7 +114,7 @@ class HttpSource:
             elif staged and not went_on and error.status in _FORGOTTEN:
                 staging.close(str(error))
                 raise FetchError(
-                    f"{error} An earlier run got this far, but the source no longer knows the place. The "
+                    f"{error} An earlier run got this far, but the source no longer knows this position. The "
                     "next run starts with the first page.",
                     status=error.status,
                     start_again=True,
@@ -139,5 +139,5 @@ class HttpSource:
                 else:
                     yield from walk_chain(pagination, way)
             finally:
-                # Also when the reader of the parts goes away: no request must outlive it.
+                # Also when the consumer stops early: no request must outlive it.
                 watch.end()

@@ -1,4 +1,4 @@
-"""How long, how often, how much: the limits of a fetch, and the waits between its requests."""
+"""Limits of a fetch (time, retries, size), and the waits between its requests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Protocol
 from dataflow.errors import FetchError, FetchStopped
 from dataflow.model.record import record
 
-# How long a stop or a time limit may go unnoticed.
+# How long a stop or an expired time limit may go unnoticed.
 SLICE_SECONDS = 0.2
 
 
 @record
 class Limits:
-    """What a fetch may cost; `requests_per_second` 0 is no limit."""
+    """Limits of a fetch; `requests_per_second` 0 means unlimited."""
 
     request_seconds: float = 300.0
     total_seconds: float = 86_400.0
@@ -35,22 +35,22 @@ class Limits:
 
 
 class Stop(Protocol):
-    """What tells a fetch to end early; a threading.Event is one."""
+    """Signal that ends a fetch early; a threading.Event qualifies."""
 
     def is_set(self) -> bool:
-        """True once the fetch shall end."""
+        """True once the fetch must end."""
 
 
 Tell = Callable[[str, str], None]
-"""Told, by any thread, what went wrong and what comes next."""
+"""Receives, from any thread, what went wrong and what happens next."""
 
 
 def say_nothing(trouble: str, following: str) -> None:
-    """The Tell of those who do not want to know."""
+    """A Tell that discards everything."""
 
 
 class Watch:
-    """The clocks of one fetch, asked by all its threads: shall we stop, is the time up, whose turn is it."""
+    """The clocks of one fetch, shared by its threads: stop signal, time limits and rate limit."""
 
     def __init__(
         self,
@@ -76,20 +76,20 @@ class Watch:
         return self._count_staged() > 0
 
     def end(self) -> None:
-        """Makes every thread of the fetch stop soon."""
+        """Make every thread of the fetch stop soon."""
         self._ended.set()
 
     def begin_request(self) -> None:
-        """Starts the time limit of this thread's next request."""
+        """Start the time limit of this thread's next request."""
         self._request.deadline = time.monotonic() + self._limits.request_seconds
 
     def get_request_seconds(self) -> float:
-        """The time left for this thread's request, not above zero when it is up; FetchStopped, FetchError."""
+        """Seconds left for this thread's request, zero or less when expired; FetchStopped, FetchError."""
         self.check()
         return float(self._request.deadline) - time.monotonic()
 
     def check(self) -> None:
-        """FetchStopped when told to stop; FetchError when the time for the whole fetch is up."""
+        """Raise FetchStopped after a stop signal; FetchError when the time for the whole fetch is up."""
         if self._stop.is_set() or self._ended.is_set():
             kept = "; the pages staged so far are kept for the next run" if self.has_staged else ""
             raise FetchStopped(f"Fetching was stopped{kept}.")
@@ -98,12 +98,12 @@ class Watch:
             if not self.has_staged:
                 raise FetchError(f"{took}. Raise the source's total_seconds.")
             raise FetchError(
-                f"{took}; the pages staged so far are kept: have it done again to go on, or raise the "
+                f"{took}; the pages staged so far are kept: run it again to continue, or raise the "
                 "source's total_seconds."
             )
 
     def wait(self, seconds: float) -> None:
-        """Waits, unless told to stop or out of time meanwhile."""
+        """Wait, unless stopped or out of time."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self.check()
@@ -111,21 +111,21 @@ class Watch:
         self.check()
 
     def wait_to_retry(self, trouble: str, seconds: float) -> None:
-        """Waits as `wait` does; the first of the threads that wait so tells what for, and how long yet."""
+        """Wait like `wait`; the first waiting thread reports the reason and the remaining time."""
         until = time.monotonic() + seconds
         is_first = self._telling.acquire(blocking=False)
         tell = self._tell if is_first else say_nothing
         try:
             while (left := until - time.monotonic()) > 0:
-                tell(trouble, f"again in {math.ceil(left)} s")
+                tell(trouble, f"retrying in {math.ceil(left)} s")
                 self.wait(min(left, 1.0))
-            tell(trouble, "asked again")
+            tell(trouble, "retrying")
         finally:
             if is_first:
                 self._telling.release()
 
     def wait_for_turn(self) -> None:
-        """Waits until the rate limit lets this thread send a request."""
+        """Wait until the rate limit lets this thread send a request."""
         rate = self._limits.requests_per_second
         if rate <= 0:
             return self.check()
@@ -135,26 +135,26 @@ class Watch:
         self.wait(turn - time.monotonic())
 
     def get_retry_wait(self, attempt: int, asked: float | None) -> float:
-        """How long to wait after this attempt, at least what was asked; FetchError when that is too much."""
+        """Seconds to wait after this attempt, at least what the server asks; FetchError if over the limit."""
         longest = self._limits.longest_wait_seconds
         if asked is not None and asked > longest:
             kept = ", the pages staged so far are kept" if self.has_staged else ""
             raise FetchError(
-                f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; have it done "
-                f"again later{kept}"
+                f"it asks to wait {asked:.0f} s, more than the limit of {longest:g} s; run it again "
+                f"later{kept}"
             )
         wait = min(self._limits.first_wait_seconds * 2.0 ** min(attempt - 1, 60), longest)
-        # Jitter: many runs that failed together must not come back together.
+        # Jitter: runs that failed together must not retry together.
         return max(wait * random.uniform(0.5, 1.0), asked or 0.0)
 
 
 def find_retry_after(value: str, server_date: str) -> float | None:
-    """The seconds that a Retry-After header asks for, in either of its forms; None when unreadable."""
+    """The seconds requested by a Retry-After header, in either form; None when unreadable."""
     if value.strip().isdecimal():
         return float(value)
     try:
         until = parsedate_to_datetime(value)
-        # By the server's own clock, where it tells it: ours may differ.
+        # Relative to the server's clock, if it sends one: ours may differ.
         now = parsedate_to_datetime(server_date).timestamp() if server_date else time.time()
         return max(until.timestamp() - now, 0.0)
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""OAuth 2 client credentials: a token is asked for when needed and kept, in memory only, until it expires."""
+"""OAuth 2 client credentials: tokens are requested when needed and kept in memory until they expire."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dataflow.pipelines.fetch.body import TooLarge, read_body
 from dataflow.pipelines.fetch.transport import Passing, Transport, refuse_passing, text_headers
 
 Hide = Callable[[str], None]
-"""Told each secret that was learned on the way, so that no message shows it."""
+"""Receives each secret that is learned, so that no message shows it."""
 
 _BODY_BYTES = 1 << 20
 _HEADERS: Headers = (
@@ -28,16 +28,16 @@ _HEADERS: Headers = (
     ("Content-Type", "application/x-www-form-urlencoded"),
     ("User-Agent", "dataflow"),
 )
-# A token is asked for again this long before it expires: a request may wait for its turn.
+# A token is renewed this long before it expires: a request may have to wait for its turn.
 _MARGIN_SECONDS = 30.0
 
 
 def show_no_secret(secret: str) -> None:
-    """The Hide of those who show no messages."""
+    """A Hide for callers that show no messages."""
 
 
 class Tokens:
-    """The access token of one client; threads may share it."""
+    """The access token of one client; thread-safe."""
 
     def __init__(self, grant: Grant, client: tuple[str, str], transport: Transport, hide: Hide) -> None:
         self._grant = grant
@@ -50,7 +50,7 @@ class Tokens:
         self._good_until = 0.0
 
     def get(self) -> str:
-        """A token that has not expired; Passing or FetchError when none is to be had."""
+        """A token that has not expired; Passing or FetchError when none can be obtained."""
         with self._lock:
             if not self._token or time.monotonic() >= self._good_until:
                 self._token, seconds = self._ask()
@@ -59,13 +59,13 @@ class Tokens:
             return self._token
 
     def drop(self, token: str) -> None:
-        """Forgets a token that the source refused; the next `get` asks for another."""
+        """Forget a token that the source refused; the next `get` requests another."""
         with self._lock:
             if self._token == token:
                 self._token = ""
 
     def _ask(self) -> tuple[str, float]:
-        """A new token, and for how many seconds it is good."""
+        """A new token, and its lifetime in seconds."""
         try:
             status, told, document = self._send()
         except Passing as trouble:
@@ -75,16 +75,14 @@ class Tokens:
         return _read(self._address, document)
 
     def _send(self) -> tuple[int, str, dict[str, Any]]:
-        """The status of the answer, that in words, and the document it came with."""
+        """The status of the response, the same in words, and its document."""
         headers, form = _request(self._grant, self._client)
         with self._transport.send(self._address, headers, "POST", form) as response:
             told = refuse_passing(response.status, text_headers(response))
             try:
                 body = read_body(response.iter_stream(), None, _BODY_BYTES, ())
             except TooLarge:
-                raise FetchError(
-                    f"The token endpoint {self._address} answered with more than 1 MiB."
-                ) from None
+                raise FetchError(f"The token endpoint {self._address} returned more than 1 MiB.") from None
         return response.status, told, _parse(body.data)
 
 
@@ -111,27 +109,28 @@ def _parse(data: bytes) -> dict[str, Any]:
 def _refused(address: Address, status: int, told: str, document: dict[str, Any]) -> FetchError:
     if 300 <= status < 400:
         return FetchError(
-            f"{address} redirects, and the client secret is not sent elsewhere. Write the address that it "
-            "leads to as token_url."
+            f"{address} redirects, and the client secret is not sent elsewhere. Set token_url to the address "
+            "it redirects to."
         )
     code = document.get("error")  # its description may quote what we sent
     named = f" ({code})" if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,40}", code) else ""
     return FetchError(
-        f"{address} gave no token: {told}{named}. Check the source's client id, secret, scope and audience."
+        f"{address} returned no token: {told}{named}. Check the source's client id, secret, scope "
+        "and audience."
     )
 
 
 def _read(address: Address, document: dict[str, Any]) -> tuple[str, float]:
     token, kind = document.get("access_token"), document.get("token_type", "bearer")
     if not isinstance(token, str) or not re.fullmatch(r"[!-~]+", token):
-        raise FetchError(f"{address} answered without an access_token: check the source's token_url.")
+        raise FetchError(f"{address} returned no access_token: check the source's token_url.")
     if not isinstance(kind, str) or kind.lower() != "bearer":
-        raise FetchError(f"{address} gave a token of a type other than Bearer, which is not supported.")
+        raise FetchError(f"{address} returned a token that is not of type Bearer, which is not supported.")
     return token, _read_seconds(document.get("expires_in"))
 
 
 def _read_seconds(expires_in: object) -> float:
-    """How long a token is good; without a word about it, until it is refused."""
+    """Lifetime of a token in seconds; if not stated, it is used until refused."""
     try:
         return float(expires_in)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""One page as it goes to staging: how many rows it has, what it says of all rows, what comes next."""
+"""One page on its way to staging: its row count, its totals and its next position."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dataflow.pipelines.shape.json_text import parse_exactly, parse_quickly
 
 LARGE_BYTES = 8 << 20
 _one_large_page = threading.Lock()
-"""Objects take many times the bytes of a page, so those of only one large page are made at a time."""
+"""Parsed objects take many times the bytes of a page, so only one large page is parsed at a time."""
 
 
 @record
 class Page:
-    """One page: `body` as received; `total` and `total_pages` are None where it does not tell.
+    """One page: `body` as received; `total` and `total_pages` are None where the page does not state them.
 
-    `edges` is a hash of its first and last row, and of how many there are: with other edges, other rows.
+    `edges` is a hash of its first row, last row and row count: different edges mean different rows.
     """
 
     address: Address
@@ -38,7 +38,7 @@ class Page:
 
 
 def read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
-    """Reads an answer as a page; FetchError when it is no JSON or lacks a key it must have."""
+    """Parse a response as a page; FetchError when it is not JSON or lacks a required key."""
     if len(answer.body.data) < LARGE_BYTES:
         return _read_quietly(pagination, answer, reading)
     with _one_large_page:
@@ -46,12 +46,12 @@ def read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> P
 
 
 def have_same_rows(one: bytes, other: bytes, results: str) -> bool:
-    """Whether two pages have the same rows, digit for digit, whatever else stands around them."""
+    """True if two pages have the same rows, digit for digit, whatever surrounds them."""
     return _list_rows(parse_exactly(one), results) == _list_rows(parse_exactly(other), results)
 
 
 def hash_edges_of(body: bytes, results: str) -> int:
-    """The `edges` of a page that was staged."""
+    """The `edges` of a staged page."""
     try:
         document = parse_quickly(body)
     except ValueError:
@@ -60,14 +60,14 @@ def hash_edges_of(body: bytes, results: str) -> int:
 
 
 def _list_rows(document: Any, results: str) -> list[Any]:
-    """The rows of a document that was read as a page before."""
+    """The rows of a document that was already read as a page."""
     for key in results.split(".") if results else ():
         document = document[key]
     return list(document)
 
 
 def _read_quietly(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
-    # A page's rows live only for this call and hold no cycles; looking for some takes a third of the time.
+    # Rows live only for this call and hold no cycles; garbage collection would take a third of the time.
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -82,7 +82,7 @@ def _read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> 
     document, body = parse_document(answer, reading)
     rows = get_value(document, pagination.results, address)
     if not isinstance(rows, list):
-        where = f"under {pagination.results!r}" if pagination.results else "as its whole"
+        where = f"under {pagination.results!r}" if pagination.results else "at the top level"
         raise FetchError(f"The page at {address} has a {kind_of(rows)} {where}, not a list of rows.")
     total = _find_count(document, pagination.total, address, "rows")
     pages, following = None, None

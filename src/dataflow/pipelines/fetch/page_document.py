@@ -1,4 +1,4 @@
-"""The JSON document of a page: measured before it is read, parsed, and looked into by dotted keys."""
+"""The JSON document of a page: measured before parsing, parsed, and searched by dotted keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataflow.pipelines.fetch.client import HttpAnswer
 from dataflow.pipelines.shape.json_text import NotJson, parse_exactly, parse_quickly
 
 _LONGEST_SHOWN_KEY = 50
-# About what Python needs for an object, a list, and a value behind a comma; and the most for one byte.
+# Approximate memory of an object, a list, and a value after a comma; and the maximum for one byte.
 _OBJECT_BYTES, _LIST_BYTES, _VALUE_BYTES = 200, 100, 100
 _MOST_FOR_A_BYTE = 101  # `{},`
 _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -23,22 +23,22 @@ _CONSTANT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
 
 
 class _Constant(str):
-    """NaN, Infinity or -Infinity, which JSON does not have and some sources write all the same."""
+    """NaN, Infinity or -Infinity: not JSON, but written by some sources."""
 
     __slots__ = ()
 
 
 @record
 class Reading:
-    """How pages are read: where their rows are, how much memory they may take, and what NaN becomes."""
+    """How pages are read: where the rows are, how much memory they may take, and how NaN is handled."""
 
     results: str
     memory_bytes: int
-    nan: str = ""  # "null": NULL; else it is refused
+    nan: str = ""  # "null": NULL; otherwise it is rejected
 
 
 def parse_document(answer: HttpAnswer, reading: Reading) -> tuple[Any, bytes]:
-    """The document, and the bytes it stands for; FetchError when it is no JSON, or too much of it."""
+    """The document and its size in bytes; FetchError when it is not JSON or too large."""
     body = answer.body.data
     _check_memory(body, answer.address, reading.memory_bytes)
     try:
@@ -48,7 +48,7 @@ def parse_document(answer: HttpAnswer, reading: Reading) -> tuple[Any, bytes]:
 
 
 def get_value(document: Any, dotted: str, address: Address) -> Any:
-    """What stands under a dotted key; the empty key is the whole document. FetchError without such a key."""
+    """The value under a dotted key; the empty key is the whole document. FetchError if the key is missing."""
     value = document
     for key in dotted.split(".") if dotted else ():
         if not isinstance(value, dict) or key not in value:
@@ -58,15 +58,15 @@ def get_value(document: Any, dotted: str, address: Address) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """What JSON calls such a value."""
-    kinds = {dict: "JSON object", list: "list", str: "text", bool: "boolean", type(None): "null"}
+    """JSON's name for the type of a value."""
+    kinds = {dict: "JSON object", list: "list", str: "string", bool: "boolean", type(None): "null"}
     return kinds.get(type(value), "number")
 
 
 def _check_memory(body: bytes, address: Address, most: int) -> None:
-    """FetchError for a page that would take more memory: 260 kB of gzip can become gigabytes of objects.
+    """Raise FetchError for a page that needs too much memory: 260 kB of gzip can become gigabytes.
 
-    Signs within texts count as well, so that the bytes need not be understood.
+    Characters inside strings count as well, so the bytes need not be parsed.
     """
     if len(body) * _MOST_FOR_A_BYTE <= most:
         return
@@ -77,13 +77,13 @@ def _check_memory(body: bytes, address: Address, most: int) -> None:
     if needed > most:
         raise FetchError(
             f"The page at {address} would take about {needed >> 20:,} MiB of memory, more than the limit of "
-            f"{most >> 20:,} MiB: it has {body.count(b'{'):,} objects. Ask for fewer rows on a page, or "
+            f"{most >> 20:,} MiB: it has {body.count(b'{'):,} objects. Request fewer rows per page, or "
             "raise the source's page_memory_bytes."
         )
 
 
 def _count_wide_bytes(body: bytes) -> int:
-    """What texts take beyond their bytes: in a text with an emoji every character takes four."""
+    """Memory of strings beyond their bytes: in a string with an emoji every character takes four."""
     if not _EMOJI.search(body):
         return 0
     texts = (found[0] for found in _TEXT.finditer(body) if _EMOJI.search(found[0]))
@@ -91,11 +91,11 @@ def _count_wide_bytes(body: bytes) -> int:
 
 
 def _parse_slowly(answer: HttpAnswer, reading: Reading, reason: str) -> tuple[Any, bytes]:
-    """Reads what the quick parser refuses, such as very large numbers; FetchError says why not."""
+    """Parse what the fast parser refuses, such as very large numbers; FetchError says why it fails."""
     address, body = answer.address, answer.body.data
     if body.lstrip()[:1] == b"<":
         raise FetchError(
-            f"{address} answered with HTML, not JSON, though with status 200: perhaps a login or "
+            f"{address} returned HTML instead of JSON, with status 200: perhaps a login or "
             "maintenance page. Open it in a browser, or check the source's URL and credentials."
         )
     _check_encoding(answer)
@@ -112,7 +112,9 @@ def _parse_slowly(answer: HttpAnswer, reading: Reading, reason: str) -> tuple[An
             document = parse_exactly(body)
     except NotJson:
         size = f"{len(body):,} bytes"
-        raise FetchError(f"The page at {address} ({size}) is no whole JSON document: {reason}.") from None
+        raise FetchError(
+            f"The page at {address} ({size}) is not a complete JSON document: {reason}."
+        ) from None
     if constants and reading.nan != "null":
         where = _locate(document, reading.results, address)
         raise FetchError(
@@ -123,7 +125,7 @@ def _parse_slowly(answer: HttpAnswer, reading: Reading, reason: str) -> tuple[An
 
 
 def _check_encoding(answer: HttpAnswer) -> None:
-    """FetchError for a page in another encoding than UTF-8, naming it where that can be told."""
+    """Raise FetchError for a page that is not UTF-8, naming its encoding if known."""
     body = answer.body.data
     advice = (
         'JSON must be UTF-8: ask the source for it, for example with headers={"Accept-Charset": "utf-8"}.'
@@ -144,7 +146,7 @@ def _check_encoding(answer: HttpAnswer) -> None:
 
 
 def _locate(document: Any, results: str, address: Address) -> str:
-    """Where the first such constant stands, as far as rows can be told: ` in row 3, field "price"`."""
+    """Location of the first such constant, if it is in a row: ` in row 3, field "price"`."""
     try:
         rows = get_value(document, results, address)
     except FetchError:
@@ -165,10 +167,10 @@ def _holds_constant(value: Any) -> bool:
 
 def _found(value: Any) -> str:
     if not isinstance(value, dict):
-        return f"there is a {kind_of(value)}"
-    # A long key is not cut: part of a secret in it would not be recognised as one.
+        return f"found a {kind_of(value)}"
+    # A long key is not shortened: part of a secret would not be recognised as one.
     names = ", ".join(
-        repr(key) if len(key) <= _LONGEST_SHOWN_KEY else f"one of {len(key):,} characters"
+        repr(key) if len(key) <= _LONGEST_SHOWN_KEY else f"a key of {len(key):,} characters"
         for key in list(value)[:10]
     )
     return f"its keys are {names}" if names else "it is an empty object"

@@ -1,4 +1,4 @@
-"""The requests that run ahead of a walk: one until the first page tells its rows, then several."""
+"""Prefetching of pages: one request until the first page states its row count, then several."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataflow.pipelines.fetch.way import Way
 
 
 class PagesAhead:
-    """Gives the pages after those staged in order, and asks for no page that the source says it lacks."""
+    """Yields the pages after those staged in order, and requests no page beyond the source's stated end."""
 
     def __init__(self, series: Series, way: Way) -> None:
         self._series = series
@@ -23,7 +23,7 @@ class PagesAhead:
         self._coming: deque[Future[Page]] = deque()
 
     def next_page(self) -> Page:
-        """The next page; FetchError as getting it raised it."""
+        """The next page; raises the FetchError of its request."""
         while not self._coming or (
             self._step and len(self._coming) < self._way.limits.parallel and self._is_there()
         ):

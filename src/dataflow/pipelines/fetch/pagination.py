@@ -1,4 +1,4 @@
-"""The ways a source cuts its rows into pages: where a page is, and what comes after it."""
+"""The kinds of pagination: the address of a page, and the position after it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Position = str | int
 
 @record
 class NextLink:
-    """Each page names the next one's URL under `next`; null or an empty text ends it. Keys may be dotted."""
+    """Each page holds the next page's URL under `next`; null or "" ends the chain. Keys may be dotted."""
 
     next: str = "next"
     results: str = "results"
-    total: str = ""  # where a page says how many rows there are in all
-    last_page_omits: bool = False  # the last page has no such key at all
+    total: str = ""  # key of the total row count
+    last_page_omits: bool = False  # the last page omits the key
 
     def locate(self, base: Address, position: Position) -> Address:
         """The address of the page at this position; the empty position is the first page."""
@@ -38,7 +38,7 @@ class NextLink:
 
 @record
 class LinkHeader:
-    """Each answer names the next page's URL in its Link header, with rel="next"; the last one has none."""
+    """Each response names the next page's URL in its Link header, with rel="next"; the last has none."""
 
     results: str = ""
     total: str = ""
@@ -54,9 +54,9 @@ class LinkHeader:
             links = list_targets(answer.link, "next")
         except BadLink:
             raise FetchError(
-                f"The Link header of {address} cannot be read, so the next page is not known."
+                f"The Link header of {address} is malformed, so the next page is unknown."
             ) from None
-        # A link with an anchor is about another page, unless the anchor is this one.
+        # A link with an anchor describes another page, unless the anchor is this page.
         own = [link for link, anchor in links if not anchor or join_address(address, anchor) == address]
         found = {join_address(address, link).url for link in own}
         if len(found) > 1:
@@ -66,7 +66,7 @@ class LinkHeader:
 
 @record
 class Cursor:
-    """Each page gives, under `next`, the value of `parameter` that asks for the next page."""
+    """Each page holds, under `next`, the value of `parameter` that requests the next page."""
 
     parameter: str = "cursor"
     next: str = "next_cursor"
@@ -93,9 +93,9 @@ class Cursor:
 
 @record
 class PageNumber:
-    """Pages are asked for by number, up to `total_pages` pages or `total` rows where the source tells them.
+    """Pages are requested by number, up to `total_pages` pages or `total` rows where the source states them.
 
-    Without them the end is an empty page, a 404, or the last page once more.
+    Without them the end is an empty page, a 404, or a repetition of the last page.
     """
 
     parameter: str = "page"
@@ -104,10 +104,10 @@ class PageNumber:
     size: int = 0
     results: str = "results"
     total: str = ""
-    total_pages: str = ""  # where a page says how many pages there are in all
+    total_pages: str = ""  # key of the total page count
 
     def position(self, index: int, step: int) -> int:
-        """The number of the page with this index, counted from 0; the first page's rows do not matter."""
+        """The number of the page with this index, counted from 0; the first page's row count is ignored."""
         return self.first + index
 
     def locate(self, base: Address, position: Position) -> Address:
@@ -118,7 +118,7 @@ class PageNumber:
 
 @record
 class Offset:
-    """Pages are asked for by the number of rows before them, with `limit` rows each."""
+    """Pages are requested by the number of rows before them, with `limit` rows each."""
 
     parameter: str = "offset"
     limit_parameter: str = "limit"
@@ -127,7 +127,7 @@ class Offset:
     total: str = ""
 
     def position(self, index: int, step: int) -> int:
-        """The rows before the page with this index; `step`, its first page's rows, may be under `limit`."""
+        """The rows before the page with this index; `step`, the first page's rows, may be below `limit`."""
         return index * step
 
     def locate(self, base: Address, position: Position) -> Address:
@@ -149,17 +149,17 @@ def _find_following(document: Any, dotted: str, may_be_missing: bool, address: A
         raise
 
 
-# A target in angle brackets, then parameters: a name, and after `=` a token or a quoted text.
+# A target in angle brackets, then parameters: a name and, after `=`, a token or a quoted string.
 _LINK = re.compile(r"[\s,]*<([^<>]*)>\s*")
 _PARAMETER = re.compile(r';\s*(?:([^\s=;,"<>]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,"]*))?)?\s*')
 
 
 class BadLink(ValueError):
-    """A Link header that is not of the standard's form."""
+    """A malformed Link header."""
 
 
 def list_targets(header: str, relation: str) -> list[tuple[str, str]]:
-    """The targets of the links of this relation, each with its anchor ("" without one); BadLink."""
+    """The targets of the links with this relation, each with its anchor ("" if none); BadLink."""
     found = []
     place = 0
     while header[place:].strip(" \t,"):
@@ -169,7 +169,7 @@ def list_targets(header: str, relation: str) -> list[tuple[str, str]]:
         parameters: dict[str, str] = {}
         place = link.end()
         while (parameter := _PARAMETER.match(header, place)) and header[place : place + 1] == ";":
-            # Of a repeated parameter the first counts.
+            # The first of repeated parameters counts.
             parameters.setdefault((parameter[1] or "").lower(), _plain(parameter[2] or ""))
             place = parameter.end()
         if place < len(header) and header[place] != ",":

@@ -1,4 +1,4 @@
-"""The manifest of a staging folder: a line of JSON per finished part, readable after a crash at any byte."""
+"""The manifest of a staging folder: one JSON line per finished part, readable after a crash at any byte."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANIFEST = "manifest.jsonl"
 class Entry:
     """A finished part. `path` is absolute; `next` is the position after it: None after the last page.
 
-    `total` is how many rows the source had when it gave the page, None where it does not tell.
+    `total` is the source's row count when the page was fetched, None where it is not stated.
     """
 
     number: int
@@ -31,7 +31,7 @@ class Entry:
 
 @record
 class Manifest:
-    """What a folder's manifest says; `length` is the bytes of its whole lines."""
+    """Content of a folder's manifest; `length` is the size of its complete lines in bytes."""
 
     fingerprint: str
     entries: tuple[Entry, ...]
@@ -41,7 +41,7 @@ class Manifest:
 
 
 def read_manifest(folder: str) -> Manifest | None:
-    """The manifest of a folder; None when there is none, or not even its first line is whole."""
+    """The manifest of a folder; None when it is missing or its first line is incomplete."""
     try:
         with open(os.path.join(folder, MANIFEST), "rb") as file:
             text = file.read()
@@ -57,7 +57,7 @@ def read_manifest(folder: str) -> Manifest | None:
 
 
 def append_line(folder: str, line: dict[str, object]) -> None:
-    """Adds one line with one write; only its owner may read the file, since a next URL can hold a secret."""
+    """Append one line with one write; readable by the owner only, since a next URL can hold a secret."""
     descriptor = open_private(os.path.join(folder, MANIFEST), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         os.write(descriptor, orjson.dumps(line) + b"\n")
@@ -66,7 +66,7 @@ def append_line(folder: str, line: dict[str, object]) -> None:
 
 
 def cut_manifest(folder: str, length: int) -> None:
-    """Cuts the manifest to its first bytes; one that is missing is made."""
+    """Truncate the manifest to its first bytes; creates it if missing."""
     descriptor = open_private(os.path.join(folder, MANIFEST), os.O_WRONLY | os.O_CREAT)
     try:
         os.ftruncate(descriptor, length)
@@ -75,7 +75,7 @@ def cut_manifest(folder: str, length: int) -> None:
 
 
 def entry_line(entry: Entry, folder: str) -> dict[str, object]:
-    """An entry as its line; a file in the manifest's own folder goes by its bare name."""
+    """An entry as a line; a file in the manifest's own folder is stored by its bare name."""
     own = os.path.dirname(entry.path) == folder
     file = os.path.basename(entry.path) if own else entry.path
     line: dict[str, object] = {"number": entry.number, "file": file, "rows": entry.rows, "size": entry.size}
@@ -84,7 +84,7 @@ def entry_line(entry: Entry, folder: str) -> dict[str, object]:
 
 
 def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:
-    """The lines up to the first that is torn: a crash may leave half a line, and nothing whole after it."""
+    """The lines before the first torn one: a crash may leave half a line, with nothing complete after it."""
     lines = []
     length = 0
     for line in text.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through: the source's own, or that of the usual variables. No network here."""
+"""Selection of a proxy: the source's own, or one from the usual environment variables. No network here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @record
 class Proxy:
-    """An HTTP proxy; its text shows neither user nor password."""
+    """An HTTP proxy; its string form shows neither user nor password."""
 
     scheme: str
     host: str
@@ -27,14 +27,14 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """Where it is, without credentials."""
+        """Its URL, without credentials."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 @record
 class Variable:
-    """A variable that names the proxy for the requests of one scheme."""
+    """A variable that sets the proxy for requests of one scheme."""
 
     scheme: str
     name: str
@@ -44,14 +44,14 @@ class Variable:
 
 @record
 class Proxies:
-    """The proxies of a fetch: one for all requests, or one by scheme with hosts that go without it."""
+    """The proxies of a fetch: one for all requests, or one per scheme, with hosts that bypass it."""
 
     fixed: Proxy | None = None
     variables: tuple[Variable, ...] = ()
     exceptions: tuple[str, ...] = ()
 
     def find(self, address: Address) -> Proxy | None:
-        """The proxy for requests to this address; None: they go straight there. ConfigError."""
+        """The proxy for requests to this address; None means a direct connection. ConfigError."""
         if self.fixed or not self.variables:
             return self.fixed
         if _is_loopback(address.host) or any(_matches(entry, address) for entry in self.exceptions):
@@ -62,7 +62,7 @@ class Proxies:
         return None
 
     def list_secrets(self) -> list[str]:
-        """The passwords among them."""
+        """The passwords of the proxies."""
         secrets = [self.fixed.password] if self.fixed else []
         for variable in self.variables:
             _, _, password = variable.value.rpartition("@")[0].rpartition("://")[2].partition(":")
@@ -74,7 +74,7 @@ DIRECT = Proxies()
 
 
 def find_proxies(given: str | None, environ: Mapping[str, str]) -> Proxies:
-    """The proxies of a source that names one, none ("") or leaves it to the variables (None)."""
+    """The proxies of a source: its own, none (""), or those of the variables (None)."""
     if given is not None:
         return Proxies(parse_proxy(given, "proxy")) if given else DIRECT
     found = []
@@ -88,7 +88,7 @@ def find_proxies(given: str | None, environ: Mapping[str, str]) -> Proxies:
 
 
 def parse_proxy(url: str, name: str) -> Proxy:
-    """A proxy's URL taken apart; BadInput, which shows none of it but the scheme, when it is none."""
+    """Parse a proxy's URL; BadInput, which shows only the scheme, when it is invalid."""
     try:
         split = urlsplit(url if "://" in url else f"http://{url}")
         host, port = split.hostname, split.port
@@ -99,9 +99,7 @@ def parse_proxy(url: str, name: str) -> Proxy:
             f"{name} is not the URL of a proxy: write http://host:port, or http://user:password@host:port."
         )
     if split.scheme not in _PORTS:
-        raise BadInput(
-            f"{name} is a proxy of scheme {split.scheme!r}: only http and https proxies are supported."
-        )
+        raise BadInput(f"{name} is a {split.scheme!r} proxy: only http and https proxies are supported.")
     user, password = unquote(split.username or ""), unquote(split.password or "")
     return Proxy(split.scheme, host, port or _PORTS[split.scheme], user, password)
 
@@ -110,11 +108,11 @@ def _read_variable(variable: Variable) -> Proxy:
     try:
         return parse_proxy(variable.value, variable.name)
     except BadInput as wrong:
-        raise ConfigError(f"{wrong} To do without it for this host, name the host in NO_PROXY.") from None
+        raise ConfigError(f"{wrong} To bypass the proxy for this host, add the host to NO_PROXY.") from None
 
 
 def _matches(entry: str, address: Address) -> bool:
-    """Whether an item of NO_PROXY (a domain, a host or a network, perhaps with a port) means this address."""
+    """True if an item of NO_PROXY (a domain, host or network, perhaps with a port) matches this address."""
     if entry == "*":
         return True
     network = _find_network(entry)

@@ -1,4 +1,4 @@
-"""Going through pages that are asked for by number or by rows, several at once, up to the last."""
+"""Walks pages that are requested by number or row offset, several at once, up to the last."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dataflow.pipelines.fetch.way import Totals, Way, check_enough, most_rows, r
 
 
 def walk_series(series: Series, way: Way) -> Iterator[Page]:
-    """The pages after those staged, in order; FetchError when they do not hang together."""
+    """Yield the pages after those staged, in order; FetchError when they are inconsistent."""
     if not way.staged or way.staged[-1].next is not None:
         yield from _SeriesWalk(series, way).list_pages()
 
 
 class _SeriesWalk:
-    """One walk: what has come so far, and whether the next page goes on from there."""
+    """One walk: the pages so far, and checks that the next page continues them."""
 
     def __init__(self, series: Series, way: Way) -> None:
         self._series = series
@@ -35,7 +35,7 @@ class _SeriesWalk:
         self._last_rows = way.staged[-1].rows if way.staged else 0
 
     def list_pages(self) -> Iterator[Page]:
-        """Each page as it comes, the last one without a following."""
+        """Yield each page as it arrives, the last one without a next position."""
         while True:
             try:
                 page = self._ahead.next_page()
@@ -45,7 +45,7 @@ class _SeriesWalk:
                 raise self._end.explain(wrong, self._place()) from wrong
             if not page.rows or self._end.is_repeated(page, self._place()):
                 self._check_end(page)
-                if not self._count:  # a source without rows: its one page says so
+                if not self._count:  # a source without rows: its only page is empty
                     yield replace(page, following=None)
                 return
             self._take(page)
@@ -58,7 +58,7 @@ class _SeriesWalk:
         return Place(self._count, self._step)
 
     def _take(self, page: Page) -> None:
-        """Counts a page in; FetchError when it does not fit those before it, or what it says of all."""
+        """Count a page; FetchError when it contradicts earlier pages or its own totals."""
         if isinstance(self._series, Offset):
             self._check_even(page)
         self._check_pages(page)
@@ -78,29 +78,29 @@ class _SeriesWalk:
             return self._count == page.total_pages
         if page.total is None or self._rows < page.total:
             return False
-        # As many rows as there are by `total`. If that counted pages instead, this could be chance: a page of
-        # 3 rows, and 3 pages. A page shorter than the others, or pages of one row, leave no such doubt.
+        # The row count equals `total`. If `total` counts pages, this could be chance: a page of
+        # 3 rows, and 3 pages. A page shorter than the others, or pages of one row, rule that out.
         if self._step > 1 and page.rows >= self._step:
             self._end.confirm(page, self._place())
         return True
 
     def _check_end(self, page: Page) -> None:
-        """FetchError when a source has no more rows, though it says that it has."""
+        """Raise FetchError when a source runs out of rows before its stated count."""
         self._totals.check(page.total, page)
         check_enough(page, self._rows)
         if page.total_pages is not None and self._count + 1 < page.total_pages:
             raise FetchError(
-                f"The page at {page.address} has no rows, though the source has {page.total_pages:,} pages "
-                f"by {self._pages_key!r} and this is page {self._count + 1:,}. If {self._pages_key!r} counts "
-                "rows, name it as total. The next run starts with the first page.",
+                f"The page at {page.address} has no rows, but the source has {page.total_pages:,} pages "
+                f"according to {self._pages_key!r} and this is page {self._count + 1:,}. If "
+                f"{self._pages_key!r} counts rows, set it as total. The next run starts with the first page.",
                 start_again=True,
             )
 
     def _check_pages(self, page: Page) -> None:
-        """FetchError when there are fewer pages than before, or than have come."""
+        """Raise FetchError when there are fewer pages than before, or than have been fetched."""
         if page.total_pages is not None and page.total_pages <= self._count:
             raise FetchError(
-                f"The source has {page.total_pages:,} pages by {self._pages_key!r} of its page at "
+                f"The source has {page.total_pages:,} pages according to {self._pages_key!r} of its page at "
                 f"{page.address}, but this is page {self._count + 1:,}: that is not a count of its pages. "
                 "Nothing is published.",
                 start_again=True,
@@ -110,8 +110,8 @@ class _SeriesWalk:
     def _check_even(self, page: Page) -> None:
         if self._last_rows < self._step or (self._step and page.rows > self._step):
             raise FetchError(
-                f"The pages up to {page.address} have now {self._last_rows}, now {page.rows} rows, so "
-                "counting rows does not find the next page: rows would be lost or come twice. Ask for fewer "
-                f"rows than {self._step} at once.",
+                f"The pages up to {page.address} have {self._last_rows} rows, then {page.rows}, so the "
+                "offset of the next page is unknown: rows would be lost or duplicated. Request fewer than "
+                f"{self._step} rows per page.",
                 start_again=True,
             )

@@ -1,4 +1,4 @@
-"""The headers that show a source who asks, made for each request and sent to its own origin only."""
+"""The authentication headers of requests, made for each request and sent to the source's own origin only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dataflow.pipelines.fetch.transport import Transport
 
 @record
 class Signed:
-    """The headers of one request, and what its answer is checked against."""
+    """The headers of one request, and what is needed to verify its response."""
 
     headers: Headers = ()
     hawk: HawkRequest | None = None
@@ -33,7 +33,7 @@ class Signed:
 
 
 class Signer:
-    """Makes the headers of each request, and checks the answers, of one source; threads may share it."""
+    """Signs requests to one source and verifies their responses; thread-safe."""
 
     def __init__(self, credentials: Credentials, origin: str, transport: Transport, hide: Hide) -> None:
         check_credentials(credentials)
@@ -48,7 +48,7 @@ class Signer:
         self._lock = threading.Lock()
 
     def sign(self, address: Address) -> Signed:
-        """The headers that go with a GET of this address: none for any origin but the source's own."""
+        """The headers for a GET of this address: none for any origin but the source's own."""
         if address.origin != self._origin:
             return Signed()
         if self._credentials.kind == "hawk":
@@ -60,26 +60,26 @@ class Signer:
         return Signed(_plain_headers(self._credentials))
 
     def verify(self, request: HawkRequest, header: str, digests: tuple[str, ...]) -> None:
-        """Raises Untrusted unless the answer to this request is the server's own, untouched."""
+        """Raise Untrusted unless the response to this request is the server's own, unmodified."""
         try:
             if not header:
                 raise BadHawk("it has no Server-Authorization header")
             verify_response(request, header, digests)
         except BadHawk as wrong:
             raise Untrusted(
-                f"The answer of {request.address} is not proven to be the server's own: {wrong}. "
-                "Nothing of it was used; check the Hawk key, and for a proxy that changes answers."
+                f"The response of {request.address} could not be verified: {wrong}. "
+                "It was not used; check the Hawk key, and look for a proxy that modifies responses."
             ) from None
 
     def learn(self, signed: Signed, challenge: str) -> bool:
-        """True when a 401 is a reason to sign again: the server's clock differs, or the token is used up."""
+        """True when a 401 justifies signing again: the server's clock differs, or the token has expired."""
         if signed.token and self._tokens:
             self._tokens.drop(signed.token)
             return True
         return signed.hawk is not None and self._learn_clock(signed.hawk, challenge)
 
     def _learn_clock(self, request: HawkRequest, header: str) -> bool:
-        """True when the server told, under our key, another time than the one we signed with."""
+        """True when the server sent, signed with our key, a time other than the one we signed with."""
         told = find_server_time(self._key, header)
         if told is None:
             return False

@@ -1,4 +1,4 @@
-"""Sockets that notice a stop and keep a request's time limit, even when the server only trickles."""
+"""Sockets that react to a stop and keep a request's time limit, even when the server only trickles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Outcome = TypeVar("Outcome")
 
 
 class WatchedStream(httpcore.NetworkStream):
-    """A network stream whose reads end with the request's time, however the bytes trickle."""
+    """A network stream whose reads end when the request's time is up, even if bytes keep trickling."""
 
     def __init__(self, stream: httpcore.NetworkStream, watch: Watch) -> None:
         self._stream = stream
         self._watch = watch
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """The bytes that have come; more at once than asked for, because a page is large."""
+        """The bytes received; reads more at once than requested, because pages are large."""
         wanted = max(max_bytes, _READ_BYTES)
         return self._patiently(lambda seconds: self._stream.read(wanted, seconds))
 
@@ -42,7 +42,7 @@ class WatchedStream(httpcore.NetworkStream):
         return WatchedStream(self._stream.start_tls(ssl_context, server_hostname, timeout), self._watch)
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore asks about the socket."""
+        """Socket details that httpcore requests."""
         return self._stream.get_extra_info(info)
 
     def _patiently(self, read: Callable[[float], Outcome]) -> Outcome:
@@ -83,7 +83,7 @@ class WatchedBackend(httpcore.NetworkBackend):
 def open_pool(
     watch: Watch, connections: int, context: ssl.SSLContext, proxy: Proxy | None
 ) -> httpcore.ConnectionPool:
-    """Connections kept alive between requests, straight to the server or through the proxy."""
+    """Connections kept alive between requests, directly to the server or through the proxy."""
     backend = WatchedBackend(watch)
     if proxy is None:
         return httpcore.ConnectionPool(

@@ -1,4 +1,4 @@
-"""The staging folder of one run: part files as received and the manifest that lets the next run go on."""
+"""The staging folder of one run: part files as received, and the manifest from which the next run resumes."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from dataflow.pipelines.handover.records import Part
 from dataflow.private_files import make_private_folder, open_private
 
 SETTLED_SECONDS = 600
-"""A part written so long before the last one is surely on the disk. Of a later one a power cut may have left
-the size and anything for content, since nobody waits for the disk."""
+"""A part written this long before the last one is certainly on disk. After a power cut a later one may have
+the right size and arbitrary content, since writes are not synced."""
 
 
 class Staging:
-    """Parts already fetched by this run, or by earlier ones it continues; used by one thread."""
+    """Parts fetched by this run, or by earlier runs that it continues; for one thread."""
 
     def __init__(self, folder: str, fingerprint: str) -> None:
-        """Opens the folder, makes it if it is missing, and takes up what a manifest in it says."""
+        """Open the folder, creating it if missing, and load its manifest."""
         self.folder = os.path.abspath(folder)
         self._fingerprint = fingerprint
         make_private_folder(self.folder)
         found = read_manifest(self.folder)
         if found and found.fingerprint != fingerprint:
-            raise BadInput(f"Staging folder {self.folder} is of another source: use a folder per run.")
+            raise BadInput(f"Staging folder {self.folder} belongs to another source: use one folder per run.")
         self.entries: list[Entry] = list(found.entries) if found else []
         self.complete = bool(found and found.complete)
         self.closed = found.closed if found else ""
         if found:
-            # Half a line may stand after the whole ones; the next line must not be appended to it.
+            # An incomplete line may follow the complete ones; the next line must not be appended to it.
             cut_manifest(self.folder, found.length)
         else:
             self._start()
 
     def continue_from(self, earlier_folders: Mapping[str, bool]) -> int:
-        """Takes over the parts of the earlier run of this work that came furthest; how many parts that are.
+        """Take over the parts of the earlier run of this work that got furthest; returns the number of parts.
 
-        False beside a folder: the work was called for anew since. What that run had begun to fetch goes on,
-        but where it had all pages the source is asked again. The files stay where they are. An earlier run
-        that still writes does no harm: we do not look again.
+        False beside a folder means the work was requested again since. An incomplete fetch is continued,
+        but a complete one is repeated. The files stay where they are. An earlier run
+        that is still writing does no harm: its folder is read only once.
         """
         if self.entries or self.complete:
             return 0
@@ -56,7 +56,7 @@ class Staging:
         for folder, same_call in earlier_folders.items():
             found = read_manifest(folder)
             if found and (found.closed or (found.complete and not same_call)):
-                # With what it took over from others: otherwise the next one would go on from those.
+                # Including parts taken over from others: otherwise the next run would resume from those.
                 closed |= _paths(found)
             elif found:
                 open_ones.append(found)
@@ -70,13 +70,13 @@ class Staging:
 
     @property
     def total(self) -> int | None:
-        """How many rows the source has, by its latest page; None where it does not tell."""
+        """Row count of the source according to its latest page; None where it is not stated."""
         return self.entries[-1].total if self.entries else None
 
     def add(
         self, body: bytes, sha256: str, rows: int, following: str | int | None, total: int | None = None
     ) -> Part:
-        """Writes the next part, whole or not at all, then its manifest line."""
+        """Write the next part atomically, then its manifest line."""
         number = len(self.entries) + 1
         path = os.path.join(self.folder, f"part-{number:08d}.json")
         entry = Entry(number, path, rows, len(body), sha256, following, total)
@@ -86,12 +86,12 @@ class Staging:
         except OSError as wrong:
             raise FetchError(
                 f"Page {number} cannot be written to the staging folder {self.folder}: {wrong.strerror}."
-                + (" The pages before it are kept for when there is room." if number > 1 else "")
+                + (" The earlier pages are kept; free disk space and run it again." if number > 1 else "")
             ) from wrong
         return as_part(entry)
 
     def finish(self) -> None:
-        """Marks that all pages are here."""
+        """Record that all pages are staged."""
         if not self.complete:
             rows, size = sum(each.rows for each in self.entries), sum(each.size for each in self.entries)
             append_line(
@@ -100,7 +100,7 @@ class Staging:
             self.complete = True
 
     def close(self, reason: str) -> None:
-        """Marks that no later run may continue from here, nor from the runs that this one continued."""
+        """Record that no later run may resume from here, nor from the runs that this one continued."""
         append_line(self.folder, {"closed": reason or "closed"})
         self.closed = reason or "closed"
 
@@ -122,7 +122,7 @@ class Staging:
         self.entries.append(entry)
 
     def _usable(self, manifest: Manifest) -> Manifest | None:
-        """As much of an earlier run's manifest as can be continued from."""
+        """The part of an earlier run's manifest that can be resumed."""
         if manifest.fingerprint != self._fingerprint:
             return None
         whole: list[Entry] = []
@@ -136,7 +136,7 @@ class Staging:
 
 
 def as_part(entry: Entry) -> Part:
-    """A manifest's entry as what the pipeline hands on."""
+    """A manifest entry as the pipeline's part record."""
     return Part(entry.number, entry.path, entry.rows, entry.size)
 
 
@@ -161,7 +161,7 @@ def _written_at(entry: Entry) -> float:
 
 
 def _is_whole(entry: Entry, since: float) -> bool:
-    """True for a part that is there with its size and, if it was written since then, with its content."""
+    """True if the part exists with its size and, if written after that time, with its content."""
     try:
         with open(entry.path, "rb") as file:
             found = os.fstat(file.fileno())

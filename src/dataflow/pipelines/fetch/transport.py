@@ -1,4 +1,4 @@
-"""One request and its answer over the network, with every trouble of the network told in our words."""
+"""One request and its response over the network; network errors are translated here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dataflow.pipelines.fetch.unpacking import Damaged
 
 _PASSING = frozenset((408, 425, 429))
 _STAYING = frozenset((501, 505))
-"""Of the errors of servers (500 and above) those that no waiting cures."""
+"""Server errors (500 and above) that waiting does not cure."""
 _REPEATED = {"link": ", "}
-"""Headers whose repetitions are one list."""
+"""Headers whose repetitions form one list."""
 
 
 class Passing(Exception):
-    """A trouble that may pass; `wait_seconds` is what the server asked for."""
+    """A transient error; `wait_seconds` is what the server asked for."""
 
     def __init__(self, reason: str, status: int = 0, wait_seconds: float | None = None) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class Passing(Exception):
 
 
 class Transport:
-    """The connections of one fetch; may be used by several threads at once."""
+    """The connections of one fetch; thread-safe."""
 
     def __init__(self, limits: Limits, watch: Watch, proxies: Proxies) -> None:
         self._limits = limits
@@ -53,7 +53,7 @@ class Transport:
     def send(
         self, address: Address, headers: Headers, method: str = "GET", content: bytes | None = None
     ) -> Iterator[httpcore.Response]:
-        """The answer, its body still to be read; Passing or FetchError for what goes wrong until then."""
+        """The response, with its body still unread; Passing or FetchError for errors up to there."""
         proxy = self._proxies.find(address)
         url = httpcore.URL(scheme=address.scheme, host=address.host, port=address.port, target=address.target)
         timeouts = {"connect": self._limits.connect_seconds, "pool": self._limits.request_seconds}
@@ -85,22 +85,22 @@ class Transport:
         except httpcore.ConnectTimeout as late:
             raise Passing(f"no connection{via} within {self._limits.connect_seconds:g} s") from late
         except httpcore.TimeoutException as late:
-            raise Passing(f"no whole answer within {self._limits.request_seconds:g} s") from late
+            raise Passing(f"no complete response within {self._limits.request_seconds:g} s") from late
         except httpcore.ProxyError as wrong:
             raise _refused_by(proxy, str(wrong)) from wrong
         except httpcore.ConnectError as wrong:
             raise _unconnected(wrong, address, via) from wrong
         except httpcore.LocalProtocolError:
-            # Its text quotes what we sent, and that may be a secret.
-            raise Passing("the request cannot be sent as it is") from None
+            # Its text quotes what we sent, which may be a secret.
+            raise Passing("the request is malformed and cannot be sent") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as wrong:
-            raise Passing(f"the connection broke off ({str(wrong) or type(wrong).__name__})") from wrong
+            raise Passing(f"the connection was lost ({str(wrong) or type(wrong).__name__})") from wrong
         except Damaged as wrong:
             raise Passing(str(wrong)) from wrong
 
 
 def text_headers(response: httpcore.Response) -> dict[str, str]:
-    """The headers by lower-case name; of a repeated one the first, but Hawk's challenge is preferred."""
+    """The headers by lower-case name; the first of repeated ones, but Hawk's challenge is preferred."""
     found: dict[str, str] = {}
     for name, value in response.headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -112,7 +112,7 @@ def text_headers(response: httpcore.Response) -> dict[str, str]:
 
 
 def refuse_passing(status: int, headers: dict[str, str]) -> str:
-    """The status in words; raises Passing for one that may pass."""
+    """The status in words; raises Passing for a transient one."""
     told = f"{status} {_phrase(status)}".rstrip()
     if status in _PASSING or (status >= 500 and status not in _STAYING):
         wait = find_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
@@ -121,7 +121,7 @@ def refuse_passing(status: int, headers: dict[str, str]) -> str:
 
 
 def _unconnected(wrong: httpcore.ConnectError, address: Address, via: str) -> Exception:
-    """A connection that could not be made: for want of trust it never will be, else it may yet."""
+    """Error of a failed connection: permanent for an invalid certificate, otherwise transient."""
     # httpcore drops the cause, but keeps the socket's own error as its argument.
     inner = wrong.args[0] if wrong.args else None
     if isinstance(inner, ssl.SSLCertVerificationError):
@@ -131,19 +131,19 @@ def _unconnected(wrong: httpcore.ConnectError, address: Address, via: str) -> Ex
 
 
 def _refused_by(proxy: Proxy | None, answer: str) -> Exception:
-    """What a proxy's own refusal means."""
+    """The error for a refusal by the proxy itself."""
     shown = proxy.url if proxy else "unknown"
     found = re.match(r"[0-9]{3}", answer)
     status = int(found[0]) if found else 0
-    told = f"the proxy {shown} answered {status} {_phrase(status)}".rstrip()
+    told = f"the proxy {shown} returned {status} {_phrase(status)}".rstrip()
     if status == 407:
         return FetchError(
-            f"The proxy {shown} asks for a user and password: put them into its URL, "
-            "http://user:password@host:port, as the variable that holds it or the source's proxy."
+            f"The proxy {shown} requires a user and password: add them to its URL, "
+            "http://user:password@host:port, in the variable that holds it or in the source's proxy."
         )
     if status in _PASSING or status >= 500:
         return Passing(told)
-    return FetchError(f"T{told[1:]}: it does not connect to the source. Ask who runs it, or set NO_PROXY.")
+    return FetchError(f"T{told[1:]}: it does not connect to the source. Ask its operator, or set NO_PROXY.")
 
 
 def _phrase(status: int) -> str:

@@ -1,4 +1,4 @@
-"""Content encodings undone piece by piece: however well a body is packed, each piece is a small one."""
+"""Streaming decompression of content encodings: pieces stay small whatever the compression ratio."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 PIECE_BYTES = 1024 * 1024
-# zstandard cannot limit what one call gives out: 4 bytes may stand for 128 KiB, so it gets little at a time.
+# zstandard cannot limit the output of one call: 4 bytes may expand to 128 KiB, so it gets small inputs.
 _ZSTD_SLICE_BYTES = 1024
-_ZSTD_WINDOW_BYTES = 8 << 20  # the most that RFC 9659 lets a server ask for
+_ZSTD_WINDOW_BYTES = 8 << 20  # the largest window that RFC 9659 allows
 _PACKAGES = {"br": "brotli", "zstd": "zstandard"}
 
 Unpack = Callable[[Iterable[bytes], int], Iterator[bytes]]
 
 
 class Damaged(Exception):
-    """A body that did not arrive whole: worth another attempt."""
+    """A body that arrived incomplete or corrupt: worth another attempt."""
 
 
 def list_encodings() -> list[str]:
-    """The encodings to ask for, those whose package is installed included."""
+    """The encodings to request, including those of installed optional packages."""
     return ["gzip", *(name for name, package in _PACKAGES.items() if _find_package(package))]
 
 
 def find_unpacker(encoding: str) -> Unpack | None:
-    """What undoes this Content-Encoding, in pieces of about the length given; None when nothing here does."""
+    """Decoder for this Content-Encoding, in pieces of about the given length; None when unsupported."""
     if encoding in ("gzip", "x-gzip"):
         return _inflate
     if encoding == "deflate":
@@ -37,10 +37,10 @@ def find_unpacker(encoding: str) -> Unpack | None:
 
 
 def explain_encoding(encoding: str) -> str:
-    """What to do about an encoding that cannot be undone here."""
+    """Advice for an encoding that cannot be decoded here."""
     if encoding in _PACKAGES:
         return "to read it: pip install '.[compression]' in the DataFlow checkout"
-    return f"only {', '.join(list_encodings())} were asked for; check the source's headers"
+    return f"only {', '.join(list_encodings())} were requested; check the source's headers"
 
 
 @functools.cache
@@ -57,12 +57,12 @@ def _find_package(name: str) -> bool:
 
 
 def _inflate(chunks: Iterable[bytes], longest: int, bits: int = 47) -> Iterator[bytes]:
-    """gzip or zlib, told apart by their headers; `bits` of -15 is deflate without one."""
+    """gzip or zlib, recognised by their headers; `bits` of -15 is raw deflate."""
     unpacker = zlib.decompressobj(wbits=bits)
     for chunk in chunks:
         rest = chunk
         piece = b""
-        # After a whole piece there may be more to come though all was taken in: bare deflate has no trailer.
+        # Output may remain though all input was consumed: raw deflate has no trailer.
         while rest or (len(piece) == longest and not unpacker.eof):
             if unpacker.eof:  # gzip data may consist of several members
                 unpacker = zlib.decompressobj(wbits=bits)
@@ -77,7 +77,7 @@ def _inflate(chunks: Iterable[bytes], longest: int, bits: int = 47) -> Iterator[
 
 
 def _inflate_any(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
-    """`deflate`, which is zlib's format by the standard and bare deflate from some servers."""
+    """`deflate`: zlib's format according to the standard, raw deflate from some servers."""
     coming = iter(chunks)
     head = b""
     while len(head) < 2 and (chunk := next(coming, None)) is not None:

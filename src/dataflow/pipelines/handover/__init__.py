@@ -1,1 +1,1 @@
-"""Records, names and small rules that the other rooms hand to each other; imports only `shape`."""
+"""Records, names and small rules shared by the other packages; imports only `shape`."""

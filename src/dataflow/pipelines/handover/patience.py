@@ -1,4 +1,4 @@
-"""Waiting for a database that goes away while a run writes to it, as one waits for a source."""
+"""Retries for a database that becomes unreachable while a run writes to it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Result = TypeVar("Result")
 
 
 class Patience:
-    """The tries that are left to one run, or to one publish of it."""
+    """The retries left to one run, or to one of its publishes."""
 
     def __init__(
         self, waits: Iterable[float] = (0,), tell: Callable[[str, float], None] = lambda trouble, left: None
     ) -> None:
-        """`tell` is called each second with what is waited for and the seconds left; it may raise."""
+        """`tell` is called each second with the reason for waiting and the seconds left; it may raise."""
         self._waits = list(waits)
         self._tell = tell
         self._waited = 0.0
 
     def repeat(self, work: Callable[[], Result]) -> Result:
-        """Does the work, and does it again from its beginning when the target went away meanwhile."""
+        """Do the work, and repeat it from the start if the target became unreachable."""
         while True:
             try:
                 return work()
@@ -31,9 +31,9 @@ class Patience:
                 self.wait(trouble)
 
     def wait(self, trouble: TargetError) -> None:
-        """Returns when it is time for the next try; raises the trouble when there was enough of them."""
+        """Wait for the next retry; raises the error when none is left."""
         if not self._waits:
-            waited = f" It was waited for {self._waited:.0f} s." if self._waited else ""
+            waited = f" Gave up after {self._waited:.0f} s." if self._waited else ""
             raise type(trouble)(f"{trouble}{waited}") from trouble
         seconds = self._waits.pop(0)
         self._waited += seconds

@@ -1,4 +1,4 @@
-"""Tables that hold what is published of a dataset, and what they are called. Needs no driver."""
+"""Tables that hold published data of a dataset, and their names. Needs no driver."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from dataflow.model.record import record
 from dataflow.model.schedule import ONCE_DATAID
 
 PARTITION_COLUMN = "partition_column"
-"""The dataset option that names the table column which holds each row's dataid."""
+"""The dataset option that names the table column with each row's dataid."""
 
 
 @record
 class PublishedTable:
-    """A table or plain view, and the run that published each dataid of it, as the store has it."""
+    """A table or plain view, and the run that published each of its dataids, according to the store."""
 
     dataset: str
-    store_id: str  # whose runs they are
+    store_id: str  # the store of these runs
     connection: str
     schema: str
     name: str
     runs: tuple[tuple[str, int], ...]  # dataid and run
     partition_column: str = ""  # "" where the table is one whole
-    is_interval: bool = False  # one of several, which together are the dataset
-    shows_dataid: bool = False  # to each row of a parted table, as the lake does it for a whole dataset
+    is_interval: bool = False  # one of several tables that form the dataset
+    shows_dataid: bool = False  # adds the dataid to each row, as the lake does for a whole dataset
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.name}"
 
 
 def interval_table(view_name: str, dataid: str) -> str:
-    """The name of an interval's table: `view_name_YYYY_MM_DD`, the day being the interval's first.
+    """The name of an interval's table: `view_name_YYYY_MM_DD`, with the interval's first day.
 
-    That of @once, which has no day, is `view_name_once`.
+    For @once, which has no day, it is `view_name_once`.
     """
     if dataid[5:6] == "Q":
         dataid = first_day(period_from_text(dataid, Grain.QUARTERLY), Grain.QUARTERLY).isoformat()

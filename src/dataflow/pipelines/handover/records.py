@@ -1,4 +1,4 @@
-"""What the parts of a pipeline hand to each other; all of it can be pickled and sent to a Spark task."""
+"""Records that the parts of a pipeline exchange; all can be pickled and sent to a Spark task."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.statistics import Statistics
 
 FINANCIAL_YEAR = "FINANCIAL_YEAR_FIRST_MONTH_DAY"
-"""The constant, or variable, that templates take the first day of a financial year from."""
+"""The constant, or variable, that sets the first day of a financial year for templates."""
 
 
 @record
 class Part:
-    """A part file; `path` is absolute, `rows` is what the source gave, or -1 if it was not counted."""
+    """A part file; `path` is absolute, `rows` is the source's count, or -1 if not counted."""
 
     number: int
     path: str
@@ -32,7 +32,7 @@ class Part:
 
 @record
 class Destination:
-    """What a run writes: which dataset and chunk, as which run, and what may be replaced."""
+    """The target of a run: dataset, chunk, run, and what may be replaced."""
 
     dataset: str
     dataid: str
@@ -40,18 +40,18 @@ class Destination:
     run_id: int
     mode: str  # partition or snapshot
     inputs: str = ""  # what it is made from and how, as text: equal text, equal rows
-    store_id: str = ""  # the status store that counts the runs: another one's mean nothing to it
+    store_id: str = ""  # the status store that numbers the runs: run ids of others mean nothing to it
     job: str = ""
-    claim: str = ""  # of the run: tells it from one that had its id before the store was restored
-    newest_run: int = 0  # the last run that this store has given an id; 0 where nobody asked
+    claim: str = ""  # distinguishes the run from one that had its id before the store was restored
+    newest_run: int = 0  # the last run id that this store has issued; 0 if unknown
     newest: tuple[str, str] = ("", "")  # the newest snapshot that the store has published, and its sort key
 
 
 @record
 class Earlier:
-    """A run of the same work before another one.
+    """An earlier run of the same work.
 
-    Not of the same call where an operator has resubmitted the work since, or forced it after it had failed.
+    Not of the same request if an operator has since resubmitted the work, or forced it after a failure.
     """
 
     run_id: int
@@ -60,13 +60,13 @@ class Earlier:
 
 
 def claim_of(claimant: str) -> str:
-    """What tells a claimant's run from one of the same id; nobody can act as the claimant with it."""
+    """Identifies a claimant's run among those with the same id; nobody can act as the claimant with it."""
     return hashlib.sha256(claimant.encode()).hexdigest()[:16]
 
 
 @record
 class StagedFile:
-    """One data file that a task attempt wrote."""
+    """One data file written by a task attempt."""
 
     path: str  # relative to the run's folder
     rows: int
@@ -75,7 +75,7 @@ class StagedFile:
 
 @record
 class Staged:
-    """What one task attempt has put into staging: it counts only if Spark accepted the attempt."""
+    """What one task attempt has staged: it counts only if Spark accepted the attempt."""
 
     attempt: str  # unique among all attempts of the run
     rows: int
@@ -85,7 +85,7 @@ class Staged:
 
 @record
 class TaskReport:
-    """What one accepted attempt did; reports of all of them add up to the whole."""
+    """Report of one accepted attempt; the reports add up to the whole."""
 
     staged: Staged
     statistics: Statistics
@@ -98,7 +98,7 @@ class TaskReport:
 
 @record
 class Published:
-    """How much a target gave out."""
+    """How much a target published."""
 
     rows: int
     size: int | None = None
@@ -108,33 +108,33 @@ class TaskWriter(Protocol):
     """Writes one task attempt's batches into staging; sent to the executors, so it must pickle."""
 
     def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
-        """Puts all batches into staging, durably, under the attempt's name; no failed attempt counts."""
+        """Stage all batches durably under the attempt's name; failed attempts do not count."""
 
 
 class Target(Protocol):
     """Where a pipeline's rows go: stage, check, publish under the fence, recover."""
 
     wants_uuid_bytes: bool
-    """Whether a uuid comes as its 16 bytes instead of its text."""
+    """True if a uuid is passed as 16 bytes instead of text."""
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
-        """Raises the fence: from here on no older run can publish this chunk. Makes room for staging.
+        """Raise the fence: from now on no older run can publish this chunk. Prepare staging.
 
-        If one of these earlier runs of the same work, each with its claim, had published before it died, that
-        is this run's from here on, and there is nothing left to do; None when none had.
+        If one of these earlier runs of the same work, each with its claim, published before it died, that
+        result becomes this run's, and there is nothing left to do; None when none did.
         """
 
     def writer(self) -> TaskWriter:
-        """What the tasks stage with."""
+        """The writer for the tasks."""
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
-        """How many staged rows a check of uniqueness or by SQL refuses, with a few of them to show."""
+        """Count the staged rows that violate a uniqueness or SQL check, with a few samples."""
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
-        """Gives out what was accepted, all or nothing; Superseded if a newer run was there."""
+        """Publish what was accepted, all or nothing; Superseded if a newer run was there."""
 
     def discard(self) -> None:
-        """Removes this run's staging, and staging that dead runs left."""
+        """Delete this run's staging, and staging left by dead runs."""
 
 
 REJECTS = "_rejects.jsonl"
@@ -144,7 +144,7 @@ COLUMNS = ("part", "row", "field", "value", "reason", "source_row")
 def write_rejects(
     path: str, rejects: Sequence[Reject], opener: Callable[[str, int], int] | None = None
 ) -> None:
-    """Writes the rejected values, in order."""
+    """Write the rejected values, in order."""
     with open(path, "w", encoding="utf-8", opener=opener) as file:
         for reject in rejects:
             facts = {name: getattr(reject, name) for name in COLUMNS}

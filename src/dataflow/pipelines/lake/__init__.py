@@ -1,1 +1,1 @@
-"""The lake: Parquet files under the project's folder or a shared one, given out by manifests."""
+"""The lake: Parquet files under the project's folder or a shared one, published by manifests."""

@@ -1,4 +1,4 @@
-"""Compaction: the rows of one version, in their order, in fewer and larger files at a place of their own."""
+"""Compaction: rewrites the rows of one version, in order, into fewer and larger files at a new location."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from dataflow.store.store import Store
 
 BATCH_ROWS = 100_000
-"""Rows that are in memory at a time; also those of a row group."""
+"""Rows in memory at a time, and per row group."""
 
 
 @record
 class Compacted:
-    """The files of a version before and after; as many when there was nothing to do."""
+    """The number of files before and after; equal when there was nothing to do."""
 
     version: int
     files_before: int
@@ -38,18 +38,18 @@ class Compacted:
 def compact(
     store: Store, asked: tuple[str, str], project_dir: str, why: str = "", file_size: int = FILE_SIZE
 ) -> Compacted:
-    """Rewrites the current version of a chunk into files of the target size and has them read instead.
+    """Rewrite the current version of a chunk into files of the target size and publish these instead.
 
-    `asked` is dataset and dataid. It stays the same version, as its rows are the same: no consumer's work is
-    done again. Runs that read the old files keep them until they are purged. Conflict if the chunk is
-    published anew meanwhile.
+    `asked` is dataset and dataid. The version stays the same, as its rows are the same: no consumer is
+    run again. Runs that read the old files keep them until they are purged. Conflict if the chunk is
+    published again meanwhile.
     """
     name, dataid = asked
     chunk, _ = locate_chunk(store, name, dataid, project_dir)
     before = len(chunk.files)
     if before <= max(1, math.ceil(chunk.manifest.size / file_size)):
         return Compacted(chunk.version, before, before)
-    # The store's name is in it: what a killed compaction leaves is known as ours by `dataflow purge`.
+    # Contains the store's name, so that `dataflow purge` recognises leftovers of a killed compaction.
     folder = f"{chunk.manifest.run_id}-{store.read.get_store_id()[:8]}-{os.urandom(4).hex()}"
     home = os.path.dirname(os.path.dirname(chunk.path))
     try:
@@ -64,13 +64,13 @@ def compact(
 
 
 def _rewrite(chunk: LakeChunk, folder: str, file_size: int) -> Manifest:
-    """Writes the new files and their manifest, once their rows are known to be the same."""
+    """Write the new files and, once their rows are verified, their manifest."""
     os.mkdir(folder)
     staged = LakeWriter(folder, file_size).write(_read(chunk.files), "compacted")
     old = chunk.manifest
     if staged.rows != old.rows:
         raise BadInput(
-            f"{chunk.dataset}/{chunk.dataid}: its files hold {staged.rows:,} rows, its manifest says "
+            f"{chunk.dataset}/{chunk.dataid}: its files hold {staged.rows:,} rows, but its manifest says "
             f"{old.rows:,}. Nothing was changed. See: dataflow versions {chunk.dataset} {chunk.dataid}"
         )
     new_files = tuple(os.path.join(folder, file.path) for file in staged.files)
@@ -81,7 +81,7 @@ def _rewrite(chunk: LakeChunk, folder: str, file_size: int) -> Manifest:
 
 
 def _compare(chunk: LakeChunk, new_files: tuple[str, ...]) -> None:
-    """Reads both again, from disk, and compares row by row."""
+    """Read both again, from disk, and compare row by row."""
     for old, new in zip(_read(chunk.files), _read(new_files), strict=True):
         if not all(map(is_same, old.columns, new.columns)):
             raise BadInput(
@@ -91,7 +91,7 @@ def _compare(chunk: LakeChunk, new_files: tuple[str, ...]) -> None:
 
 
 def _read(files: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The rows of these files in order, always cut at the same rows."""
+    """The rows of these files in order, always split at the same rows."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for path in files:
@@ -113,7 +113,7 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two arrays hold the same values, NaN being the same as NaN."""
+    """True if two arrays hold the same values, with NaN equal to NaN."""
     if one.equals(other):
         return True
     if one.type != other.type or len(one) != len(other) or not one.is_null().equals(other.is_null()):

@@ -1,6 +1,6 @@
-"""A plain folder of Parquet files as a target: for datasets whose place is a folder and no manifest.
+"""A plain folder of Parquet files as a target: for datasets located in a folder without a manifest.
 
-The files are staged beside it, and the folder appears, or is replaced, when they are given out.
+The files are staged beside it; the folder appears, or is replaced, when they are published.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FolderTarget:
         self._count = count
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> None:
-        """Makes room for staging; puts back what a run that was killed in the middle had moved away.
+        """Prepare staging; restore what a run killed during publishing had moved away.
 
         What an earlier run put there counts only if the store says so.
         """
@@ -55,16 +55,16 @@ class FolderTarget:
         os.makedirs(self._staging, exist_ok=True)
 
     def writer(self) -> LakeWriter:
-        """What the tasks stage with."""
+        """The writer for the tasks."""
         return LakeWriter(self._staging)
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
-        """How many rows of the accepted files a check refuses: a pass over them."""
+        """Count the accepted rows that violate a check, by a pass over the files."""
         files = [os.path.join(self._staging, file.path) for staged in accepted for file in staged.files]
         return self._count(check, Frame(tuple(files), self._columns)) if files else (0, [])
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
-        """Puts the accepted files in the folder's place; what stood there before is gone."""
+        """Put the accepted files in place of the folder; its previous content is deleted."""
         kept = {file.path for staged in accepted for file in staged.files}
         for name in os.listdir(self._staging):
             if name not in kept:
@@ -82,17 +82,17 @@ class FolderTarget:
         return Published(rows, size)
 
     def discard(self) -> None:
-        """Removes what is still in staging."""
+        """Delete what is left in staging."""
         shutil.rmtree(self._staging, ignore_errors=True)
 
     def _list_moved(self) -> list[str]:
-        """What runs of this folder, and of no other whose name begins as its does, have moved away."""
+        """Folders that runs of this folder, and of no other with the same prefix, have moved away."""
         found = glob.glob(f"{glob.escape(self._folder)}.*.staged{REPLACED}")
         ending = re.compile(rf"\.[0-9]+\.staged{re.escape(REPLACED)}")
         return [path for path in found if ending.fullmatch(path, len(self._folder))]
 
     def _write_empty(self) -> None:
-        """A file without rows, from which readers have the columns."""
+        """A file without rows, from which readers get the columns."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 

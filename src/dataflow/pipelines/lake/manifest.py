@@ -1,4 +1,4 @@
-"""The manifest of a published version: which files are in it. Readers read these and no others."""
+"""The manifest of a published version: the list of its files. Readers read these and no others."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dataflow.private_files import open_unlinked
 
 FORMAT = 1
 DATAID = "dataid"
-"""The column that says which chunk a row is from."""
+"""The column that holds each row's chunk."""
 
 
 @record
 class Manifest:
-    """The files of one version, relative to the folder the manifest is in, and their columns."""
+    """The files of one version, relative to the manifest's folder, and their columns."""
 
     dataset: str
     dataid: str
@@ -29,18 +29,18 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """How many rows the files have together."""
+        """Total rows of the files."""
         return sum(file.rows for file in self.files)
 
     @property
     def size(self) -> int:
-        """How many bytes the files have together."""
+        """Total bytes of the files."""
         return sum(file.size for file in self.files)
 
 
 @record
 class Frame:
-    """Files that together are one table, with the table's columns: name and PostgreSQL type."""
+    """Files that form one table, with the table's columns: name and PostgreSQL type."""
 
     files: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
@@ -48,13 +48,13 @@ class Frame:
 
 @record
 class Whole:
-    """All chunks of a dataset as one table: a column that only some of them have is NULL in the others."""
+    """All chunks of a dataset as one table: a column that only some chunks have is NULL in the others."""
 
-    parts: tuple[Frame, ...]  # one for each set of columns, the newest first
+    parts: tuple[Frame, ...]  # one for each set of columns, newest first
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        """All columns, those of the newest first, each of the type it has there, and `dataid` at the end."""
+        """All columns, the newest chunk's first and with its types, then `dataid`."""
         found: dict[str, tuple[str, str]] = {}
         for part in self.parts:
             for name, kind in part.columns:
@@ -64,7 +64,7 @@ class Whole:
 
 
 def write_manifest(path: str, manifest: Manifest) -> None:
-    """Writes the manifest, whole or not at all, durably."""
+    """Write the manifest atomically and durably."""
     text = json.dumps(
         {
             "format": FORMAT,
@@ -90,7 +90,7 @@ def write_manifest(path: str, manifest: Manifest) -> None:
 
 
 def read_manifest(path: str) -> Manifest:
-    """The manifest at a place; BadInput if there is none or it cannot be read."""
+    """The manifest at a location; BadInput if it is missing or unreadable."""
     try:
         with open(path, encoding="utf-8") as file:
             found: dict[str, Any] = json.load(file)
@@ -106,13 +106,13 @@ def read_manifest(path: str) -> Manifest:
 
 
 def read_frame(path: str) -> Frame:
-    """The data files of the version whose manifest is at that place."""
+    """The data files of the version whose manifest is at that location."""
     manifest, folder = read_manifest(path), os.path.dirname(path)
     return Frame(tuple(os.path.join(folder, file.path) for file in manifest.files), manifest.columns)
 
 
 def put_together(frames: Iterable[Frame]) -> Whole:
-    """Chunks, the newest first, as one table."""
+    """Chunks, newest first, as one table."""
     files: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for frame in frames:
         files.setdefault(frame.columns, []).extend(frame.files)

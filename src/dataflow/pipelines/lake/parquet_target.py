@@ -1,7 +1,7 @@
-"""The lake as a target: Parquet files in a folder of the run's own, given out by a manifest in it.
+"""The lake as a target: Parquet files in the run's own folder, published by a manifest in it.
 
-The status store's published row names the manifest, so its finish is the publish and the fence: what an older
-run leaves in its own folder is read by nobody.
+The status store's published row names the manifest, so its finish is the publish and the fence: files that
+an older run leaves in its own folder are never read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.shape.shaped import Reject
 
 FILE_SIZE = 128 * 1024 * 1024
-"""A data file is closed once it has become this large."""
+"""A data file is closed once it reaches this size."""
 
 
 class LakeWriter:
@@ -39,13 +39,13 @@ class LakeWriter:
     def __init__(
         self, folder: str, file_size: int = FILE_SIZE, opener: Callable[[str, int], int] | None = None
     ) -> None:
-        """`opener`, of the files: without one they get the rights that the umask leaves."""
+        """`opener` opens the files; without one the umask determines their permissions."""
         self._folder = folder
         self._file_size = file_size
         self._opener = opener
 
     def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
-        """One file or several, each named after the attempt: no attempt writes over another's."""
+        """Write one or more files, each named after the attempt: no attempt overwrites another's."""
         files: list[StagedFile] = []
         batch = next(batches, None)
         while batch is not None:
@@ -59,7 +59,7 @@ class LakeWriter:
     def _write_one(
         self, path: str, batch: pa.RecordBatch, rest: Iterator[pa.RecordBatch]
     ) -> tuple[int, pa.RecordBatch | None]:
-        """Fills one file; gives its rows and the first batch of the next file."""
+        """Fill one file; returns its rows and the first batch of the next file."""
         import pyarrow.parquet as pq
 
         rows = 0
@@ -79,7 +79,7 @@ class LakeWriter:
 
 
 class LakeTarget:
-    """One run's part of the lake. `manifest_path` is the place the store names once the run is published."""
+    """One run's part of the lake. `manifest_path` is the location in the store once the run is published."""
 
     wants_uuid_bytes = False
 
@@ -97,23 +97,23 @@ class LakeTarget:
         self._count = count
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> None:
-        """Makes the run's folder. The fence is the store's: it publishes only what the last run wrote.
+        """Create the run's folder. The fence is the store's: it publishes only what the last run wrote.
 
-        Nothing is taken over: a manifest the store does not name is not published, and its run is done again.
+        Nothing is taken over: a manifest that the store does not name is not published; its run is repeated.
         """
         os.makedirs(self._folder, exist_ok=True)
 
     def writer(self) -> LakeWriter:
-        """What the tasks stage with."""
+        """The writer for the tasks."""
         return LakeWriter(self._folder)
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
-        """How many rows of the accepted files a check refuses: a pass over them."""
+        """Count the accepted rows that violate a check, by a pass over the files."""
         files = [os.path.join(self._folder, file.path) for staged in accepted for file in staged.files]
         return self._count(check, Frame(tuple(files), self._columns)) if files else (0, [])
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
-        """Writes the manifest of the accepted attempts' files; the store's finish gives it out."""
+        """Write the manifest of the accepted attempts' files; the store's finish publishes it."""
         if rejects:
             write_rejects(os.path.join(self._folder, REJECTS), rejects, open_unlinked)
         files = tuple(file for staged in accepted for file in staged.files)
@@ -124,12 +124,12 @@ class LakeTarget:
         return Published(manifest.rows, manifest.size)
 
     def discard(self) -> None:
-        """Removes this run's folder when it holds no manifest."""
+        """Delete this run's folder when it holds no manifest."""
         if not os.path.exists(self._path):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _remove_others(self, kept: set[str]) -> None:
-        """Files of attempts that were not accepted; what a straggler adds later is in no manifest either."""
+        """Delete files of attempts that were not accepted; what a straggler adds later is in no manifest."""
         for name in os.listdir(self._folder):
             if name not in kept:
                 os.unlink(os.path.join(self._folder, name))

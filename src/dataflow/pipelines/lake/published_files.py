@@ -1,4 +1,4 @@
-"""Where the current data of a dataset is in the lake. Needs neither Spark nor pyarrow."""
+"""Location of a dataset's current data in the lake. Needs neither Spark nor pyarrow."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @record
 class LakeChunk:
-    """The current version of one chunk: its manifest and where that is."""
+    """The current version of one chunk: its manifest and the manifest's location."""
 
     dataset: str
     dataid: str
     version: int
-    location: str  # as it is published
+    location: str  # as published
     path: str  # of the manifest, on this machine
     manifest: Manifest
 
@@ -45,24 +45,24 @@ class LakeChunk:
 
 @record
 class Located:
-    """The chunks that together are a dataset now, and those left out because an input has a newer version."""
+    """The chunks that form a dataset now, and those left out because an input has a newer version."""
 
     chunks: tuple[LakeChunk, ...]
     stale: tuple[str, ...] = ()
 
 
 def is_in_lake(dataset: Dataset) -> bool:
-    """True for a dataset whose versions are given out by manifests."""
+    """True for a dataset whose versions are published by manifests."""
     return Location(dataset.location).is_manifest
 
 
 def is_read_whole(source: PlanInput) -> bool:
-    """True for an input of which a view reads all ready chunks, as they make the dataset together."""
+    """True for an input of which a view reads all ready chunks, which form the dataset together."""
     return source.mapping == LATEST and source.dataset.mode == "partition"
 
 
 def locate(store: Store, name: str, project_dir: str, *, with_stale: bool = False) -> Located:
-    """The ready chunks of a dataset, or also its STALE ones; of a dataset of snapshots, the newest."""
+    """The ready chunks of a dataset, optionally with STALE ones; for snapshots, the newest."""
     dataset_id, dataset = get_dataset(store, name)
     _refuse_elsewhere(store, dataset_id, dataset)
     published = store.read.list_published(dataset_id)
@@ -79,7 +79,7 @@ def locate(store: Store, name: str, project_dir: str, *, with_stale: bool = Fals
 
 
 def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tuple[LakeChunk, bool]:
-    """The current version of one chunk, and whether it is STALE; Conflict if none can be read now."""
+    """The current version of one chunk, and whether it is STALE; Conflict if none is readable now."""
     dataset_id, dataset = get_dataset(store, name)
     dataid = canonical_dataid(dataid, Grain(dataset.grain), dataset.timezone)
     _refuse_elsewhere(store, dataset_id, dataset, dataid)
@@ -113,14 +113,14 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
 
 
 def is_view(store: Store, dataset_id: int) -> bool:
-    """True for what a view pipeline makes."""
+    """True for the output of a view pipeline."""
     producer = find_producer(store, dataset_id)
     plan = store.find_plan(producer) if producer else None
     return plan is not None and plan.kind == VIEW
 
 
 def tell_place(location: str) -> str:
-    """Where a dataset is, in words that go on after its name."""
+    """The location of a dataset, as words that follow its name."""
     if (found := Location(location)).is_in_database:
         return f"is the table {found.table} in PostgreSQL (connection {found.connection})"
     return f"is at {location}" if location else "declares no location"

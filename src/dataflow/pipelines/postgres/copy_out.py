@@ -1,6 +1,6 @@
-"""Rows out of PostgreSQL into Parquet part files: COPY as CSV, read by Arrow in the types of the query.
+"""Exports rows from PostgreSQL to Parquet part files: COPY as CSV, parsed by Arrow into the query's types.
 
-Numbers without a declared precision, uuid, json and all unknown types come as text, arrays as lists of text.
+Numbers without declared precision, uuid, json and unknown types arrive as text, arrays as lists of text.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ ARROW_TYPES = {
 
 @record
 class CopiedColumn:
-    """A column of what is read, by the number and modifier PostgreSQL gives its type."""
+    """A column of the result, with PostgreSQL's oid and modifier of its type."""
 
     name: str
     type_id: int
     modifier: int
     is_array: bool
-    taken_as: pa.DataType | None = None  # its type in the part files, where that is not told by its own
+    taken_as: pa.DataType | None = None  # its type in the part files, if it differs from its own
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type it has in the part files."""
+        """Its type in the part files."""
         if self.taken_as is not None:
             return self.taken_as
         if self.is_array:
@@ -62,19 +62,17 @@ class CopiedColumn:
 
 
 def describe(session: Session, query: str) -> tuple[CopiedColumn, ...]:
-    """The columns of a query; BadInput unless it is one statement, and one that gives rows."""
-    # Parsed alone, by the protocol that takes one statement: nothing in it can end the brackets we put it in.
+    """The columns of a query; BadInput unless it is a single statement that returns rows."""
+    # Parsed alone, by the protocol that accepts one statement: it cannot close the parentheses around it.
     prepared = session.pgconn.prepare(b"", query.encode())
     described = session.pgconn.describe_prepared(b"") if not prepared.error_message else prepared
     if described.error_message:
         text = described.get_error_message().splitlines()[0].removeprefix("ERROR:").strip()
-        raise BadInput(f"The query cannot be read: {text}. It must be one SELECT.")
+        raise BadInput(f"The query is invalid: {text}. It must be a single SELECT.")
     kinds = [(described.ftype(place), described.fmod(place)) for place in range(described.nfields)]
     names = [(described.fname(place) or b"").decode() for place in range(described.nfields)]
     if not names or len(set(names)) < len(names):
-        raise BadInput(
-            f"The query must be a SELECT whose columns each have a name of their own, not {names}."
-        )
+        raise BadInput(f"The query must be a SELECT with unique column names, got {names}.")
     arrays = _list_arrays(session, [kind for kind, _ in kinds])
     return tuple(
         CopiedColumn(name, *kind, kind[0] in arrays) for name, kind in zip(names, kinds, strict=True)
@@ -84,7 +82,7 @@ def describe(session: Session, query: str) -> tuple[CopiedColumn, ...]:
 def copy_part(
     session: Session, statement: sql.Composed, fields: tuple[CopiedColumn, ...], part: Part
 ) -> Part:
-    """Writes the statement's rows to the part's file, whole or not at all, and tells how many."""
+    """Write the statement's rows to the part's file atomically; returns their number."""
     schema = pa.schema([(field.name, field.arrow_type) for field in fields])
     unfinished = f"{part.path}.tmp"
     rows = 0
@@ -102,7 +100,7 @@ def copy_part(
 
 
 def select_text(fields: tuple[CopiedColumn, ...]) -> sql.Composed:
-    """The columns as they are to be copied: arrays as JSON, because CSV has no lists."""
+    """The columns as copied: arrays as JSON, because CSV has no lists."""
     values = []
     for field in fields:
         name = sql.Identifier(field.name)
@@ -111,7 +109,7 @@ def select_text(fields: tuple[CopiedColumn, ...]) -> sql.Composed:
 
 
 def _blocks(session: Session, statement: sql.Composed) -> Iterator[bytes]:
-    """The copied bytes in pieces that end where a row ends: the server sends row by row."""
+    """The copied bytes in pieces that end at a row's end: the server sends row by row."""
     rows: list[bytes] = []
     size = 0
     with session.cursor() as cursor, cursor.copy(statement) as copy:
@@ -136,7 +134,7 @@ def _parse(data: bytes, fields: tuple[CopiedColumn, ...], schema: pa.Schema) -> 
                 column_types=texts,
                 null_values=[""],
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,  # "" is an empty text, nothing at all is NULL
+                quoted_strings_can_be_null=False,  # "" is an empty string, nothing at all is NULL
                 true_values=["t"],
                 false_values=["f"],
             ),
@@ -147,7 +145,7 @@ def _parse(data: bytes, fields: tuple[CopiedColumn, ...], schema: pa.Schema) -> 
         ]
         return pa.table(columns, schema=schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InvalidRows(f"A value of the source cannot be taken over: {error}") from error
+        raise InvalidRows(f"A value of the source cannot be read: {error}") from error
 
 
 def _lists(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:

@@ -1,4 +1,4 @@
-"""The target table's definition: made if missing, compared if there, given its keys, indexes and comment."""
+"""The target table's definition: created if missing, otherwise compared; keys, indexes and comment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS_OF = """
     select attname, format_type(atttypid, atttypmod), atthasdef or attidentity <> ''
     from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
 """
-# The columns of each index that lets no two rows be alike in them.
+# The columns of each index that enforces uniqueness.
 KEYS_OF = """
     select array_agg(attname::text) from pg_index
     join pg_attribute on attrelid = indrelid and attnum = any((indkey::int2[])[0:indnkeyatts - 1])
@@ -28,13 +28,13 @@ INDEXES_ELSEWHERE = "select indexname from pg_indexes where schemaname = %s and 
 
 
 def create_table(session: Session, table: Table, partition: str | None) -> None:
-    """Makes the table without its constraints: they cost half as much once the rows are in."""
+    """Create the table without its constraints: they cost half as much once the rows are in."""
     columns = sql.SQL(", ").join(_definition(column) for column in all_columns(table, partition))
     session.execute(sql.SQL("create table {} ({})").format(table.identifier, columns))
 
 
 def add_constraints(session: Session, table: Table, partition: str | None) -> None:
-    """Gives a new table its NOT NULL, PRIMARY KEY and UNIQUE constraints in one pass over the rows."""
+    """Add NOT NULL, PRIMARY KEY and UNIQUE to a new table in one pass over the rows."""
     parts = [
         sql.SQL("alter column {} set not null").format(sql.Identifier(column.name))
         for column in all_columns(table, partition)
@@ -48,10 +48,10 @@ def add_constraints(session: Session, table: Table, partition: str | None) -> No
 
 
 def check_table_fits(session: Session, table: Table, partition: str | None) -> None:
-    """Refuses a table whose columns are not the mapping's, naming the differences.
+    """Refuse a table whose columns differ from the mapping's, naming the differences.
 
-    One change is made: a column that is new in the mapping and may be NULL is added (readers wait until the
-    commit). A column that only the table has is left alone if the table itself fills it: default or identity.
+    One change is made: a new nullable column of the mapping is added (readers wait until the
+    commit). A column that only the table has is left alone if it has a default or is an identity.
     """
     _check_kind(session, table)
     rows = session.execute(COLUMNS_OF, (table.identifier.as_string(session),)).fetchall()
@@ -61,7 +61,7 @@ def check_table_fits(session: Session, table: Table, partition: str | None) -> N
     wanted = dict(zip((column.name for column in columns), _canonical_types(session, columns), strict=True))
     new = [column for column in columns if column.name not in found]
     differences = [
-        f"column {name} is {found[name]}, the mapping says {kind}"
+        f"column {name} is {found[name]}, but the mapping says {kind}"
         for name, kind in wanted.items()
         if name in found and found[name] != kind
     ]
@@ -69,7 +69,7 @@ def check_table_fits(session: Session, table: Table, partition: str | None) -> N
     differences += [f"the table has no column {column.name}" for column in new if _is_constrained(column)]
     if differences:
         raise Conflict(
-            f"Table {table} does not fit the mapping: {'; '.join(sorted(differences))}. "
+            f"Table {table} does not match the mapping: {'; '.join(sorted(differences))}. "
             "Alter the table or the mapping, or name another table."
         )
     for column in new:
@@ -78,7 +78,7 @@ def check_table_fits(session: Session, table: Table, partition: str | None) -> N
 
 
 def has_key(session: Session, table: Table, partition: str | None, columns: tuple[str, ...]) -> bool:
-    """Whether the table lets no two rows of a dataid be alike in these columns, now or once it is made."""
+    """True if the table enforces that rows of a dataid are unique in these columns, now or once created."""
     name = table.identifier.as_string(session)
     if session.execute("select to_regclass(%s)", (name,)).fetchone() == (None,):
         keys = [primary_key(table, partition), *_uniques(table, partition)]
@@ -88,26 +88,26 @@ def has_key(session: Session, table: Table, partition: str | None, columns: tupl
 
 
 def check_keys(session: Session, table: Table, partition: str | None) -> None:
-    """Refuses a table that would not notice a key twice among its old rows and the new ones."""
+    """Refuse a table that would not detect a duplicate key among its old rows and the new ones."""
     for key in (primary_key(table, partition), *_uniques(table, partition)):
         if key and not has_key(session, table, partition, key):
             columns = names(key).as_string(session)
             raise Conflict(
-                f"Table {table} has no key of {', '.join(key)}, which the mapping says is unique. Give it "
-                f"one: alter table {table.identifier.as_string(session)} add unique ({columns})"
+                f"Table {table} has no unique key on {', '.join(key)}, which the mapping declares unique. "
+                f"Add one: alter table {table.identifier.as_string(session)} add unique ({columns})"
             )
 
 
 def list_indexes_elsewhere(session: Session, table: Table) -> set[str]:
-    """The names that indexes of other tables of its schema have."""
+    """The names of indexes on other tables of its schema."""
     return {name for (name,) in session.execute(INDEXES_ELSEWHERE, (table.schema, table.name)).fetchall()}
 
 
 def add_indexes(session: Session, table: Table, partition: str | None, taken: Set[str] = frozenset()) -> None:
-    """Makes the declared indexes that are not there yet, under names not taken; readers go on meanwhile."""
+    """Create the declared indexes that are missing, under free names; readers are not blocked."""
     wanted = list(table.indexes)
     if partition and not primary_key(table, partition):
-        wanted.append(Index((partition,)))  # or replacing one dataid would read the whole table
+        wanted.append(Index((partition,)))  # otherwise replacing one dataid would read the whole table
     for index in wanted:
         name = _index_name(table, index)
         if name in taken:
@@ -121,25 +121,25 @@ def add_indexes(session: Session, table: Table, partition: str | None, taken: Se
 
 
 def add_comment(session: Session, table: Table) -> None:
-    """Writes the declared comment; where none is declared, what stands there stays."""
+    """Set the declared comment; without one, the existing comment stays."""
     if table.comment:
         statement = sql.SQL("comment on table {} is {}")
         session.execute(statement.format(table.identifier, sql.Literal(table.comment)))
 
 
 def all_columns(table: Table, partition: str | None) -> tuple[Column, ...]:
-    """The mapping's columns and the one that holds the dataid, if there is one."""
+    """The mapping's columns plus the one that holds the dataid, if any."""
     return (*table.columns, Column(partition, "text", not_null=True)) if partition else table.columns
 
 
 def primary_key(table: Table, partition: str | None) -> tuple[str, ...]:
-    """The key's columns; where each dataid has rows of its own, the dataid comes first in it."""
+    """The key's columns; where each dataid has its own rows, the dataid comes first."""
     key = tuple(column.name for column in table.columns if column.primary_key)
     return (partition, *key) if partition and key else key
 
 
 def names(columns: tuple[str, ...]) -> sql.Composed:
-    """Column names as a list in a statement."""
+    """Column names as a list for a statement."""
     return sql.SQL(", ").join(sql.Identifier(name) for name in columns)
 
 
@@ -157,7 +157,7 @@ def _definition(column: Column) -> sql.Composed:
 
 
 def _canonical_types(session: Session, columns: tuple[Column, ...]) -> list[str]:
-    """The mapping's types as PostgreSQL itself writes them: `decimal(5)` is `numeric(5,0)`."""
+    """The mapping's types as PostgreSQL writes them: `decimal(5)` is `numeric(5,0)`."""
     nulls = sql.SQL(", ").join(sql.SQL("null::{}").format(type_sql(column)) for column in columns)
     result = session.execute(sql.SQL("select {}").format(nulls)).pgresult
     assert result is not None
@@ -175,11 +175,11 @@ def _check_kind(session: Session, table: Table) -> None:
         "select relkind from pg_class where oid = to_regclass(%s)", (table.identifier.as_string(session),)
     ).fetchone()
     if row is None or row[0] not in TABLES:
-        raise Conflict(f"{table} is there and is no table. Drop it, or name another table.")
+        raise Conflict(f"{table} exists but is not a table. Drop it, or name another table.")
 
 
 def _index_name(table: Table, index: Index, always: bool = False) -> str:
-    """What an index is called; with a digest of what it is of where the name is too long, or `always`."""
+    """The name of an index; with a digest of its columns if the name is too long, or `always`."""
     name = "_".join((table.name, *index.columns, "idx"))
     if len(name.encode()) <= LONGEST_NAME and not always:
         return name

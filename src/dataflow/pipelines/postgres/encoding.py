@@ -1,6 +1,6 @@
-"""Arrow batches as the bytes of a binary COPY. Which Arrow type goes into which column is settled here.
+"""Encodes Arrow batches for binary COPY, and decides which Arrow type goes into which column.
 
-Types that binary COPY cannot be given from Arrow are staged as text and cast by the server at publish.
+Types that binary COPY cannot get from Arrow are staged as text and cast by the server at publish.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dataflow.errors import InvalidRows
 from dataflow.pipelines.postgres.table import ATTEMPT, Column
 
 MOST_DIGITS = 38  # of a decimal128
-NO_UUID = "0" * 32  # stands where there is NULL
+NO_UUID = "0" * 32  # placeholder for NULL
 UUID_TEXT = re.compile(r"(?P<open>\{)?[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){7}(?(open)\})")
-"""As PostgreSQL takes it: a hyphen after any four digits, braces around."""
+"""PostgreSQL's input format: optional hyphen after any four digits, optional braces."""
 
 ARROW_TYPES: dict[str, pa.DataType] = {
     **dict.fromkeys(("smallint", "int2"), pa.int16()),
@@ -38,13 +38,13 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "uuid": pa.binary(16),
     "bytea": pa.binary(),
 }
-# An array says of which type its elements are, and pgpq has no word for the others.
+# An array states the type of its elements, and pgpq does not support the others.
 ELEMENTS = (pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_())
 NUMERIC = ("numeric", "decimal")
 
 
 def staged_type(column: Column) -> str:
-    """The type the column has in staging: its own, or text where the server has to cast."""
+    """The column's type in staging: its own, or text where the server has to cast."""
     base, arguments, is_array = _parse(column.sql_type)
     if is_array:
         return column.sql_type if _has_plain_elements(base) else "text[]"
@@ -53,22 +53,22 @@ def staged_type(column: Column) -> str:
 
 
 def is_cast(column: Column) -> bool:
-    """Whether the staged value is a text that publishing casts."""
+    """True if the staged value is text that publishing casts."""
     return staged_type(column) != column.sql_type
 
 
 def fit(batch: pa.RecordBatch, columns: tuple[Column, ...], attempt: int) -> pa.RecordBatch:
-    """The batch in the columns' Arrow types, `_attempt` added; InvalidRows where a value would be changed."""
+    """The batch in the columns' Arrow types, plus `_attempt`; InvalidRows where a value would change."""
     names = [column.name for column in columns]
     if batch.schema.names != names:
-        raise InvalidRows(f"A batch has the columns {batch.schema.names}, but the table wants {names}.")
+        raise InvalidRows(f"A batch has the columns {batch.schema.names}, but the table has {names}.")
     arrays = [_fit(array, column) for array, column in zip(batch.columns, columns, strict=True)]
     arrays.append(pa.repeat(pa.scalar(attempt, pa.int64()), batch.num_rows))
     return pa.record_batch(arrays, names=[*names, ATTEMPT])
 
 
 def make_encoder(schema: pa.Schema, columns: tuple[Column, ...]) -> pgpq.ArrowToPostgresBinaryEncoder:
-    """The encoder for batches that `fit` made."""
+    """The encoder for batches made by `fit`."""
     made = {field.name: pgpq.ArrowToPostgresBinaryEncoder.infer_encoder(field) for field in schema}
     for column in columns:
         if _parse(column.sql_type)[0] == "jsonb" and not is_cast(column):
@@ -87,7 +87,7 @@ def _fit(array: pa.Array, column: Column) -> pa.Array:
         return array.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise InvalidRows(
-            f"Column {column.name} ({column.sql_type}) cannot take {array.type}: {error}", str(error)
+            f"Column {column.name} ({column.sql_type}) cannot hold {array.type}: {error}", str(error)
         ) from error
 
 
@@ -106,14 +106,14 @@ def _has_plain_elements(base: str) -> bool:
 
 
 def _uuids(array: pa.Array) -> pa.Array:
-    """Texts of uuids as their bytes: Arrow has no cast for it."""
+    """uuid strings as bytes: Arrow has no cast for this."""
     texts = array.cast(pa.string())
     digits = pc.replace_substring(texts.fill_null(NO_UUID) if texts.null_count else texts, "-", "")
     lengths = pc.min_max(pc.binary_length(digits)).as_py()
     if lengths == {"min": 32, "max": 32}:
-        # All at once, in an eighth of the time. What is made by a function of Arrow begins with its buffer.
+        # All at once, in an eighth of the time. The result of an Arrow function starts at its buffer's start.
         made = bytes.fromhex(digits.buffers()[2].to_pybytes().decode("ascii", "replace"))
-        if len(made) == 16 * len(texts):  # spaces count for nothing in fromhex
+        if len(made) == 16 * len(texts):  # fromhex ignores spaces
             found = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(16), len(texts), [None, pa.py_buffer(made)]
             )
@@ -123,13 +123,13 @@ def _uuids(array: pa.Array) -> pa.Array:
 
 
 def _uuid(text: str) -> bytes:
-    if not UUID_TEXT.fullmatch(text):  # Python's own reading minds neither spaces nor underscores
-        raise ValueError(f"{text!r} is no uuid")
+    if not UUID_TEXT.fullmatch(text):  # Python's own parser ignores spaces and underscores
+        raise ValueError(f"{text!r} is not a uuid")
     return uuid.UUID(text).bytes
 
 
 def _parse(sql_type: str) -> tuple[str, list[int], bool]:
-    """`character varying (20) []` as its base type, its numbers and whether it is an array."""
+    """Split `character varying (20) []` into base type, numbers and whether it is an array."""
     text = " ".join(sql_type.lower().split())
     numbers = re.search(r"\(([^)]*)\)", text)
     base = " ".join(re.sub(r"\([^)]*\)|\[ ?\]", " ", text).split())

@@ -1,7 +1,7 @@
 """The ledger beside the target table: which run may publish which dataid, and which one did.
 
-It lives in the table's own schema, not in the staging schema. Run ids are those of one status store, whose id
-stands beside them: a table is one store's until `dataflow pipeline takeover` gives it to another.
+It lives in the table's schema, not in the staging schema. Run ids belong to one status store, whose id is
+stored with them: a table belongs to one store until `dataflow pipeline takeover` moves it to another.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RAISE = sql.SQL("""
         where l.fence <= excluded.fence and l.store_id = excluded.store_id and l.dataset = excluded.dataset
     returning 1
 """)
-# All rows of the table where it is replaced whole: whoever publishes another dataid of it has to wait.
+# All rows of the table if it is replaced as a whole: publishers of its other dataids have to wait.
 LOCK = sql.SQL("""
     select dataid, dataset, store_id, sort_key, fence, run_id, claim, rows, inputs from {ledger}
     where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
@@ -62,8 +62,8 @@ OTHERS = sql.SQL("""
     select dataid from {ledger} where table_name = %(table)s and dataid <> %(dataid)s and run_id is not null
     order by sort_key
 """)
-# The other store's run ids mean nothing here, nor those that this one had given before it was restored from a
-# backup: 0 is older than any run, and says that somebody published.
+# Run ids of another store mean nothing here, nor do those issued before this store was restored from a
+# backup: 0 is older than any run, and records that something was published.
 TAKE_OVER = sql.SQL("""
     update {ledger}
     set store_id = %(store_id)s, fence = 0,
@@ -77,7 +77,7 @@ TAKE_OVER = sql.SQL("""
 class Entry:
     """A ledger row: `fence` is the newest run that began, `run_id` the one that published.
 
-    `claim` tells that run from one of the same id that the store had given before it was restored.
+    `claim` distinguishes that run from one with the same id from before the store was restored.
     """
 
     dataid: str
@@ -92,10 +92,10 @@ class Entry:
 
 
 class Ledger:
-    """The ledger rows of one table, seen by one run."""
+    """The ledger rows of one table, as seen by one run."""
 
     def __init__(self, table: Table, destination: Destination, whole: bool, in_order: bool = True) -> None:
-        """`whole`, a publish replaces more than its dataid's rows; `in_order`, none replaces a newer."""
+        """`whole`: a publish replaces more than its dataid's rows; `in_order`: it replaces nothing newer."""
         self._table = table
         self._destination = destination
         self._names = {"ledger": sql.Identifier(table.schema, LEDGER)}
@@ -113,9 +113,9 @@ class Ledger:
         self._in_order = in_order and destination.mode == "snapshot"
 
     def raise_fence(self, session: Session) -> Entry:
-        """From here on no older run publishes this dataid; Superseded if a newer one began or published.
+        """Block older runs from publishing this dataid; Superseded if a newer one began or published.
 
-        Gives the dataid's row, locked until the transaction ends: a publish that was under way is in it.
+        Returns the dataid's row, locked until the transaction ends; includes a publish that was in progress.
         """
         self._create(session)
         raised = session.execute(RAISE.format(**self._names), self._values).fetchone()
@@ -124,8 +124,8 @@ class Ledger:
         self._refuse_foreign(entries)
         if raised is None and own.fence > self._destination.newest_run > 0:
             raise Conflict(
-                f"{self._table} was written by run {own.fence} for {own.dataid}, and this status store has "
-                f"given no id after {self._destination.newest_run}: it was restored from a backup. To go on "
+                f"{self._table} was written by run {own.fence} for {own.dataid}, but the last run id of this "
+                f"status store is {self._destination.newest_run}: it was restored from a backup. To continue "
                 f"with it: dataflow pipeline takeover {self._destination.job}"
             )
         if raised is None:
@@ -134,13 +134,13 @@ class Ledger:
         return own
 
     def lock(self, session: Session) -> Entry:
-        """The dataid's row, locked until the transaction ends; Superseded if the fence is another run's."""
+        """The dataid's row, locked until the transaction ends; Superseded if another run holds the fence."""
         entries = self._read(session, LOCK)
         own = entries.get(self._destination.dataid)
         if own is None:
             raise TargetError(
                 f"{self._table} has no ledger row for dataid {self._destination.dataid}: "
-                "somebody removed it while the run was under way. Resubmit the work."
+                "it was deleted during the run. Resubmit the work."
             )
         self._refuse_foreign(entries)
         if own.fence != self._destination.run_id:
@@ -149,30 +149,30 @@ class Ledger:
         return own
 
     def write(self, session: Session, rows: int) -> None:
-        """Notes what this run published, in the transaction that publishes it."""
+        """Record what this run published, in the transaction that publishes it."""
         session.execute(WRITE.format(**self._names), self._values | {"rows": rows})
 
     def refuse_gone(self, session: Session) -> None:
-        """To be asked where the table is missing: made anew, it would lack the rows of other dataids."""
+        """Called if the table is missing: created again, it would lack the rows of other dataids."""
         others = [row[0] for row in session.execute(OTHERS.format(**self._names), self._values).fetchall()]
         if others:
             ledger, name = self._names["ledger"].as_string(session), sql.Literal(self._table.name)
             raise Conflict(
                 f"Table {self._table} is gone, and with it the rows of {len(others)} other dataids published "
-                f"in it, from {others[0]} to {others[-1]}. Restore it under its name; or have it made anew: "
+                f"in it, from {others[0]} to {others[-1]}. Restore it under its name, or create it again: "
                 f"update {ledger} set run_id = null where table_name = {name.as_string(session)}; "
                 f"then, for each of them: dataflow resubmit {self._destination.job} DATAID"
             )
 
     def find(self, session: Session) -> Entry | None:
-        """The dataid's row, once no publish of it is under way; None when no run of this store began it."""
+        """The dataid's row, once no publish of it is in progress; None when no run of this store began it."""
         if not exists(session, self._table.schema, LEDGER):
             return None
         found = self._read(session, LOCK, whole=False).get(self._destination.dataid)
         return found if found and found.store_id == self._destination.store_id else None
 
     def _create(self, session: Session) -> None:
-        # IF NOT EXISTS alone fails when two come at once, and where the user may not create.
+        # IF NOT EXISTS alone fails for concurrent calls, and for users without CREATE.
         if exists(session, self._table.schema, LEDGER):
             return
         session.execute(
@@ -197,22 +197,22 @@ class Ledger:
         if newest and newest.sort_key > self._destination.sort_key:
             raise Superseded(
                 f"{self._table} holds dataid {newest.dataid} (run {newest.run_id}); the older "
-                f"{self._destination.dataid} does not replace it in mode snapshot. Nothing is to be done; "
+                f"{self._destination.dataid} does not replace it in mode snapshot. Nothing to do; "
                 "to keep every dataid's rows, use mode partition."
             )
         if newest is None:
             self._refuse_forgotten(session)
 
     def _refuse_forgotten(self, session: Session) -> None:
-        """A ledger that somebody dropped knows of no publish: what the store published counts then."""
+        """A ledger that was dropped records no publish: then the store's record counts."""
         where = self._destination
         dataid, key = where.newest
         if key > where.sort_key and exists(session, self._table.schema, self._table.name):
             raise Conflict(
-                f"{self._table} is there, and {self._names['ledger'].as_string(session)} beside it does not "
+                f"{self._table} exists, but {self._names['ledger'].as_string(session)} beside it does not "
                 f"say what it holds; the store published {dataid}, which the older {where.dataid} does not "
-                f"replace in mode snapshot. Restore the ledger, or have {dataid} published anew: "
-                f"{resubmit_command(where.job, dataid)}; if {where.dataid} is to be in it all the same: "
+                f"replace in mode snapshot. Restore the ledger, or publish {dataid} again: "
+                f"{resubmit_command(where.job, dataid)}; to publish {where.dataid} anyway: "
                 f"{shell('dataflow', 'withdraw', where.dataset, dataid)}"
             )
 
@@ -220,29 +220,29 @@ class Ledger:
         for entry in entries.values():
             if entry.store_id != self._destination.store_id:
                 raise Conflict(
-                    f"{self._table} is written by the runs of another status store, {entry.dataid} by its "
-                    f"run {entry.run_id or entry.fence}. If that store is gone, or is to write it no more: "
+                    f"{self._table} is written by runs of another status store, {entry.dataid} by its "
+                    f"run {entry.run_id or entry.fence}. If that store is gone or no longer writes it: "
                     f"dataflow pipeline takeover {self._destination.job}"
                 )
             if entry.dataset != self._destination.dataset:
                 raise Conflict(
                     f"{self._table} is already the table of dataset {entry.dataset}, dataid {entry.dataid}; "
-                    f"{self._destination.dataset} cannot have the same. Name one of them otherwise."
+                    f"{self._destination.dataset} cannot use the same table. Rename one of them."
                 )
 
     def _superseded_by(self, fence: int) -> Superseded:
         return Superseded(
             f"Run {self._destination.run_id} may no longer publish {self._destination.dataid} "
-            f"of {self._table}: the newer run {fence} has taken it over. Nothing is to be done."
+            f"of {self._table}: the newer run {fence} has taken it over. Nothing to do."
         )
 
 
 def take_over(session: Session, schema: str, dataset: str, store_id: str, newest_run: int) -> int:
-    """Makes the tables of a dataset this store's; no run of another can publish them then. How many rows."""
+    """Assign the tables of a dataset to this store alone; returns the number of rows changed."""
     if not exists(session, schema, LEDGER):
         return 0
     ledger = sql.Identifier(schema, LEDGER)
-    # Runs that raise their fence just now are waited for: a row that is not seen would not be taken over.
+    # Wait for runs that are raising their fence: a row not yet visible would not be taken over.
     session.execute(sql.SQL("lock table {} in share row exclusive mode").format(ledger))
     statement = TAKE_OVER.format(ledger=ledger)
     values = {"store_id": store_id, "dataset": dataset, "newest_run": newest_run}

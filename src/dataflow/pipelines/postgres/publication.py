@@ -1,4 +1,4 @@
-"""Staged rows into the target table, inside the transaction of a caller who holds the fence."""
+"""Moves staged rows into the target table, in the transaction of a caller that holds the fence."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ NOTHING = sql.SQL("")
 
 @record
 class Load:
-    """What is to be published: which staged rows, where to, and in what way."""
+    """What to publish: which staged rows, into which table, and how."""
 
     table: Table
     staging: StagingTable
     accepted: tuple[Staged, ...]
     strategy: str
     dataid: str
-    partition: str | None  # the column that holds the dataid; None where the table is replaced whole
+    partition: str | None  # the column that holds the dataid; None if the table is replaced as a whole
 
     @property
     def attempts(self) -> list[int]:
@@ -47,16 +47,16 @@ class Load:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the table holds nothing but this load once it is published."""
+        """True if the table holds only this load once published."""
         return self.partition is None and self.strategy in ("replace", "swap")
 
 
 def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> None:
-    """Puts the accepted rows, and only them, into the table; it is made if missing."""
+    """Put the accepted rows, and only them, into the table, which is created if missing."""
     if load.strategy == "append" and entry.run_id is not None:
         raise Conflict(
-            f"Dataid {load.dataid} was appended to {load.table} by run {entry.run_id} already, and append "
-            'replaces nothing. To have its rows replaced use write = "merge", or "replace" in mode partition.'
+            f"Dataid {load.dataid} was already appended to {load.table} by run {entry.run_id}, and append "
+            'replaces nothing. To replace its rows use write = "merge", or "replace" in mode partition.'
         )
     if _is_missing(session, load.table):
         if not load.is_whole:
@@ -68,7 +68,7 @@ def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> 
             ddl.check_keys(session, load.table, load.partition)
         check_rules(session, load.table)
         load.staging.check(session, list(load.accepted))
-        # The rows that a foreign key elsewhere points to go and come back in one transaction.
+        # Rows that a foreign key elsewhere references are deleted and reinserted in one transaction.
         session.execute("set constraints all deferred")
         _LOADS[load.strategy](session, load)
     taken = ddl.list_indexes_elsewhere(session, load.table)
@@ -79,7 +79,7 @@ def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> 
 def _is_missing(session: Session, table: Table) -> bool:
     if exists(session, table.schema, table.name):
         return False
-    # Two dataids may come first at once: one makes the table, the other then finds it.
+    # Two dataids may be first at the same time: one creates the table, the other then finds it.
     session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (str(table),))
     return not exists(session, table.schema, table.name)
 
@@ -95,9 +95,9 @@ def _load_first(session: Session, load: Load) -> None:
 
 
 def _adopt(session: Session, load: Load) -> None:
-    """Makes the staging table itself the target: nothing is written twice."""
+    """Turn the staging table itself into the target: nothing is written twice."""
     staging = load.staging
-    # A task that Spark gave up may still be copying; what it commits after the check would be published.
+    # A task that Spark abandoned may still be copying; rows it commits after the check would be published.
     session.execute(sql.SQL("lock table {} in access exclusive mode").format(staging.identifier))
     staging.check(session, list(load.accepted))
     attempt = sql.Identifier(ATTEMPT)
@@ -124,7 +124,7 @@ def _replace(session: Session, load: Load) -> None:
     session.execute(sql.SQL("delete from {} {}").format(load.table.identifier, where))
     check_deleted(session, load.table, where)
     taken = _insert(session, load, load.table.identifier)
-    if taken != load.rows:  # a trigger may have put rows into a child, where readers of the table find them
+    if taken != load.rows:  # a trigger may have put rows into a child table, where readers find them
         taken = count_rows(session, load.table, where)
     check_taken(session, load.table, taken, load.rows)
 
@@ -144,8 +144,8 @@ def _merge(session: Session, load: Load) -> None:
             taken = _insert(session, load, load.table.identifier, tail)
     except pg_errors.CardinalityViolation as error:
         twice = _find_twice(session, load, key)
-        raise InvalidRows(f"A key comes twice among the new rows: {twice}", twice) from error
-    if taken != load.rows:  # a row that is there already, as it is, need not be written again
+        raise InvalidRows(f"Duplicate key in the new rows: {twice}", twice) from error
+    if taken != load.rows:  # an identical existing row need not be written again
         check_taken(session, load.table, load.rows - _count_absent(session, load, key), load.rows)
 
 
@@ -165,9 +165,9 @@ def _add(session: Session, load: Load, into: sql.Identifier) -> None:
     check_taken(session, load.table, _insert(session, load, into), load.rows)
 
 
-# Values stand in these statements as literals: with parameters, a percent sign in a name would be one, too.
+# Values are literals in these statements: with parameters, a percent sign in a name would be one, too.
 def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> int:
-    """How many rows the table took."""
+    """The number of rows that the table accepted."""
     columns = ddl.all_columns(load.table, load.partition)
     values = [_value(column) for column in load.table.columns]
     if load.partition:
@@ -186,7 +186,7 @@ def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Compos
 
 
 def _count_absent(session: Session, load: Load, key: tuple[str, ...]) -> int:
-    """How many staged rows are not in the table, value for value; as text, for json has no equality."""
+    """The number of staged rows missing from the table; compared as text, since json has no equality."""
     given = sql.SQL(", ").join(
         sql.SQL("{} as {}").format(_value(column), sql.Identifier(column.name))
         for column in load.table.columns
@@ -228,6 +228,6 @@ def _value(column: Column) -> sql.Composable:
 
 
 def _order(table: Table) -> sql.Composable:
-    """Rows in the key's order: the key's index is then written page by page, not all over the place."""
+    """Rows in key order, so that the key's index is written page by page rather than at random."""
     key = ddl.primary_key(table, None)
     return sql.SQL("order by {}").format(ddl.names(key)) if key else NOTHING

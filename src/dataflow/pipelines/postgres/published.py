@@ -1,4 +1,4 @@
-"""Published tables read into Parquet files as the lake has them: of one moment, and checked by the ledger."""
+"""Exports published tables to Parquet files like those of the lake: one snapshot, checked by the ledger."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ COLUMNS = """
 PUBLISHED = sql.SQL("""
     select dataid, run_id from {} where table_name = %s and store_id = %s and run_id > 0 order by sort_key
 """)
-# What is not a number, or endless, has no scale.
+# NaN and infinity have no scale.
 DIGITS = sql.SQL("max(scale({0})), max(length(trunc(abs({0}))::text)), count({0}) - count(scale({0}))")
 
 
 @record
 class _Plan:
-    """How one table is read: its columns, with their types as the lake has them, and which of its rows."""
+    """How one table is read: its columns, with the lake's types, and its rows."""
 
     table: PublishedTable
     fields: tuple[CopiedColumn, ...]
@@ -60,7 +60,7 @@ def read_published(
     folder: str,
     stop: threading.Event,
 ) -> list[Frame]:
-    """The rows of these tables as files in that folder, all of one moment; of a parted one those of its runs.
+    """The rows of these tables as files in that folder, all from one snapshot; by run if partitioned.
 
     InputMoved where a table does not hold what these runs published.
     """
@@ -85,7 +85,7 @@ def read_published(
 
 
 def _lock(session: Session, tables: Sequence[PublishedTable]) -> None:
-    """Before the snapshot is taken: one that is swapped after it would look empty. Intervals never are."""
+    """Before the snapshot: a table swapped after it would look empty. Interval tables are never swapped."""
     session.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
     for table in tables:
         if not table.is_interval:
@@ -97,7 +97,7 @@ def _lock(session: Session, tables: Sequence[PublishedTable]) -> None:
 
 
 def _check(session: Session, table: PublishedTable) -> None:
-    """The table must hold what the store has as published; one that is not parted, nothing newer either."""
+    """The table must hold what the store says is published; an unpartitioned one, nothing newer either."""
     published: dict[str, int] = {}
     if exists(session, table.schema, LEDGER):
         statement = PUBLISHED.format(sql.Identifier(table.schema, LEDGER))
@@ -135,12 +135,12 @@ def _gone(table: PublishedTable) -> Conflict:
     dataid, run_id = table.runs[-1]
     return Conflict(
         f"Table {table} is gone, in which run {run_id} published {table.dataset}/{dataid}. Restore it, or "
-        f"have it published anew; see: dataflow chunks {table.dataset}"
+        f"publish it again; see: dataflow chunks {table.dataset}"
     )
 
 
 def _kind_of(kind: str, is_array: bool) -> str:
-    """A type of the database as a mapping says it; what no mapping has is text."""
+    """A database type in the mapping's notation; types that mappings lack are text."""
     try:
         return parse_sql_type(kind).sql
     except BadInput:
@@ -148,9 +148,9 @@ def _kind_of(kind: str, is_array: bool) -> str:
 
 
 def _measured(session: Session, plans: list[_Plan]) -> list[_Plan]:
-    """The plans with room for every digit of numerics without a precision, alike in all tables of a dataset.
+    """The plans with room for every digit of numerics without precision, equal in all tables of a dataset.
 
-    What fits a mapping's `numeric` is that; the database itself computes with more digits.
+    Values that fit a mapping's `numeric` use it; the database itself computes with more digits.
     """
     found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     for plan in plans:
@@ -173,7 +173,7 @@ def _measured(session: Session, plans: list[_Plan]) -> list[_Plan]:
 
 
 def _numeric_of(scale: int, whole: int, odd: int) -> str:
-    """The type that holds so many digits after and before the point; text where none does."""
+    """The type with this many digits after and before the point; text if none fits."""
     precision, usual = BARE_NUMERIC
     if odd or scale + whole > MOST_DIGITS:
         return "text"
@@ -185,7 +185,7 @@ def _numeric_of(scale: int, whole: int, odd: int) -> str:
 def _list_work(
     session: Session, plan: _Plan, folder: str
 ) -> tuple[list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]], tuple[tuple[str, str], ...]]:
-    """The statement of each part file, and the columns that the files have."""
+    """The statement of each part file, and the columns of the files."""
     make_private_folder(folder)
     table, kinds = plan.table, dict(plan.kinds)
     fields = tuple(replace(field, taken_as=parse_sql_type(kinds[field.name]).arrow) for field in plan.fields)
@@ -204,7 +204,7 @@ def _list_work(
 
 
 def _folder_of(folder: str, number: int, table: PublishedTable) -> str:
-    """The place of a table's files; that of an interval says which dataid it is, as in the lake."""
+    """The folder of a table's files; for an interval it contains the dataid, as in the lake."""
     place = os.path.join(folder, str(number))
     if not table.is_interval:
         return place

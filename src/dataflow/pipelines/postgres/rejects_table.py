@@ -1,4 +1,4 @@
-"""The rejects table beside a target table: the rows of each dataid that did not fit, and why."""
+"""The rejects table beside a target table: rows of each dataid that did not fit, and why."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ COPY = sql.SQL("copy {} from stdin")
 def replace_rejects(
     session: Session, table: Table, destination: Destination, rejects: Sequence[Reject]
 ) -> None:
-    """Puts a dataid's rejects in the place of those it had; the table is made when there are first any.
+    """Replace a dataid's rejects; the table is created with the first rejects.
 
-    A table of that name that is somebody else's is left alone; Conflict if there are rejects to put into it.
+    A foreign table of that name is left alone; Conflict if there are rejects to write.
     """
     name = rejects_name(table.name)
     identifier = sql.Identifier(table.schema, name)
@@ -43,8 +43,8 @@ def replace_rejects(
         if not _is_ours(session, identifier):
             if rejects:
                 raise Conflict(
-                    f"{len(rejects)} rejects of {table} would go to {table.schema}.{name}, which is another "
-                    "table of that name. Rename one of them."
+                    f"{len(rejects)} rejects of {table} would go to {table.schema}.{name}, but another table "
+                    "has that name. Rename one of them."
                 )
             return
         session.execute(DELETE.format(identifier), (destination.dataid,))
@@ -59,7 +59,7 @@ def replace_rejects(
 
 
 def rejects_name(table: str) -> str:
-    """The name of the rejects table beside a table; no two tables have the same."""
+    """The name of the rejects table beside a table, unique per table."""
     if len((table + SUFFIX).encode()) <= LONGEST_NAME:
         return table + SUFFIX
     digest = hashlib.sha256(table.encode()).hexdigest()[:12]
@@ -69,7 +69,7 @@ def rejects_name(table: str) -> str:
 def _is_ours(session: Session, identifier: sql.Identifier) -> bool:
     rows = session.execute(COLUMNS_OF, (identifier.as_string(session),)).fetchall()
     found = {name for (name,) in rows}
-    if COLUMNS - found == {"source_row"} and found < COLUMNS:  # made before rows were kept
+    if COLUMNS - found == {"source_row"} and found < COLUMNS:  # created before source rows were kept
         session.execute(WIDEN.format(identifier))
         return True
     return found == COLUMNS

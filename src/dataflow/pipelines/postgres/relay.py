@@ -1,4 +1,4 @@
-"""PostgreSQL where Spark's tasks cannot reach it: they leave Parquet files, and this process copies those."""
+"""PostgreSQL that Spark's tasks cannot reach: they write Parquet files, and this process copies them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dataflow.private_files import make_private_folder, open_private
 
 
 class RelayTarget:
-    """A PostgreSQL target whose rows come by way of files in a folder that the tasks see, too."""
+    """A PostgreSQL target whose rows arrive as files in a folder that the tasks can access, too."""
 
     wants_uuid_bytes = True
 
@@ -28,29 +28,29 @@ class RelayTarget:
         self._copied: dict[str, Staged] = {}
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
-        """Raises the fence, and makes the staging table and the folder."""
+        """Raise the fence, and create the staging table and the folder."""
         make_private_folder(self._folder)
         return self._target.begin(earlier)
 
     def writer(self) -> LakeWriter:
-        """What the tasks stage with: files named after the attempt. The database's password stays here."""
+        """The writer for the tasks: files named after the attempt. The database's password stays here."""
         return LakeWriter(self._folder, opener=open_private)
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
-        """How many rows a check refuses, once they are copied."""
+        """Count the rows that violate a check, once copied."""
         return self._target.count_bad_rows(check, self._copy(accepted))
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
-        """Copies what the accepted attempts left, then gives it out as the target does."""
+        """Copy what the accepted attempts left, then publish as the target does."""
         return self._target.publish(self._copy(accepted), rejects)
 
     def discard(self) -> None:
-        """Removes the files and the staging tables."""
+        """Delete the files and the staging tables."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._target.discard()
 
     def _copy(self, accepted: list[Staged]) -> list[Staged]:
-        """The same attempts as the database has them; each is copied once, in a transaction of its own."""
+        """The same attempts as staged in the database; each is copied once, in its own transaction."""
         writer = self._target.writer()
         for staged in accepted:
             if staged.attempt not in self._copied:

@@ -1,4 +1,4 @@
-"""What on a table would have a publish lose or double rows, there or elsewhere: asked first, counted last."""
+"""Detects tables on which a publish would lose or duplicate rows: checked before, counted after."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.table import Table
 from dataflow.pipelines.postgres.transactions import Session
 
-# The table and all that inherit from it, partitions among them: a DELETE goes through the whole family.
+# The table and all that inherit from it, including partitions: a DELETE affects the whole family.
 FAMILY = """
     with recursive family as (
         select to_regclass(%(table)s)::oid as member
         union select inhrelid from pg_inherits join family on inhparent = member
     )
 """
-# A key within the family is no matter where all its rows go at once.
+# A key within the family does not matter if all its rows are deleted at once.
 CASCADES = (
     FAMILY
     + """
@@ -27,7 +27,7 @@ CASCADES = (
     order by 2, 1 limit 1
 """
 )
-# A child with the parent's columns holds the parent's rows; one with columns of its own holds its own.
+# A child with the parent's columns holds the parent's rows; one with extra columns holds its own.
 CHILDREN = (
     FAMILY
     + """
@@ -38,7 +38,7 @@ CHILDREN = (
     order by 1 limit 1
 """
 )
-# Without row security, or with a policy that shows this user every row, a DELETE reaches them all.
+# Without row security, or with a policy that shows this user every row, a DELETE reaches all rows.
 HIDDEN = """
     select 1 where row_security_active(to_regclass(%(table)s)::oid) and coalesce((
         select bool_or(not polpermissive) or not bool_or(
@@ -54,65 +54,65 @@ RULES = """
 
 
 def check_rules(session: Session, table: Table) -> None:
-    """Refuses a table whose rule puts something else in the place of what is written."""
+    """Refuse a table with a rule that replaces what is written."""
     row = session.execute(RULES, {"table": table.identifier.as_string(session)}).fetchone()
     if row:
         rule, name = sql.Identifier(row[0]).as_string(session), table.identifier.as_string(session)
         raise Conflict(
-            f"Table {table} has the rule {row[0]}, which does something else instead of what a run writes. "
+            f"Table {table} has the rule {row[0]}, which replaces what a run writes. "
             f"Drop it, then resubmit the work: drop rule {rule} on {name}"
         )
 
 
 def check_can_delete(session: Session, table: Table, *, whole: bool) -> None:
-    """Refuses where deleting the table's rows would change other tables, or leave rows it cannot see."""
+    """Refuse if deleting the table's rows would change other tables, or leave rows it cannot see."""
     values = {"table": table.identifier.as_string(session), "whole": whole}
     if found := session.execute(CASCADES, values).fetchone():
         name, other, action = found
         raise Conflict(
             f'Table {table} cannot be replaced: the foreign key "{name}" of {other} is ON DELETE '
-            f"{action.upper()}, so its rows there would go or change with those replaced. "
+            f"{action.upper()}, so rows there would be deleted or changed, too. "
             'Use write = "merge", or make the foreign key ON DELETE NO ACTION DEFERRABLE.'
         )
     if found := session.execute(CHILDREN, values).fetchone():
         raise Conflict(
-            f"Table {table} cannot be replaced: {found[0]} inherits from it and has columns of its own, and "
-            'its rows would be deleted, too. Use write = "merge", or end it: '
+            f"Table {table} cannot be replaced: {found[0]} inherits from it and has its own columns, and "
+            'its rows would be deleted, too. Use write = "merge", or end the inheritance: '
             f"alter table {found[0]} no inherit {values['table']}"
         )
     if session.execute(HIDDEN, values).fetchone():
         raise Conflict(
             f"Table {table} cannot be replaced: its row security may hide rows from the user "
-            f"{session.info.user}, and these would stay. Give the user a policy FOR ALL USING (true), "
+            f"{session.info.user}, and these would remain. Give the user a policy FOR ALL USING (true), "
             'or BYPASSRLS, or use write = "merge".'
         )
 
 
 def check_deleted(session: Session, table: Table, where: sql.Composable) -> None:
-    """Refuses when rows that were to be replaced are still there."""
+    """Refuse if rows that were to be replaced still exist."""
     statement = sql.SQL("select tableoid::regclass::text from {} {} limit 1").format(table.identifier, where)
     if found := session.execute(statement).fetchone():
         raise Conflict(
-            f"Table {table} was not published: rows that are replaced were deleted and are still there, in "
+            f"Table {table} was not published: rows to be replaced were deleted but still exist in "
             f"{found[0]}{_triggers(session, found[0])}. Remove what keeps them, "
             'or use write = "merge".'
         )
 
 
 def count_rows(session: Session, table: Table, where: sql.Composable) -> int:
-    """How many rows a reader of the table finds."""
+    """The number of rows that a reader of the table finds."""
     statement = sql.SQL("select count(*) from {} {}").format(table.identifier, where)
     row = session.execute(statement).fetchone()
     return int(row[0]) if row else 0
 
 
 def check_taken(session: Session, table: Table, taken: int, staged: int) -> None:
-    """Refuses when the table took fewer rows than it was given."""
+    """Refuse if the table accepted fewer rows than were written."""
     if taken != staged:
         name = table.identifier.as_string(session)
         raise Conflict(
-            f"Table {table} was not published: of {staged} staged rows it took {taken}"
-            f"{_triggers(session, name)}. Remove what leaves rows out, then resubmit the work."
+            f"Table {table} was not published: it accepted {taken} of {staged} staged rows"
+            f"{_triggers(session, name)}. Remove what drops rows, then resubmit the work."
         )
 
 

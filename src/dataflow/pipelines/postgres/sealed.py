@@ -1,7 +1,7 @@
-"""How a Spark task gets the password of a database: apart from the task itself.
+"""Passes the password of a database to Spark tasks, separately from the task itself.
 
-A task is pickled, broadcast and kept in places that Spark decides on. It carries a random key only; the URL,
-mixed with that key, is in a private file beside the staged pages. Neither says anything without the other.
+A task is pickled, broadcast and kept in places that Spark chooses. It carries only a random key; the URL,
+XORed with that key, is in a private file beside the staged pages. Neither reveals anything alone.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ class SealedConnection:
 
     name: str
     path: str
-    owner: int  # the id of the user who may read the file
-    key: bytes  # as long as the URL, and used for it alone: a one-time pad
+    owner: int  # the id of the user who can read the file
+    key: bytes  # as long as the URL and used once: a one-time pad
 
     _hidden = ("key",)
 
     def opened(self) -> DatabaseLogin:
-        """The connection itself, where its file can be read; TargetError if not, with what to do."""
+        """The connection, if its file is readable; otherwise TargetError, with advice."""
         try:
             with open(self.path, "rb", opener=open_private) as file:
                 return DatabaseLogin(self.name, _mixed(file.read(), self.key).decode())
         except FileNotFoundError as error:
             raise TargetError(
                 f"Connection {self.name}: {self.path} is missing. The run has ended, or this machine does "
-                "not see the project's folder, as [spark] shared_files = true says."
+                "not see the project's folder, which [spark] shared_files = true requires."
             ) from error
         except PermissionError as error:
             raise TargetError(
-                f"Connection {self.name}: {self.path} belongs to user id {self.owner}, and this task runs "
+                f"Connection {self.name}: {self.path} belongs to user id {self.owner}, but this task runs "
                 f"as {os.geteuid()}. Run Spark's executors as the user who runs DataFlow."
             ) from error
 
     def remove(self) -> None:
-        """Takes the file away, and its folder with it if nothing else is there."""
+        """Delete the file, and its folder if it is empty."""
         try:
             os.unlink(self.path)
             os.rmdir(os.path.dirname(self.path))
         except OSError:
-            pass  # another file is in the folder, or somebody has cleared up
+            pass  # another file is in the folder, or it was already deleted
 
 
 def seal(connection: DatabaseLogin, folder: str) -> SealedConnection:
-    """Puts the URL, mixed with a new key, into a new file in the folder; the key is in what is returned."""
+    """Write the URL, XORed with a new key, to a new file in the folder; the key is in the result."""
     make_private_folder(folder)
     url = connection.url.encode()
     key = secrets.token_bytes(len(url))

@@ -1,4 +1,4 @@
-"""Sessions at long work for a source or a view: another thread can end them, whatever they wait for."""
+"""Long-running sessions of a source or view, which another thread can cancel at any point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOK_SECONDS = 0.5
 
 
 class Sessions:
-    """The sessions of one source or view; once `stop` is set, what its sessions do is cancelled."""
+    """The sessions of one source or view; once `stop` is set, they are cancelled."""
 
     def __init__(self, connection: DatabaseLogin, stop: threading.Event) -> None:
         self._connection = connection
@@ -36,12 +36,12 @@ class Sessions:
         self._watcher.join()
 
     def end(self) -> None:
-        """Nothing more is wanted: all its sessions are cancelled."""
+        """Cancel all its sessions."""
         self._is_ending.set()
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        """A transaction that reads one state of the database and can change nothing."""
+        """A read-only transaction on one snapshot of the database."""
         try:
             self._refuse_stopped()
             with connect(self._connection) as session:
@@ -55,7 +55,7 @@ class Sessions:
 
     @contextmanager
     def watched(self, session: Session) -> Iterator[None]:
-        """Has a session cancelled with the others, while it is at work."""
+        """Include a session in cancellation while it works."""
         self._live.append(session)
         try:
             yield
@@ -69,11 +69,11 @@ class Sessions:
     def _watch(self) -> None:
         while not self._is_over.wait(LOOK_SECONDS):
             if self._stop.is_set() or self._is_ending.is_set():
-                for session in tuple(self._live):  # again and again: one may have begun meanwhile
+                for session in tuple(self._live):  # repeatedly: one may have begun meanwhile
                     self._cancel(session)
 
     def _cancel(self, session: Session) -> None:
         try:
             session.cancel_safe(timeout=LOOK_SECONDS)
         except psycopg.Error:
-            pass  # it has ended, or the server does not answer and will be asked again
+            pass  # it has ended, or the server does not answer and is tried again

@@ -1,4 +1,4 @@
-"""Checks that need a pass over the staged rows, made by the database that has them."""
+"""Checks that need a pass over the staged rows, run by the database that holds them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataflow.pipelines.sql.parsing import read_statement
 
 SHOWN = 3
 ACCEPTED = sql.SQL("select * from {staging} where {attempt} = any(%(attempts)s)")
-# Keys with a NULL in them are like nothing else.
+# Keys that contain NULL equal nothing.
 TWINS = sql.SQL("""
     select sum(twins.rows) over (), twins.key from (
         select count(*) as rows, row({columns})::text as key from ({rows}) r
@@ -30,7 +30,7 @@ FALSE = sql.SQL(
 def count_bad_rows(
     session: Session, check: Check, staging: StagingTable, accepted: list[Staged]
 ) -> tuple[int, list[str]]:
-    """How many of the accepted rows a check of uniqueness or by SQL refuses, with a few of them to show."""
+    """Count the accepted rows that violate a uniqueness or SQL check, with a few samples."""
     rows = ACCEPTED.format(staging=staging.identifier, attempt=sql.Identifier(ATTEMPT))
     session.execute("set transaction read only")
     try:
@@ -46,7 +46,7 @@ def _statement(check: Check, rows: sql.Composed) -> sql.Composed:
         columns = [sql.Identifier(name) for name in check.values]
         no_nulls = sql.SQL(" and ").join(sql.SQL("{} is not null").format(column) for column in columns)
         return TWINS.format(rows=rows, columns=sql.SQL(", ").join(columns), no_nulls=no_nulls, shown=shown)
-    # Read on its own first: a condition cannot end the brackets it is put in.
+    # Parsed on its own first: a condition cannot close the parentheses around it.
     statement = read_statement(f"select 1 where ({check.values[0]})", "postgres", f"check {check}")
     condition = statement.args["where"].this.sql(dialect="postgres", comments=False).replace("%", "%%")
     return FALSE.format(rows=rows, condition=sql.SQL(condition), shown=shown)

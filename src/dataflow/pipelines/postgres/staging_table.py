@@ -1,4 +1,4 @@
-"""Staging tables: one per run, keyed by task attempt. What is published is not decided here."""
+"""Staging tables: one per run, keyed by task attempt. What is published is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HAS_DEFAULT_GRANTS = """
 
 
 class StagingTable:
-    """The staging table of one run, and those that earlier runs of the same work left."""
+    """The staging table of one run, and leftovers of earlier runs of the same work."""
 
     def __init__(self, table: Table, destination: Destination) -> None:
         self.schema = SCHEMA
@@ -42,7 +42,7 @@ class StagingTable:
         return sql.Identifier(self.schema, self.name)
 
     def create(self, session: Session, table: Table) -> None:
-        """Makes the run's staging table, unless it is there already."""
+        """Create the run's staging table, unless it exists."""
         self._create_schema(session)
         kind = sql.SQL("" if self._may_become_the_table(session, table) else "unlogged")
         columns = [
@@ -54,7 +54,7 @@ class StagingTable:
         session.execute(statement.format(kind, self.identifier, sql.SQL(", ").join(columns)))
 
     def is_logged(self, session: Session) -> bool:
-        """Whether the staging table could itself be the target: it survives a crash of the server."""
+        """True if the staging table could itself become the target: it survives a server crash."""
         row = session.execute(
             "select relpersistence = 'p' from pg_class where oid = to_regclass(%s)",
             (self.identifier.as_string(session),),
@@ -64,7 +64,7 @@ class StagingTable:
         return bool(row[0])
 
     def check(self, session: Session, accepted: list[Staged]) -> None:
-        """Refuses when the accepted attempts' rows are not all there, or more of them than were reported."""
+        """Refuse if rows of accepted attempts are missing, or more of them exist than were reported."""
         statement = sql.SQL("select {attempt}, count(*) from {table} where {attempt} = any(%s) group by 1")
         named = {"attempt": sql.Identifier(ATTEMPT), "table": self.identifier}
         found = dict(session.execute(statement.format(**named), (attempt_numbers(accepted),)).fetchall())
@@ -72,7 +72,7 @@ class StagingTable:
             rows = found.get(attempt_number(staged.attempt), 0)
             if rows != staged.rows:
                 raise StagingLost(
-                    f"Attempt {staged.attempt} staged {staged.rows} rows, but {self} has {rows} of them. "
+                    f"Attempt {staged.attempt} staged {staged.rows} rows, but {self} has {rows}. "
                     "Nothing was published. Resubmit the work."
                 )
 
@@ -89,7 +89,7 @@ class StagingTable:
         return [name for name, run_id in runs.items() if not run_id.isdecimal() or int(run_id) < fence]
 
     def _create_schema(self, session: Session) -> None:
-        # IF NOT EXISTS alone would ask for the right to create even where the schema is there.
+        # IF NOT EXISTS alone would require CREATE even if the schema exists.
         found = session.execute("select 1 from pg_namespace where nspname = %s", (self.schema,)).fetchone()
         if found:
             return
@@ -104,15 +104,15 @@ class StagingTable:
             ) from error
 
     def _may_become_the_table(self, session: Session, table: Table) -> bool:
-        """Whether a first load can be published by giving staging the table's place: half the writing."""
-        # Default grants of either schema would not be those the table gets when it is made in its own.
+        """True if a first load can be published by renaming the staging table: half the writes."""
+        # Default grants of either schema would differ from those of a table created in its own.
         grants = session.execute(HAS_DEFAULT_GRANTS, ([table.schema, self.schema],)).fetchone()
         cast = any(is_cast(column) for column in table.columns)
         return not (grants or cast or exists(session, table.schema, table.name))
 
 
 def attempt_number(attempt: str) -> int:
-    """The attempt's name as it stands beside each staged row, in eight bytes."""
+    """The attempt's name as stored with each staged row, in eight bytes."""
     return int.from_bytes(hashlib.sha256(attempt.encode()).digest()[:8], signed=True)
 
 

@@ -1,7 +1,7 @@
-"""How swap publishes: a twin of the table is filled beside it and takes its place in a moment.
+"""Publishing by swap: a twin of the table is filled beside it, then replaces it instantly.
 
-Columns, defaults, constraints, indexes, owner, grants, settings and comments go over to the twin. What cannot
-go over (dependent views, foreign keys, triggers, policies, publications) makes swap refuse, by name.
+Columns, defaults, constraints, indexes, owner, grants, settings and comments are copied to the twin. If
+something cannot be copied (dependent views, foreign keys, triggers, policies, publications), swap refuses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataflow.errors import Conflict
 from dataflow.pipelines.postgres.table import Table
 from dataflow.pipelines.postgres.transactions import Session
 
-# deptype 'n' and 'a' of other objects on the table; its own indexes, constraints and defaults go with LIKE.
+# deptype 'n' and 'a' of other objects on the table; its own indexes, constraints and defaults are in LIKE.
 DEPENDENTS = """
     select distinct pg_describe_object(coalesce(r.classid, d.classid), coalesce(r.objid, d.objid), 0)
     from pg_depend d
@@ -33,7 +33,7 @@ CONSTRAINTS = """
     select conname, pg_get_constraintdef(oid) from pg_constraint
     where conrelid = to_regclass(%(table)s) and contype in ('p', 'u', 'x') order by oid
 """
-# What follows the table's name in an index's definition, cut off behind a head that PostgreSQL itself quotes.
+# What follows the table's name in an index's definition, after a head that PostgreSQL itself quotes.
 INDEXES = """
     select relname, indisunique, substr(definition, strpos(definition, head) + length(head))
     from (
@@ -57,7 +57,7 @@ GRANTS = """
     where c.oid = to_regclass(%(table)s)
 """
 
-# Without an access list a table has the rights its owner has by default, and no others.
+# Without an access list a table has only its owner's default privileges.
 RIGHTS = """
     select pg_get_userbyid(t.relowner), o.relacl is not null, o.relacl is null and t.relacl is null
     from pg_class o, pg_class t where o.oid = to_regclass(%(table)s) and t.oid = to_regclass(%(twin)s)
@@ -73,17 +73,17 @@ SETTINGS = """
 
 
 def check_can_swap(session: Session, table: Table) -> None:
-    """Refuses when something depends on the table that a twin would not have."""
+    """Refuse if something depends on the table that a twin would not have."""
     rows = session.execute(DEPENDENTS, _values(session, table)).fetchall()
     if rows:
         raise Conflict(
             f"Table {table} cannot be swapped: {', '.join(name for (name,) in rows)} would stay "
-            'with the old one. Use write = "replace", which keeps them.'
+            'with the old table. Use write = "replace", which keeps them.'
         )
 
 
 def make_twin(session: Session, table: Table, run_id: int) -> sql.Identifier:
-    """An empty table like this one, without its indexes yet; nobody but this transaction sees it."""
+    """An empty table like this one, without indexes yet; visible only to this transaction."""
     twin = sql.Identifier(table.schema, f"dataflow_twin_{run_id}")
     statement = sql.SQL("create table {} (like {} including all excluding indexes)")
     session.execute(statement.format(twin, table.identifier))
@@ -91,7 +91,7 @@ def make_twin(session: Session, table: Table, run_id: int) -> sql.Identifier:
 
 
 def take_place(session: Session, table: Table, twin: sql.Identifier) -> None:
-    """Gives the filled twin keys, indexes and grants, then the table's name: only for that readers wait."""
+    """Give the filled twin keys, indexes and grants, then the table's name: only this blocks readers."""
     values = _values(session, table)
     renames = _add_constraints(session, values, twin) + _add_indexes(session, values, twin)
     _copy_owner(session, values, twin)
@@ -140,7 +140,7 @@ def _copy_grants(session: Session, values: dict[str, str], twin: sql.Identifier)
 
 
 def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
-    """Takes away what the twin has by default: the table's rights may have been revoked since it was made."""
+    """Revoke the twin's default privileges: the table's may have been revoked since it was created."""
     name = twin.as_string(session)
     owner, has_own, is_plain = session.execute(RIGHTS, values | {"twin": name}).fetchone() or (
         "",
@@ -157,7 +157,7 @@ def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier
 
 
 def _copy_settings(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
-    """Storage parameters, and row security, which without a policy shows nobody but the owner a row."""
+    """Storage parameters, and row security, which without a policy hides all rows from all but the owner."""
     row = session.execute(SETTINGS, values).fetchone()
     assert row is not None
     options, is_secured, is_forced = row

@@ -1,4 +1,4 @@
-"""What a target table is made of, and how a run may write to it. No statement is run here."""
+"""The definition of a target table, and the options for writing to it. Runs no statements."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _TYPE = re.compile(
 
 @record
 class DatabaseLogin:
-    """A database under the name by which it may be shown; the URL holds the password."""
+    """A database with a name for messages; the URL holds the password."""
 
     name: str
     url: str
     _hidden = ("url",)
 
     def opened(self) -> DatabaseLogin:
-        """Itself; a sealed one is opened where it is used."""
+        """Returns itself; a sealed connection is opened where it is used."""
         return self
 
     def __reduce__(self) -> str:
-        """Refuses to be pickled: what is sent to Spark can be read by others."""
-        raise TypeError(f"Connection {self.name} holds a password and is not sent anywhere: seal it.")
+        """Refuse to be pickled: what is sent to Spark can be read by others."""
+        raise TypeError(f"Connection {self.name} holds a password and cannot be pickled: seal it.")
 
 
 @record
@@ -51,7 +51,7 @@ class Column:
 
 @record
 class Index:
-    """An index that the table shall have; its name is made from table and columns."""
+    """An index of the table; its name is derived from table and columns."""
 
     columns: tuple[str, ...]
 
@@ -76,46 +76,44 @@ class Table:
 
 @record
 class Options:
-    """How rows get into the table, and how long to wait for it."""
+    """How rows are written to the table, and how long to wait for locks."""
 
     strategy: str = "replace"
-    whole_table: bool = False  # the table holds this one dataid and nothing else
+    whole_table: bool = False  # the table holds only this dataid
     partition_column: str = "dataid"  # added to the table in mode partition
     lock_seconds: float = 30
-    copy_tasks: int | None = None  # so many COPYs at once in the whole database; None: no limit
+    copy_tasks: int | None = None  # concurrent COPYs in the whole database; None: no limit
 
 
 def check_table(table: Table, options: Options, partitioned: bool) -> None:
-    """Refuses what cannot be a table: BadInput names the column or option and the reason."""
+    """Refuse an invalid table: BadInput names the column or option and the reason."""
     names = [column.name for column in table.columns]
     own = [ATTEMPT, options.partition_column] if partitioned else [ATTEMPT]
     for name in (table.schema, table.name, *own, *names):
         _check_name(table, name)
-    if "%" in table.schema:  # the driver would take it for a parameter
-        raise BadInput(f"{table}: a schema's name with a percent sign cannot be used.")
+    if "%" in table.schema:  # the driver would treat it as a parameter
+        raise BadInput(f"{table}: a schema name must not contain a percent sign.")
     if not names or len(set(names)) < len(names):
-        raise BadInput(f"{table}: a table needs columns, each with a name of its own, not {names}.")
+        raise BadInput(f"{table}: a table needs columns with unique names, got {names}.")
     if taken := set(own) & set(names):
         raise BadInput(
-            f"{table}: {', '.join(taken)} is a column that DataFlow adds. Name yours otherwise, "
+            f"{table}: {', '.join(taken)} is a column that DataFlow adds. Rename yours, "
             "or set partition_column."
         )
     for column in table.columns:
         if not _TYPE.fullmatch(column.sql_type.strip()):
-            raise BadInput(
-                f"{table}: column {column.name} has no type PostgreSQL knows: {column.sql_type!r}."
-            )
+            raise BadInput(f"{table}: column {column.name} has an invalid type: {column.sql_type!r}.")
     if unknown := {name for index in table.indexes for name in index.columns} - {*names, *own}:
-        raise BadInput(f"{table}: an index names {', '.join(sorted(unknown))}, which is no column.")
+        raise BadInput(f"{table}: an index names the unknown column {', '.join(sorted(unknown))}.")
     if options.strategy == "merge" and not any(column.primary_key for column in table.columns):
         raise BadInput(f'{table}: write = "merge" needs a PRIMARY KEY in the mapping.')
 
 
 def type_sql(column: Column) -> sql.SQL:
-    """The column's type as a statement's part; `check_table` has seen that it is nothing more."""
+    """The column's type for a statement; `check_table` has verified that it is nothing else."""
     return sql.SQL(column.sql_type.strip())
 
 
 def _check_name(table: Table, name: str) -> None:
     if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
-        raise BadInput(f"{table}: {name!r} is no name in PostgreSQL: 1 to {LONGEST_NAME} bytes, no NUL.")
+        raise BadInput(f"{table}: {name!r} is not a PostgreSQL name: 1 to {LONGEST_NAME} bytes, no NUL.")

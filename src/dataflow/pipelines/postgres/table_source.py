@@ -1,4 +1,4 @@
-"""PostgreSQL as a source: a table or one SELECT, read in parallel into part files of one consistent state."""
+"""PostgreSQL as a source: a table or SELECT, read in parallel into part files from one snapshot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIZE = """
 
 @record
 class PostgresSource:
-    """What to read: a table, or a query; cut by ranges of `split_column`, or a table by its pages."""
+    """What to read: a table or query; split by ranges of `split_column`, or a table by its pages."""
 
     connection: DatabaseLogin
     schema: str = ""
@@ -42,9 +42,9 @@ class PostgresSource:
     tasks: int = 2
 
     def read(self, folder: str, stop: threading.Event | None = None) -> Iterator[Part]:
-        """Writes part files into the folder and gives each as it is finished; all show one moment's rows.
+        """Write part files into the folder and yield each when finished; all from one snapshot.
 
-        FetchStopped soon after `stop` was set: what the database does then is cancelled.
+        FetchStopped soon after `stop` was set: running statements are cancelled.
         """
         make_private_folder(folder)
         with (
@@ -68,10 +68,10 @@ class PostgresSource:
 
     def _relation(self) -> sql.Composable:
         if bool(self.query) == bool(self.table):
-            raise BadInput(f"Connection {self.connection.name}: a source is either a table or a query.")
+            raise BadInput(f"Connection {self.connection.name}: a source must be either a table or a query.")
         if self.table:
             return sql.Identifier(self.schema or "public", self.table)
-        # A comment at the query's end must not swallow the bracket.
+        # A comment at the query's end must not swallow the parenthesis.
         return sql.SQL("({}\n)").format(sql.SQL(self.query.strip().rstrip(";")))
 
     def _statement(
@@ -96,19 +96,21 @@ class PostgresSource:
         if low is None:
             return [EVERYTHING]
         if not isinstance(low, int | date | datetime) or isinstance(low, bool):
-            raise BadInput(f"Column {self.split_column} cannot be split by: no integer, date or timestamp.")
+            raise BadInput(
+                f"Column {self.split_column} cannot be split by: use an integer, date or timestamp."
+            )
         bounds = sorted({_step(low, high, place, self.split_parts) for place in range(1, self.split_parts)})
         ranges = _between(column, [sql.Literal(bound) for bound in bounds if low < bound])
         return [sql.SQL("({} or {} is null)").format(ranges[0], column), *ranges[1:]]
 
 
 def page_ranges(session: Session, schema: str, table: str) -> list[sql.Composable]:
-    """Conditions that cut a table into parts of so many pages."""
+    """Conditions that split a table into parts of this many pages."""
     row = session.execute(SIZE, (schema, table)).fetchone()
     if row is None or not row[0]:
         return [EVERYTHING]  # a view or a partitioned table has no pages of its own
-    if row[1] is None:  # it is there for this snapshot only, and what has its name now would look empty
-        raise Conflict(f"Table {schema}.{table} was replaced when it was to be read. Have it done again.")
+    if row[1] is None:  # exists only in this snapshot; the table that has its name now would look empty
+        raise Conflict(f"Table {schema}.{table} was replaced before it was read. Run it again.")
     bounds = [sql.Literal(f"({page},0)") for page in range(PAGES_PER_PART, row[1], PAGES_PER_PART)]
     return _between(sql.SQL("ctid"), [sql.SQL("{}::tid").format(bound) for bound in bounds])
 
@@ -119,7 +121,7 @@ def copy_parts(
     snapshot: str,
     work: list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]],
 ) -> Iterator[Part]:
-    """Writes the part file of each statement, as that snapshot shows its rows; gives them in order."""
+    """Write the part file of each statement from that snapshot; yields them in order."""
     jobs = [pool.submit(_read_part, sessions, snapshot, *each) for each in work]
     try:
         for job in jobs:
@@ -131,7 +133,7 @@ def copy_parts(
 
 
 def list_parts(folder: str, count: int) -> list[Part]:
-    """So many parts that are still to be written."""
+    """This many parts still to be written."""
     names = [(number, os.path.join(folder, f"part-{number:08}.parquet")) for number in range(1, count + 1)]
     return [Part(number, path, 0, 0) for number, path in names]
 
@@ -146,7 +148,7 @@ def _read_part(
 
 
 def _between(value: sql.Composable, bounds: list[sql.Composable]) -> list[sql.Composable]:
-    """Conditions that together hold for every value, and no two of them for one."""
+    """Conditions that together match every value, each value exactly once."""
     if not bounds:
         return [EVERYTHING]
     first = sql.SQL("{} < {}").format(value, bounds[0])
@@ -156,5 +158,5 @@ def _between(value: sql.Composable, bounds: list[sql.Composable]) -> list[sql.Co
 
 
 def _step(low: Any, high: Any, place: int, parts: int) -> Any:
-    """The place-th of the bounds that cut low to high into equal parts."""
+    """The place-th of the bounds that split low to high into equal parts."""
     return low + (high - low) * place // parts

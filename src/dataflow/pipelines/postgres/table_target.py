@@ -1,4 +1,4 @@
-"""PostgreSQL as a pipeline's target: the verbs of `records.Target`, each a transaction or a few."""
+"""PostgreSQL as a pipeline's target: the verbs of `records.Target`, each in one or a few transactions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
 
-# Those who only read come last: they seldom are who one waits for.
+# Readers come last: they are seldom the ones that block.
 HOLDERS = """
     select a.pid, a.usename, a.application_name, a.state, min(l.mode),
            round(extract(epoch from now() - a.xact_start))
@@ -37,7 +37,7 @@ SECONDS_FOR_DROP = 2
 
 
 class PostgresTarget:
-    """One dataid's rows on their way into one table."""
+    """Publishes one dataid's rows into one table."""
 
     wants_uuid_bytes = True
 
@@ -55,24 +55,24 @@ class PostgresTarget:
         self.table = table
         self.destination = destination
         self.options = options
-        # Merged rows belong to the table, whichever dataid brought them.
+        # Merged rows belong to the table, whichever dataid they came with.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
         self.staging = StagingTable(table, destination)
         whole, in_order = self.partition is None, options.strategy != "append"
         self._ledger = Ledger(table, destination, whole, in_order)
-        # Asked before the commit: locks may have been waited for, and the run may be nobody's by then.
+        # Called before the commit: after waiting for locks, the run may have lost its lease.
         self.last_look: Callable[[], None] = lambda: None
-        # For a run that has time; without, a publish is tried once more, which finds out what it came to.
+        # For a run with time left; otherwise a publish is retried once, which finds out how it ended.
         self.patience = Patience()
-        # Where the tasks find the connection; empty where this process alone writes.
+        # Where the tasks find the connection; empty if only this process writes.
         self.task_folder = ""
         self._sealed: list[SealedConnection] = []
 
     def begin(self, earlier: Mapping[int, str] | None = None) -> Published | None:
-        """Raises the fence: from here on no older run can publish this dataid. Makes the staging table.
+        """Raise the fence: from now on no older run can publish this dataid. Create the staging table.
 
-        What one of these earlier runs published from the same inputs before it died is given out under this
-        run's id, all in one transaction; one that is still publishing is waited for.
+        If one of these earlier runs published from the same inputs before it died, its result becomes
+        this run's, all in one transaction; one that is still publishing is waited for.
         """
         with self._transaction() as session:
             entry = self._ledger.raise_fence(session)
@@ -84,7 +84,7 @@ class PostgresTarget:
             return Published(entry.rows or 0)
 
     def writer(self) -> CopyWriter:
-        """What the tasks stage with."""
+        """The writer for the tasks."""
         connection: DatabaseLogin | SealedConnection = self.connection
         if self.task_folder:
             connection = seal(self.connection, self.task_folder)
@@ -97,16 +97,16 @@ class PostgresTarget:
         return tuple((column.name, column.sql_type) for column in self.table.columns)
 
     def count_bad_rows(self, check: Check, accepted: list[Staged]) -> tuple[int, list[str]]:
-        """How many staged rows a check refuses; what a key of the table refuses anyway is left to it."""
+        """Count the staged rows that violate a check; what a key of the table enforces is left to it."""
         with self._transaction() as session:
             if check.kind == "unique" and ddl.has_key(session, self.table, self.partition, check.values):
                 return 0, []
             return count_bad_rows(session, check, self.staging, accepted)
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
-        """Gives out what the accepted attempts staged, all of it or nothing, in one transaction.
+        """Publish what the accepted attempts staged, all or nothing, in one transaction.
 
-        Superseded if a newer run or dataid was there, InvalidRows if the rows break a constraint,
+        Superseded if a newer run or dataid was there, InvalidRows if the rows violate a constraint,
         TargetLocked if somebody held a lock too long. A second call changes nothing.
         """
         staged = tuple(each for each in accepted if each.rows)
@@ -122,7 +122,7 @@ class PostgresTarget:
         return Published(self._give_out(act, load.rows).rows, sum(each.size for each in staged))
 
     def publish_view(self, select: str) -> Published:
-        """Makes or replaces the plain view of the table's name; several statements are refused."""
+        """Create or replace the plain view with the table's name; multiple statements are refused."""
         statement = sql.SQL("create or replace view {} as {}").format(
             self.table.identifier,
             sql.SQL(select.strip().rstrip(";")),
@@ -130,7 +130,7 @@ class PostgresTarget:
         return self._give_out(lambda session, _: self._create_view(session, statement), rows=0)
 
     def discard(self) -> None:
-        """Drops this run's staging table and those of this work's earlier runs, which can publish no more.
+        """Drop this run's staging table and those of this work's earlier runs, which can no longer publish.
 
         A table that a straggling task still writes to is left to the next run.
         """
@@ -147,7 +147,7 @@ class PostgresTarget:
             try:
                 return self._try_to_give_out(act, rows)
             except TargetUnreachable as trouble:
-                # The answer to the commit may be all that was lost: the ledger tells the next try.
+                # Perhaps only the reply to the commit was lost: the ledger tells the next attempt.
                 self.patience.wait(trouble)
 
     def _try_to_give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
@@ -168,12 +168,12 @@ class PostgresTarget:
 
     def _create_view(self, session: Session, statement: sql.Composed) -> None:
         try:
-            # Asked for binary answers, the driver uses the protocol that takes one statement only.
+            # For binary results, the driver uses the protocol that accepts one statement only.
             session.execute(statement, binary=True)
         except (pg_errors.InvalidTableDefinition, pg_errors.WrongObjectType) as error:
             kind = "table" if isinstance(error, pg_errors.WrongObjectType) else "view"
             raise Conflict(
-                f"View {self.table} cannot be made: {error.diag.message_primary}. Drop what is there, then "
+                f"View {self.table} cannot be created: {error.diag.message_primary}. Drop what exists, then "
                 f"resubmit the work: drop {kind} {self.table.identifier.as_string(session)}"
             ) from error
 
@@ -182,7 +182,7 @@ class PostgresTarget:
             with transaction(self.connection, SECONDS_FOR_DROP) as session:
                 session.execute(sql.SQL("drop table if exists {}").format(table))
         except TargetError:
-            pass  # a straggler holds it, or the server is away; its work's next run drops it
+            pass  # a straggler holds it, or the server is unreachable; its work's next run drops it
 
     def _holders(self) -> str:
         names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
@@ -197,7 +197,7 @@ class PostgresTarget:
             f"process {pid} (user {user}, {application or 'unnamed'}, {state}, {mode}, for {seconds} s)"
             for pid, user, application, state, mode, seconds in rows
         ]
-        return f"it is held by {', '.join(shown)}." if shown else "whoever held it has let go since."
+        return f"it is held by {', '.join(shown)}." if shown else "the lock has been released since."
 
     def _transaction(self) -> AbstractContextManager[Session]:
         return transaction(self.connection, self.options.lock_seconds)

@@ -1,4 +1,4 @@
-"""Connections to a target or source database: one transaction each, errors already ours."""
+"""Connections to a target or source database: one transaction each, with errors translated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Any] = {
 
 @contextmanager
 def transaction(connection: DatabaseLogin, lock_seconds: float = 30) -> Iterator[Session]:
-    """A connection of its own in one transaction: committed at the end, undone by any error."""
+    """A new connection in one transaction: committed at the end, rolled back on any error."""
     try:
         with connect(connection) as session:
             set_lock_limit(session, lock_seconds)
@@ -42,9 +42,9 @@ def connect(connection: DatabaseLogin) -> Session:
         given: dict[str, Any] = dict(conninfo_to_dict(connection.url))
     except psycopg.Error:
         raise ConfigError(
-            f"The URL of connection {connection.name} cannot be read. "
+            f"The URL of connection {connection.name} is malformed. "
             "It should look like postgresql://user:password@host:5432/database"
-        ) from None  # the driver's text may quote the URL, password and all
+        ) from None  # the driver's text may quote the URL, including the password
     session = psycopg.connect(prepare_threshold=None, **(DEFAULTS | given))
     warn_if_exposed(session.pgconn, f"The connection {connection.name}")
     session.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
@@ -52,9 +52,9 @@ def connect(connection: DatabaseLogin) -> Session:
 
 
 def set_lock_limit(session: Session, seconds: float) -> None:
-    """From here on, no lock of this session is waited for longer. 0 waits for ever, so it becomes 1 ms."""
+    """Limit how long this session waits for a lock. 0 would wait forever, so it becomes 1 ms."""
     session.execute("select set_config('lock_timeout', %s, false)", (f"{max(1, int(seconds * 1000))}ms",))
-    # A commit the server may still forget is none: the store would name rows that are not there.
+    # A commit that the server may forget does not count: the store would name missing rows.
     session.execute(
         "select set_config('synchronous_commit', 'on', false) "
         "where current_setting('synchronous_commit') = 'off'"
@@ -62,7 +62,7 @@ def set_lock_limit(session: Session, seconds: float) -> None:
 
 
 def exists(session: Session, schema: str, name: str) -> bool:
-    """Whether a table or view of that name is there."""
+    """True if a table or view of that name exists."""
     found = session.execute(
         "select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace "
         "where n.nspname = %s and c.relname = %s",

@@ -1,4 +1,4 @@
-"""A view computed by the database that holds its datasets: staged and published as any other result."""
+"""A view computed by the database that holds its datasets, staged and published like any other result."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ PUBLISHED = sql.SQL("""
 
 @record
 class Pinned:
-    """What a view's run has pinned of a table: the location of the newest chunk, in which its run stands.
+    """What a view's run has pinned of a table: the location of the newest chunk, which contains its run.
 
-    `chunks` are the locations by dataid where it reads the dataset whole, `column` tells their rows apart;
-    merged rows are of no dataid.
+    `chunks` are the locations by dataid if it reads the whole dataset, `column` distinguishes their rows;
+    merged rows have no dataid.
     """
 
     location: str
@@ -48,7 +48,7 @@ class Pinned:
 
 
 def list_columns(connection: DatabaseLogin, schema: str, select: str) -> tuple[Column, ...]:
-    """The columns a SELECT gives, with their types; BadInput if it is no such statement."""
+    """The columns of a SELECT, with their types; BadInput if it is not a SELECT."""
     with transaction(connection) as session:
         _prepare(session, schema)
         return tuple(
@@ -58,9 +58,9 @@ def list_columns(connection: DatabaseLogin, schema: str, select: str) -> tuple[C
 
 
 def refuse_unknown_columns(connection: DatabaseLogin, schema: str, select: str, place: str) -> None:
-    """BadInput, with the database's guess, where a SELECT names a column that no table of it has.
+    """Raise BadInput, with the database's hint, if a SELECT names a column that none of its tables has.
 
-    What else is wrong, such as a table that is not there yet, is for the run to tell.
+    Other errors, such as a table that does not exist yet, are left to the run.
     """
     with suppress(TargetError), transaction(connection) as session:
         _prepare(session, schema)
@@ -78,9 +78,9 @@ def stage_select(
     wanted: Wanted,
     stop: threading.Event | None = None,
 ) -> list[TaskReport]:
-    """Stages the rows of a SELECT over tables as the pinned runs published them; InputMoved if not.
+    """Stage the rows of a SELECT over tables as the pinned runs published them; InputMoved if they changed.
 
-    `reads` names for each table what the run has pinned of it. What the database does is cancelled once
+    `reads` maps each table to what the run has pinned of it. Running statements are cancelled once
     `stop` is set.
     """
     schema = target.table.schema
@@ -103,7 +103,7 @@ def stage_select(
                 sql.Literal(attempt_number(ATTEMPT_NAME)),
                 sql.SQL(select.replace("%", "%%")),
             )
-            # What an earlier try has staged, whose answer got lost.
+            # Rows staged by an earlier attempt whose reply was lost.
             session.execute(sql.SQL("delete from {}").format(target.staging.identifier))
             rows = session.execute(statement, ()).rowcount
             statistics = _count(session, target, wanted)
@@ -113,7 +113,7 @@ def stage_select(
 
 
 def _count(session: Session, target: PostgresTarget, wanted: Wanted) -> Statistics:
-    """What the checks want to know of the staged rows."""
+    """The statistics of the staged rows that checks need."""
     accepted, names = dict(wanted.accepted), [column.name for column in target.table.columns]
     parts: list[sql.Composable] = [sql.SQL("count(*)")]
     values = []
@@ -137,9 +137,9 @@ def _count(session: Session, target: PostgresTarget, wanted: Wanted) -> Statisti
 
 
 def _pinned_part(session: Session, schema: str, table: str, pinned: Pinned) -> sql.Composed | None:
-    """The rows of a table that a run has pinned, under the table's name; None where those are all.
+    """The rows of a table that a run has pinned, under the table's name; None if those are all rows.
 
-    InputMoved where the table holds something else: the store names the pinned as what the result is made of.
+    InputMoved if the table holds something else: the store records the pinned version as input of the result.
     """
     rows = session.execute(PUBLISHED.format(sql.Identifier(schema, LEDGER)), (table,)).fetchall()
     published = dict(rows)
@@ -167,13 +167,13 @@ def _refuse_moved(what: str, table: str, found: int | None, location: str) -> No
         return
     if not found:
         raise InputMoved(
-            f"Table {what} holds nothing that a run of this status store published, not what run {pinned} "
-            f"did, which this run has pinned. If it was taken over from another store, or restored, have it "
-            f"written again: dataflow resubmit, for what dataflow chunks {table} shows"
+            f"Table {what} holds nothing that a run of this status store published, but this run has "
+            f"pinned what run {pinned} did. If it was taken over from another store, or restored, publish "
+            f"it again: dataflow resubmit, for what dataflow chunks {table} shows"
         )
     raise InputMoved(
-        f"Table {what} holds what run {found} published, not what run {pinned} did, which this run has "
-        f"pinned. The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
+        f"Table {what} holds what run {found} published, but this run has pinned what run {pinned} did. "
+        f"The interval waits until the run that publishes {table} has ended: dataflow chunks {table}"
     )
 
 

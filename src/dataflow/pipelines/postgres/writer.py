@@ -1,4 +1,4 @@
-"""What a task stages with: one COPY in one transaction of its own. Runs on Spark's executors; must pickle."""
+"""The writer of a task: one COPY in its own transaction. Runs on Spark's executors; must pickle."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dataflow.pipelines.postgres.staging_table import attempt_number
 from dataflow.pipelines.postgres.table import Column, DatabaseLogin
 from dataflow.pipelines.postgres.transactions import Session, transaction
 
-ROWS_AT_ONCE = 20_000  # so much is held as bytes beside the batch it came from
+ROWS_AT_ONCE = 20_000  # rows held as bytes beside the batch they came from
 COPY_SLOTS = 0x64666C6F  # the first key of our advisory locks in the target; nobody else's, we hope
 
 
 @record
 class CopyWriter:
-    """Copies batches into the run's staging table; it counts only if Spark accepts the attempt."""
+    """Copies batches into the run's staging table; they count only if Spark accepts the attempt."""
 
     connection: DatabaseLogin | SealedConnection
     schema: str
@@ -33,13 +33,13 @@ class CopyWriter:
     copy_tasks: int | None = None
 
     def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
-        """Copies all batches under the attempt's name and commits; Superseded when the staging is gone."""
+        """Copy all batches under the attempt's name and commit; Superseded when the staging table is gone."""
         number = attempt_number(attempt)
         fitted = (fit(piece, self.columns, number) for batch in batches for piece in _pieces(batch))
         first = next(fitted, None)
         if first is None:
             return Staged(attempt, 0, 0)
-        # A slot may take as long as other tasks need.
+        # Waiting for a slot may take as long as other tasks need.
         with transaction(self.connection.opened(), lock_seconds=24 * 3600) as session:
             self._take_slot(session, number)
             try:
@@ -47,12 +47,12 @@ class CopyWriter:
             except pg_errors.UndefinedTable as error:
                 raise Superseded(
                     f"The staging table {self.schema}.{self.table} is gone: "
-                    "its run has published already, or a newer run has taken over."
+                    "its run has already published, or a newer run has taken over."
                 ) from error
         return Staged(attempt, rows, size)
 
     def _take_slot(self, session: Session, number: int) -> None:
-        """Waits until fewer than `copy_tasks` COPYs of any run are under way in this database."""
+        """Wait until fewer than `copy_tasks` COPYs of any run are in progress in this database."""
         if self.copy_tasks is None:
             return
         for slot in range(self.copy_tasks):

@@ -1,1 +1,1 @@
-"""From fetched bytes to typed Arrow batches, rejects, drift, statistics and checks; no Spark, no database."""
+"""Fetched bytes to typed Arrow batches, rejects, drift, statistics and checks; no Spark, no database."""

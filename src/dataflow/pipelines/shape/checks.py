@@ -1,4 +1,4 @@
-"""The checks a pipeline declares, as plain records; what they say of data is in judging.
+"""The checks a pipeline declares, as plain records; their evaluation is in findings.
 
 `checks = [minimum_rows(100), accepted("status", ["open", "done"]), sql("amount >= 0", severity="warning")]`
 """
@@ -24,9 +24,9 @@ _WORDED_SPAN = re.compile(r"([0-9]+)\s*(week|day|hour|minute|second)s?", re.IGNO
 
 @record
 class Check:
-    """One check. `kind` is the name of the function that made it, `column` is empty if it is of the whole.
+    """One check. `kind` is the name of the function that made it; `column` is empty for the whole data.
 
-    `values` are what that function was given, in its order.
+    `values` are the arguments of that function, in order.
     """
 
     kind: str
@@ -42,26 +42,26 @@ class Check:
 def minimum_rows(count: int, *, severity: str = "error") -> Check:
     """At least this many rows."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise BadInput(f"minimum_rows({count!r}): the count is a whole number from 0 on")
+        raise BadInput(f"minimum_rows({count!r}): the count must be a whole number, 0 or more")
     return _check("minimum_rows", "", (count,), severity)
 
 
 def at_least(share: float = 0.9, *, severity: str = "error") -> Check:
-    """Not fewer rows than this share of the last version's; passes when there is no last version."""
-    # Through its text, so that 0.9 is nine tenths and not the nearest double.
+    """At least this share of the last version's rows; passes when there is no last version."""
+    # Converted through its text, so that 0.9 is nine tenths and not the nearest double.
     exact = Decimal(str(share)) if isinstance(share, int | float | Decimal) else Decimal("NaN")
     if isinstance(share, bool) or not exact.is_finite() or exact <= 0:
-        raise BadInput(f"at_least({share!r}): the share is a number above 0, such as 0.9")
+        raise BadInput(f"at_least({share!r}): the share must be a number above 0, such as 0.9")
     return _check("at_least", "", (exact,), severity)
 
 
 def not_wholly_null(*columns: str, severity: str = "error") -> Check:
-    """No column, or none of the named ones, has nothing but NULL, unless there are no rows."""
+    """No column, or none of the named ones, is entirely NULL, unless there are no rows."""
     return _check("not_wholly_null", "", columns, severity)
 
 
 def not_null(column: str, *, severity: str = "error") -> Check:
-    """The column has no NULL; follows by itself from NOT NULL and PRIMARY KEY."""
+    """The column has no NULL; implied by NOT NULL and PRIMARY KEY."""
     return _check("not_null", column, (), severity)
 
 
@@ -73,26 +73,26 @@ def accepted(column: str, values: Iterable[Any], *, severity: str = "error") -> 
 
 
 def between(column: str, low: Any, high: Any, *, severity: str = "error") -> Check:
-    """All values but NULL lie from low to high, both included; None leaves that side open."""
+    """All values except NULL are between low and high, inclusive; None leaves that side open."""
     if low is None and high is None:
         raise BadInput(f"between({column!r}, None, None): give at least one bound")
     return _check("between", column, (low, high), severity)
 
 
 def fresh(column: str, span: str | float | timedelta, *, severity: str = "error") -> Check:
-    """The largest value is no older than this span (`"2 days"`, `"36h"`) before the interval's end."""
+    """The largest value is at most this span (`"2 days"`, `"36h"`) older than the interval's end."""
     return _check("fresh", column, (_seconds(span),), severity)
 
 
 def unique(*columns: str, severity: str = "error") -> Check:
-    """No two rows are alike in these columns together; NULL is like nothing. Costs a pass over the data."""
+    """No two rows are equal in all these columns; NULL equals nothing. Costs a pass over the data."""
     if not columns:
         raise BadInput("unique(): name at least one column")
     return _check("unique", "", columns, severity)
 
 
 def sql(condition: str, *, severity: str = "error") -> Check:
-    """The boolean SQL is not false in any row; NULL passes, as in a CHECK constraint."""
+    """The boolean SQL is not false for any row; NULL passes, as in a CHECK constraint."""
     if not isinstance(condition, str) or not condition.strip():
         raise BadInput(f"sql({condition!r}): give a boolean SQL expression")
     return _check("sql", "", (condition,), severity)
@@ -103,7 +103,7 @@ def _check(kind: str, column: str, values: tuple[Any, ...], severity: str) -> Ch
         raise BadInput(f"check {kind}: severity {severity!r} is not one of {', '.join(SEVERITIES)}")
     named = values if kind in ABOUT_COLUMNS else (column,)
     if not all(isinstance(name, str) for name in named):
-        raise BadInput(f"check {kind}: {named!r} are not names of columns")
+        raise BadInput(f"check {kind}: {named!r} are not column names")
     return Check(kind, column, values, severity)
 
 
@@ -118,5 +118,5 @@ def _seconds(span: object) -> float:
 
 
 def shown_values(values: Iterable[Any]) -> str:
-    """Values for a sentence of evidence."""
+    """Values formatted for evidence."""
     return ", ".join(quoted(value) if isinstance(value, str) else str(value) for value in values)

@@ -1,6 +1,6 @@
-"""A whole column at once: by Arrow's own casts where every value is plainly fine, else value by value.
+"""Conversion of a whole column: by Arrow's casts where every value clearly fits, else value by value.
 
-What `find_plain` gives is what `convert_strictly` would give, only sooner; in doubt it gives None.
+`find_plain` returns what `convert_strictly` would, only faster; in doubt it returns None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ISO_WITH_ZONE = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
     r"(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)$"
 )
-# Numbers as PostgreSQL writes them, of which none is -0.
+# Numbers as PostgreSQL writes them; none of them is -0.
 _AS_WRITTEN = r"^(?:0(?:\.[0-9]+)?|-?[1-9][0-9]*(?:\.[0-9]+)?|-0\.[0-9]*[1-9][0-9]*)$"
 _FRACTION = r"[:,\[]-?[0-9]+[.eE]"
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31 as days since 1970
@@ -44,7 +44,7 @@ _NOT_PLAIN = (
 
 @record
 class ColumnForm:
-    """How a column is wanted: its type, uuids as text or as 16 bytes, and what is known of its source."""
+    """Requested form of a column: its type, uuids as text or as 16 bytes, and what is known of its source."""
 
     type: ColumnType
     uuid_as_bytes: bool = False
@@ -58,7 +58,7 @@ class ColumnForm:
 
 @record
 class Column:
-    """A finished column: why values did not fit, by place, with the source's values wherever one did not."""
+    """A finished column: reasons for misfits by row index, with the source's value for each of them."""
 
     array: pa.Array
     reasons: dict[int, str]
@@ -67,9 +67,9 @@ class Column:
 
 
 def find_plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
-    """The column if every value is of the expected kind and fits; None when any needs a closer look.
+    """The column if every value has the expected type and fits; None when any needs a closer check.
 
-    `floats_are_exact` is asked only when fractions came as floats for a numeric, or at all within JSON, or
+    `floats_are_exact` is called only when fractions arrived as floats for a numeric, or within JSON, or
     when one is 0.
     """
     try:
@@ -79,7 +79,7 @@ def find_plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[
 
 
 def convert_strictly(form: ColumnForm, values: Sequence[Any]) -> tuple[pa.Array, dict[int, str]]:
-    """The column value by value, NULL where one does not fit, and the reason for each such place."""
+    """Convert the column value by value; misfits become NULL, with a reason for each."""
     made: list[object] = []
     reasons: dict[int, str] = {}
     for place, value in enumerate(values):
@@ -103,7 +103,7 @@ def _plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], b
         return _plain_number(form, values, floats_are_exact)
     if name == "boolean" and str not in set(map(type, values)):
         return pa.array(values, pa.bool_())
-    # Arrow takes nothing but text for this, so whatever else there is ends here.
+    # Arrow accepts only strings for this, so anything else ends here.
     texts = pa.array(values, pa.string())
     return pa.nulls(len(values), form.arrow) if texts.null_count == len(texts) else _plain_text(form, texts)
 
@@ -130,7 +130,7 @@ def _plain_number(
 
 
 def _cannot_overflow(texts: pa.StringArray, scale: int) -> bool:
-    """Arrow does not notice every overflow when it brings a decimal to its scale: 2e26 would become noise."""
+    """Arrow misses some overflows when it rescales a decimal: 2e26 would become noise."""
     data = _bytes_of(texts)
     if b"e" in data or b"E" in data:
         return False
@@ -172,7 +172,7 @@ def _plain_moment(texts: pa.StringArray) -> pa.Array | None:
 
 
 def _plain_local_time(texts: pa.StringArray) -> pa.Array | None:
-    # Arrow also takes an hour alone, PostgreSQL does not.
+    # Arrow also accepts an hour alone; PostgreSQL does not.
     if pc.min(pc.binary_length(texts)).as_py() < len("2026-01-01T00:00"):
         return None
     return _within_years(texts.cast(pa.timestamp("us")), pa.int64(), _DAY_MICROSECONDS)
@@ -195,7 +195,7 @@ def _plain_uuid(form: ColumnForm, texts: pa.StringArray) -> pa.Array | None:
         digits = bytes.fromhex(data.decode("ascii").replace("-", ""))
     except ValueError:
         return None
-    # Further dashes, or spaces, which fromhex takes, would have left too few bytes.
+    # Further dashes, or spaces, which fromhex accepts, would have left too few bytes.
     if len(digits) != 16 * len(texts):
         return None
     if not form.uuid_as_bytes:
@@ -210,7 +210,7 @@ def _plain_integer(form: ColumnForm, values: list[Any], kinds: set[type]) -> pa.
     if not kinds <= _TEXTS:
         return None
     texts = pa.array(values, pa.string())
-    # Arrow also takes 0x1f.
+    # Arrow also accepts 0x1f.
     return texts.cast(form.arrow) if pc.all(pc.match_substring_regex(texts, "^-?[0-9]+$")).as_py() else None
 
 
@@ -222,7 +222,7 @@ def _plain_float(
         made = pa.array(values, form.arrow)
         zeros = pc.equal(made, 0)
         if float in kinds and pc.any(zeros).as_py():
-            given = pc.equal(pa.array(values, pa.float64()), 0)  # differs where a real is too small
+            given = pc.equal(pa.array(values, pa.float64()), 0)  # differs where a real underflows
             if not given.equals(zeros) or not floats_are_exact():
                 return None
     elif kinds <= {str, Number, type(None)} and form.type.name == "double precision":
@@ -240,14 +240,14 @@ def _plain_json(values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.A
     data = _bytes_of(made)
     if b"\\u0000" in data:
         return None
-    whole = pa.array([data], pa.binary())  # one long text is searched much faster than many short ones
+    whole = pa.array([data], pa.binary())  # one long string is searched much faster than many short ones
     has_fraction = float in set(map(type, values)) or pc.match_substring_regex(whole, _FRACTION)[0].as_py()
     return None if has_fraction and not floats_are_exact() else made
 
 
 def _plain_list(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
     element = form.type.element
-    # Arrow would take a text for the list of its characters.
+    # Arrow would treat a string as the list of its characters.
     if element is None or not set(map(type, values)) <= {list, type(None)}:
         return None
     if element.name in _CHARACTERS:
@@ -269,7 +269,7 @@ def _has_nul(texts: pa.StringArray) -> bool:
 
 
 def _bytes_of(texts: pa.StringArray) -> bytes:
-    """All characters of an array that was just made, so that its buffer holds nothing else."""
+    """All characters of a newly made array, whose buffer holds nothing else."""
     data = texts.buffers()[2]
     return data.to_pybytes() if data is not None else b""
 

@@ -1,6 +1,6 @@
 """The field mapping of a dataset pipeline: which source field becomes which column of which type.
 
-Names that could not be quoted safely everywhere (PostgreSQL, Spark, Parquet) are refused here, once.
+Names that cannot be quoted safely everywhere (PostgreSQL, Spark, Parquet) are rejected here, once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataflow.model.record import record
 from dataflow.model.wording import quoted
 from dataflow.pipelines.shape.sql_types import ColumnType, parse_definition
 
-LONGEST_NAME = 63  # in bytes: PostgreSQL cuts longer names without a word, and two may become one
+LONGEST_NAME = 63  # in bytes: PostgreSQL silently truncates longer names, and two may collide
 _FORBIDDEN = ('"', "'", "`", ";", "\\", "--", "/*", "*/")
 _SYSTEM_COLUMNS = {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 
@@ -30,18 +30,18 @@ class Field:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The steps from a row to the value; a key that is literally `source` comes before them."""
+        """The steps from a row to the value; a key that equals `source` literally takes precedence."""
         return tuple(self.source.split("."))
 
     @property
     def definition(self) -> str:
-        """The column's type and constraints as PostgreSQL's DDL writes them after the column's name."""
+        """The column's type and constraints as they follow its name in PostgreSQL's DDL."""
         constraints = "PRIMARY KEY" if self.primary_key else "NOT NULL" if self.not_null else ""
         return " ".join(filter(None, (self.type.sql, constraints, "UNIQUE" if self.unique else "")))
 
 
 def parse_fields(field_mapping: Iterable[Sequence[str]]) -> tuple[Field, ...]:
-    """Reads a pipeline's `field_mapping`; raises BadInput naming the item that cannot be taken."""
+    """Parse a pipeline's `field_mapping`; raises BadInput naming the invalid item."""
     if isinstance(field_mapping, str | bytes) or not isinstance(field_mapping, Iterable):
         raise BadInput("field_mapping is not a list of (source field, column, SQL type)")
     fields = tuple(_parse_item(item, place) for place, item in enumerate(field_mapping, start=1))
@@ -52,7 +52,7 @@ def parse_fields(field_mapping: Iterable[Sequence[str]]) -> tuple[Field, ...]:
 
 
 def check_column_name(name: str) -> None:
-    """Raises BadInput for a name that is no column name or that could break out of its quotes."""
+    """Raise BadInput for an invalid column name or one that could break out of its quotes."""
     problem = _problem_of(name)
     if problem:
         raise BadInput(f"column name {quoted(name) if isinstance(name, str) else repr(name)} {problem}")
@@ -77,14 +77,14 @@ def _parse_item(item: Sequence[str], place: int) -> Field:
 
 def _problem_of(name: object) -> str:
     if not isinstance(name, str):
-        return "is not a text"
+        return "is not a string"
     if not name or name != name.strip():
-        return "is empty or begins or ends with a space"
+        return "is empty or starts or ends with a space"
     if not name.isprintable():
         return "has unprintable characters"
     for sign in _FORBIDDEN:
         if sign in name:
-            return f"contains {sign}, which names of columns may not"
+            return f"contains {sign}, which is not allowed in column names"
     if len(name.encode()) > LONGEST_NAME:
         return f"is longer than {LONGEST_NAME} bytes, PostgreSQL's limit for names"
     return "is a system column of PostgreSQL" if name.lower() in _SYSTEM_COLUMNS else ""
@@ -93,11 +93,11 @@ def _problem_of(name: object) -> str:
 def _refuse_twins(fields: tuple[Field, ...]) -> None:
     seen: dict[str, int] = {}
     for place, field in enumerate(fields, start=1):
-        # Spark does not tell upper from lower case in names, so neither may a mapping.
+        # Spark's names are case-insensitive, so a mapping's must be, too.
         first = seen.setdefault(field.column.lower(), place)
         if first != place:
             name = quoted(field.column)
-            raise BadInput(f"field_mapping item {place}: column {name} is already made by item {first}")
+            raise BadInput(f"field_mapping item {place}: column {name} is already defined by item {first}")
     keys = [quoted(field.column) for field in fields if field.primary_key]
     if len(keys) > 1:
-        raise BadInput(f"field_mapping has PRIMARY KEY at {' and '.join(keys)}; a table has one")
+        raise BadInput(f"field_mapping has PRIMARY KEY at {' and '.join(keys)}; a table can have only one")

@@ -1,6 +1,6 @@
-"""What checks say of the statistics of staged data: a finding each, with its evidence.
+"""Evaluation of checks against the statistics of staged data: one finding each, with its evidence.
 
-Only statistics are looked at; the checks that need a pass over the data are listed for whoever can make it.
+Only statistics are used; checks that need a pass over the data are listed for the caller to run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SUITED = {
 
 @record
 class Finding:
-    """What one check says. Only a NO of severity error keeps data from being published."""
+    """Result of one check. Only a NO of severity error blocks publishing."""
 
     check: str
     column: str
@@ -43,12 +43,12 @@ class Finding:
 
     @property
     def refuses(self) -> bool:
-        """Whether this alone keeps the data from being published."""
+        """True if this finding alone blocks publishing."""
         return self.verdict is Verdict.NO and self.severity == "error"
 
 
 def complete_checks(checks: Iterable[Check], fields: Sequence[Field]) -> tuple[Check, ...]:
-    """The declared checks in the types of their columns, after those of the constraints; raises BadInput."""
+    """The checks of the constraints, then the declared ones, in their columns' types; raises BadInput."""
     by_name = {field.column: field for field in fields}
     implied = [not_null(field.column) for field in fields if field.not_null]
     implied += [unique(field.column) for field in fields if field.primary_key or field.unique]
@@ -56,12 +56,12 @@ def complete_checks(checks: Iterable[Check], fields: Sequence[Field]) -> tuple[C
     accepted = [check.column for check in declared if check.kind == "accepted"]
     for column in accepted:
         if accepted.count(column) > 1:
-            raise BadInput(f"checks: column {quoted(column)} has two lists of accepted values; make it one")
+            raise BadInput(f"checks: column {quoted(column)} has two lists of accepted values; merge them")
     return tuple(dict.fromkeys((*implied, *declared)))
 
 
 def wanted_by(checks: Iterable[Check]) -> Wanted:
-    """What the statistics must hold for these completed checks."""
+    """The statistics that these completed checks need."""
     known = tuple(checks)
     bounds = {check.column for check in known if check.kind in ("between", "fresh")}
     accepted = {check.column: check.values for check in known if check.kind == "accepted"}
@@ -70,17 +70,17 @@ def wanted_by(checks: Iterable[Check]) -> Wanted:
 
 
 def list_unique(checks: Iterable[Check]) -> list[Check]:
-    """The checks of uniqueness; `values` are the columns, for the target's constraint or an extra pass."""
+    """The uniqueness checks; `values` are the columns, for the target's constraint or an extra pass."""
     return [check for check in checks if check.kind == "unique"]
 
 
 def list_sql(checks: Iterable[Check]) -> list[Check]:
-    """The checks by SQL, whose only value is the condition, to be run over the staged data."""
+    """The SQL checks, whose only value is the condition, to be run over the staged data."""
     return [check for check in checks if check.kind == "sql"]
 
 
 def judge_count(check: Check, bad_rows: int, samples: Sequence[str] = ()) -> Finding:
-    """The finding of a check that needed a pass, from the number of rows that it refuses."""
+    """The finding of a check that needed a pass, from the number of rows that violate it."""
     what = "not unique" if check.kind == "unique" else "false"
     shown = f", such as {shown_values(samples)}" if samples else ""
     counted = "1 row is" if bad_rows == 1 else f"{bad_rows} rows are"
@@ -161,12 +161,12 @@ def _judge_fresh(check: Check, given: _Circumstances) -> Finding:
         return _finding(check, False, "there are no values")
     oldest = _moment(given.interval_end) - timedelta(seconds=check.values[0])
     span = format_seconds(check.values[0])
-    evidence = f"the newest value is {newest}; needed is {oldest} or later ({span} before the interval's end)"
+    evidence = f"the newest value is {newest}; required: {oldest} or later ({span} before the interval's end)"
     return _finding(check, _moment(newest) >= oldest, evidence)
 
 
 def _moment(value: date) -> datetime:
-    """A date counts from its midnight; without a zone it is UTC."""
+    """A date counts from midnight; without a zone it is UTC."""
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -182,12 +182,12 @@ def _in_types(check: Check, by_name: dict[str, Field]) -> Check:
     named = check.values if check.kind in ABOUT_COLUMNS else (check.column,)
     for name in filter(None, named):
         if name not in by_name:
-            raise BadInput(f"check {check}: there is no column {quoted(name)}.{did_you_mean(name, by_name)}")
+            raise BadInput(f"check {check}: unknown column {quoted(name)}.{did_you_mean(name, by_name)}")
     if check.kind not in _SUITED:
         return check
     kind = by_name[check.column].type
     if kind.name not in _SUITED[check.kind]:
-        raise BadInput(f"check {check} does not go with a column of type {kind.sql}")
+        raise BadInput(f"check {check} cannot be used with a column of type {kind.sql}")
     if check.kind == "fresh":
         return check
     return replace(

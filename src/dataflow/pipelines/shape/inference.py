@@ -1,4 +1,4 @@
-"""`...` in a field mapping: all other source fields, under their own names, typed by the first part."""
+"""`...` in a field mapping: all other source fields, under their own names, typed from the first part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEN_BYTES = 64 << 20
 
 
 def read_beginning(file: BinaryIO, kind: str) -> bytes:
-    """As much of a part as fields are inferred from: a page whole, lines up to a limit, of others nothing."""
+    """The sample that fields are inferred from: a whole page, lines up to a limit, nothing of other kinds."""
     if kind == "page":
         return file.read()
     if kind != "jsonl":
@@ -28,7 +28,7 @@ def read_beginning(file: BinaryIO, kind: str) -> bytes:
 
 
 def infer_fields(fields: tuple[Field, ...], body: bytes, kind: str, results_key: str) -> tuple[Field, ...]:
-    """The mapped fields and, after them, those of the rows that are not mapped and can be columns."""
+    """The mapped fields, followed by unmapped fields of the rows that can be columns."""
     mapped = {field.path[0] for field in fields} | {field.source for field in fields}
     columns = {field.column.lower() for field in fields}
     found: dict[str, set[str]] = {}
@@ -51,13 +51,13 @@ def _rows(body: bytes, kind: str, results_key: str) -> list[dict[str, Any]]:
         found = find_rows(parse_page(body), results_key)
     else:
         raise BadInput(
-            f"`...` in a field_mapping is for JSON, and the source is {kind}: list its fields instead."
+            f"`...` in a field_mapping works only with JSON, not with {kind}: list the fields instead."
         )
     return [row for row in found if isinstance(row, dict)]
 
 
 def _parse_line(line: bytes) -> Any:
-    """The row of a line; None for a line without one, which is for the rejects to tell about."""
+    """The row of a line; None if it has none, which is reported as a reject later."""
     try:
         return parse_exactly(line) if line.strip() else None
     except NotJson:
@@ -82,7 +82,7 @@ def _type_of(value: Any) -> str:
 
 
 def _common(types: set[str]) -> str:
-    """The one type that takes all of these."""
+    """The type that can hold all of these."""
     if len(types) == 1:
         return next(iter(types))
     if types and types <= {"bigint", "numeric"}:

@@ -1,4 +1,4 @@
-"""Rows out of JSON: pages with a list of rows somewhere inside, and lines with one row each."""
+"""Rows from JSON: pages that contain a list of rows, and lines with one row each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MISSING: Any = object()
 
 
 class JsonChunk:
-    """Some rows of a part, read quickly; and how to read them exactly should that not do."""
+    """Some rows of a part, parsed fast, with a way to parse them exactly if needed."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class JsonChunk:
         self._rows = quick if quick is not None and self._quick else self._keep_objects()
 
     def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column]:
-        """One column per field, all of the same rows, those that `numbers` counts."""
+        """One column per field, all for the rows listed in `numbers`."""
         columns = self._plain_columns(fields, forms) if self._quick else None
         if columns is None:
             self._rows = self._keep_objects() if self._quick else self._rows
@@ -53,16 +53,16 @@ class JsonChunk:
         return columns
 
     def list_new(self, fields: Sequence[Field]) -> tuple[str, ...]:
-        """The keys of the rows that no field begins with."""
+        """The keys of the rows that no field uses."""
         sources = {field.source for field in fields}
         known = sources | {field.path[0] for field in fields}
-        # The cheap proof: every row has every field, no field is nested, and there is no further key.
+        # The cheap proof: every row has every field, no field is nested, and there are no other keys.
         if self._complete and known == sources and set(map(len, self._rows)) <= {len(sources)}:
             return ()
         return tuple(sorted(set().union(*set(map(tuple, self._rows))) - known))
 
     def row_at(self, place: int, fields: Sequence[Field]) -> dict[str, Any]:
-        """The fields of one row, by their names in the source; those that it lacks are left out."""
+        """The fields of one row, by their source names; missing ones are left out."""
         found = {field.source: _find_value(self._rows[place], field) for field in fields}
         return {name: value for name, value in found.items() if value is not _MISSING}
 
@@ -97,7 +97,7 @@ class JsonChunk:
         return kept
 
     def _prover(self, field: Field, form: ColumnForm) -> Callable[[], bool]:
-        """Whether floats read for a number, or within JSON, are proven to be the source's numbers."""
+        """True if floats read for a number, or within JSON, are proven to equal the source's numbers."""
         if (field.type.element or field.type).name in FLOATS:
             return lambda: keeps_zeros(self._text())
         if field.type.name in ("json", "jsonb"):
@@ -134,9 +134,9 @@ def read_page(body: bytes, results_key: str, limit: int) -> Iterator[JsonChunk]:
 
 
 def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
-    """The rows of JSON lines in chunks; blank lines are no rows, rows are numbered by line.
+    """The rows of JSON Lines in chunks; blank lines are skipped, rows are numbered by line.
 
-    No more than a chunk is in memory; there is at least one.
+    Only one chunk is in memory at a time; there is at least one.
     """
     lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
     chunk = list(islice(lines, limit))
@@ -156,7 +156,7 @@ def read_lines(file: BinaryIO, limit: int) -> Iterator[JsonChunk]:
 
 
 def list_column(rows: list[dict[str, Any]], field: Field) -> tuple[list[Any], int]:
-    """The field's value in each row, None where it is missing, and how many rows lack it."""
+    """The field's value in each row, None where missing, and the number of rows that lack it."""
     try:
         return list(map(itemgetter(field.source), rows)), 0
     except KeyError:
@@ -182,7 +182,7 @@ def _find_value(row: dict[str, Any], field: Field) -> Any:
 
 
 def parse_page(body: bytes) -> Any:
-    """The document of a page, digit for digit; BadInput if it is none."""
+    """The document of a page, digit for digit; BadInput if it is not JSON."""
     try:
         return parse_exactly(body)
     except NotJson as error:
@@ -198,14 +198,14 @@ def _parse_line(number: int, line: bytes) -> Any:
 
 
 def find_rows(document: Any, results_key: str) -> list[Any]:
-    """The list of rows in a document; BadInput if it is not where `results_key` says."""
+    """The list of rows in a document; BadInput if it is not at `results_key`."""
     found = document
     if results_key and isinstance(document, dict) and results_key in document:
         found = document[results_key]
     elif results_key:
         for step in results_key.split("."):
             if not isinstance(found, dict) or step not in found:
-                keys = ", ".join(sorted(document)[:20]) if isinstance(document, dict) else "no object"
+                keys = ", ".join(sorted(document)[:20]) if isinstance(document, dict) else "not an object"
                 raise BadInput(f"has no {quoted(results_key)} (found: {keys}); set the source's results key")
             found = found[step]
     if not isinstance(found, list):

@@ -1,6 +1,6 @@
-"""JSON bytes to Python values and back, quickly or digit for digit.
+"""JSON bytes to Python values and back, fast or digit for digit.
 
-`parse_quickly` turns fractions into floats; `parse_exactly` keeps every such number's own text as a Number.
+`parse_quickly` turns fractions into floats; `parse_exactly` keeps the text of each such number as a Number.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _BOM = b"\xef\xbb\xbf"
-_INT64_DIGITS = 18  # any number of this many digits fits 64 bits
+_INT64_DIGITS = 18  # any number with this many digits fits in 64 bits
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:@-]+")
-# A number that may come back from a float in other letters: long, small, ending in 0, with an exponent.
+# A number whose text may change through a float: long, small, ending in 0, or with an exponent.
 _CHANGING = r"[:,\[]\s*-?(?:[0-9.]{17}|0[.]0000|[0-9]+[.][0-9]+0[\s,\]}]|[0-9]+(?:[.][0-9]+)?[eE])"
-# Numbers that may be 0 only as a float have an exponent of three digits, or very many noughts.
+# Numbers that become 0 only as a float have an exponent of three digits, or very many zeros.
 _SMALL = r"[eE]-[0-9]{3,}[\s,\]}]"
 _NOUGHTS = b"." + b"0" * 200
 
 
 class Number(str):
-    """The text of a JSON number that Python's int of 64 bits would not hold exactly."""
+    """The text of a JSON number that a 64-bit integer cannot hold exactly."""
 
     __slots__ = ()
 
 
 class NotJson(ValueError):
-    """The text is no JSON; the message says where."""
+    """The text is not JSON; the message says where."""
 
 
 def parse_quickly(text: bytes) -> Any:
-    """The value, fractions as floats; raises ValueError also for some texts that parse_exactly can read."""
+    """The value, with fractions as floats; raises ValueError for some texts that parse_exactly accepts."""
     return orjson.loads(text.removeprefix(_BOM))
 
 
 def parse_exactly(text: bytes, constant: Callable[[str], Any] | None = None) -> Any:
-    """The value with fractions, exponents and long integers as Number; the last of twin keys counts.
+    """The value with fractions, exponents and long integers as Number; the last of duplicate keys counts.
 
-    `constant` makes a value of NaN, Infinity and -Infinity; without it they are refused.
+    `constant` converts NaN, Infinity and -Infinity; without it they are rejected.
     """
     try:
         return json.loads(
@@ -60,27 +60,27 @@ def parse_exactly(text: bytes, constant: Callable[[str], Any] | None = None) -> 
 
 
 def to_json(value: object) -> bytes:
-    """The value as compact JSON, Numbers in their own digits; raises TypeError for lone surrogates."""
+    """The value as compact JSON, Numbers with their own digits; raises TypeError for lone surrogates."""
     return orjson.dumps(value, _fragment, orjson.OPT_PASSTHROUGH_SUBCLASS)
 
 
 def list_json(values: list[Any]) -> list[bytes | None]:
-    """Each value as to_json gives it, None for None."""
+    """to_json of each value, None for None."""
     dumps, option = orjson.dumps, orjson.OPT_PASSTHROUGH_SUBCLASS
     return [None if value is None else dumps(value, _fragment, option) for value in values]
 
 
 def keeps_digits(text: bytes, key: str, with_zeros: bool = False) -> bool:
-    """Whether every number under this key anywhere in the JSON text is the same number after a float.
+    """True if every number under this key, anywhere in the JSON text, survives conversion to a float.
 
-    A decimal of at most 15 digits and no exponent comes back unchanged from double precision and its
-    shortest text, `with_zeros` also the zeros at its end. False means not proven, such as when a key may be
-    spelled with escapes.
+    A decimal of at most 15 digits without exponent survives the round trip through double precision;
+    `with_zeros` also requires its trailing zeros to survive. False means not proven, for example because a
+    key may be written with escapes.
     """
     if not _PLAIN_KEY.fullmatch(key):
         return False
     # 15 digits and a point are 16 characters. Without the key's first quote the search is twice as fast;
-    # that a longer key may match too can only make the answer more careful. Arrow's own expressions (RE2)
+    # matching a longer key as well only makes the result more conservative. Arrow's expressions (RE2)
     # run several times faster over a page than Python's.
     changing = r"[0-9.]{17}|[0-9.]*[eE]" + (r"|[0-9]+[.][0-9]*0[\s,\]}]" if with_zeros else "")
     long_number = key.replace(".", "[.]") + rf'"\s*:\s*-?(?:{changing})'
@@ -91,15 +91,15 @@ def keeps_digits(text: bytes, key: str, with_zeros: bool = False) -> bool:
 
 
 def keeps_texts(text: bytes) -> bool:
-    """Whether all fractions anywhere in the JSON text are written again, by to_json, as they stand there.
+    """True if to_json would write all fractions in the JSON text exactly as they are.
 
-    False means not proven, such as when a text only looks like a list of numbers.
+    False means not proven, for example because a string looks like a list of numbers.
     """
     return not pc.match_substring_regex(pa.array([text], pa.binary()), _CHANGING)[0].as_py()
 
 
 def keeps_zeros(text: bytes) -> bool:
-    """Whether every float that is 0 is 0 in the JSON text, too. False means not proven."""
+    """True if every float that is 0 is also 0 in the JSON text. False means not proven."""
     has_small = pc.match_substring_regex(pa.array([text], pa.binary()), _SMALL)[0].as_py()
     return not has_small and _NOUGHTS not in text  # one expression for both is forty times slower
 

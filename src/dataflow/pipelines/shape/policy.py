@@ -1,4 +1,4 @@
-"""What becomes of a run when values do not fit: it fails, or their rows are set aside up to a limit."""
+"""Handling of values that do not fit: the run fails, or their rows are set aside up to a limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataflow.model.wording import plural
 
 @record
 class RejectPolicy:
-    """`fail` or `quarantine`; with the latter at most `limit` rows, or that share of all rows if below 1."""
+    """`fail` or `quarantine`; the latter allows `limit` rows, or that share of all rows if below 1."""
 
     action: str = "fail"
     limit: float = 0
@@ -19,14 +19,14 @@ class RejectPolicy:
 
 @record
 class Decision:
-    """Whether the rows that fit may go on without the others, and why."""
+    """Whether the rows that fit may be published without the others, and why."""
 
     accepted: bool
     reason: str
 
 
 def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolicy:
-    """A policy from what a pipeline declares; raises BadInput if it makes no sense."""
+    """The policy that a pipeline declares; raises BadInput if it is invalid."""
     if action == "fail" and limit is None:
         return RejectPolicy()
     if action != "quarantine":
@@ -35,7 +35,7 @@ def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolic
         raise BadInput(
             f"rejects 'quarantine' needs a limit: rows such as 100, or a share such as 0.01, not {limit!r}"
         )
-    if limit >= 1 and not isinstance(limit, int):  # is 1.0 one row, or all of them?
+    if limit >= 1 and not isinstance(limit, int):  # 1.0 is ambiguous: one row, or all of them
         raise BadInput(
             f"rejects limit {limit!r} is neither a whole number of rows, such as {int(limit)}, "
             "nor a share below 1"
@@ -44,15 +44,15 @@ def make_policy(action: str = "fail", limit: float | None = None) -> RejectPolic
 
 
 def decide(policy: RejectPolicy, rejected: int, rows: int) -> Decision:
-    """Whether `rejected` of `rows` rows read may be left out."""
+    """Decide whether `rejected` of `rows` rows may be left out."""
     if not rejected:
         return Decision(True, "the only row fits" if rows == 1 else f"all {rows} rows fit")
     do = "does" if rejected == 1 else "do"
     found = f"{rejected} of {rows} {plural(rows, 'row')} {do} not fit"
     if policy.action == "fail":
-        advice = 'mend the source or the mapping, or leave a few out: rejects = {"quarantine": 100}'
+        advice = 'fix the source or the mapping, or allow a few rejects: rejects = {"quarantine": 100}'
         return Decision(False, f"{found}; {advice}")
     if policy.limit < 1:
-        most = rows * Decimal(str(policy.limit))  # through its text: 0.29 of 100 rows are 29
-        return Decision(rejected <= most, f"{found}; up to {policy.limit * 100:g} % may")
-    return Decision(rejected <= policy.limit, f"{found}; up to {policy.limit:g} may")
+        most = rows * Decimal(str(policy.limit))  # through its text: 0.29 of 100 rows is 29
+        return Decision(rejected <= most, f"{found}; the limit is {policy.limit * 100:g} %")
+    return Decision(rejected <= policy.limit, f"{found}; the limit is {policy.limit:g}")

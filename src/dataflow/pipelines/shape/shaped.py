@@ -1,4 +1,4 @@
-"""What shaping gives: batches, the values that did not fit, and how the source differs from the mapping."""
+"""Results of shaping: batches, rejected values, and differences between source and mapping."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ROW_CHARACTERS = 1000
 
 @record
 class Reject:
-    """A value that did not fit. `row` counts from 1 in the part; `field` is empty if the whole row is bad.
+    """A value that does not fit. `row` counts from 1 in the part; `field` is empty if the whole row is bad.
 
-    `source_row` is the row's mapped fields as JSON, its key first, cut where it is very long.
+    `source_row` holds the row's mapped fields as JSON, its key first, shortened if very long.
     """
 
     part: int
@@ -29,7 +29,7 @@ class Reject:
 
 @record
 class BadRow:
-    """A row that is no row at all: a line that is not JSON, a page's element that is not an object."""
+    """Not a row at all: a line that is not JSON, or a page element that is not an object."""
 
     row: int
     value: object
@@ -38,9 +38,9 @@ class BadRow:
 
 @record
 class Shaped:
-    """A batch of the rows that fit; a row with any reject is left out: rows_read - batch.num_rows of them.
+    """A batch of the rows that fit; rows with a reject are left out: rows_read - batch.num_rows of them.
 
-    `missing` counts, by mapped source field, the rows that lack it; `new` are unmapped keys of the rows.
+    `missing` counts, by mapped source field, the rows that lack it; `new` lists unmapped keys of the rows.
     """
 
     batch: pa.RecordBatch
@@ -51,12 +51,12 @@ class Shaped:
 
 
 def shown_row(row: object) -> str:
-    """A whole row as a reject keeps it: at most 1,000 characters, storable as text anywhere."""
+    """A whole row as stored in a reject: at most 1,000 characters, storable as text anywhere."""
     return shown(row, _ROW_CHARACTERS)
 
 
 def shown(value: object, most: int = _SHOWN_CHARACTERS) -> str:
-    """A value as a reject shows it: at most 200 characters, storable as text anywhere."""
+    """A value as stored in a reject: at most 200 characters, storable as text anywhere."""
     if isinstance(value, str):
         text = value
     else:

@@ -1,4 +1,4 @@
-"""The bytes of a part file to batches of a field mapping, whatever the kind of file."""
+"""Turns the bytes of a part file of any kind into batches of a field mapping."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BATCH_ROWS = 50_000
 class Shaper:
     """Shapes part files of one kind; picklable.
 
-    `results_key` leads with dots to the list of rows in a page; empty when the page itself is the list.
-    `uuid_as_bytes` gives batches for COPY, in which a bare numeric, too, has every digit of the source.
+    `results_key` is the dotted path to the list of rows in a page; empty when the page itself is the list.
+    `uuid_as_bytes` makes batches for COPY, in which a bare numeric also keeps every digit of the source.
     """
 
     fields: tuple[Field, ...]
@@ -46,9 +46,9 @@ class Shaper:
         return field.type.exact if self.uuid_as_bytes else field.type
 
     def shape(self, body: bytes | BinaryIO, part: int) -> Iterator[Shaped]:
-        """At least one Shaped per part, each of at most 50,000 rows; raises BadInput if it is unreadable.
+        """Yield one or more Shaped per part, each of at most 50,000 rows; raises BadInput if unreadable.
 
-        A page is read whole; of an open file of another kind no more is in memory than its rows at hand.
+        A page is read whole; of other kinds only the current rows are in memory.
         """
         forms = [ColumnForm(self._type_of(field), self.uuid_as_bytes) for field in self.fields]
         try:
@@ -75,7 +75,7 @@ class Shaper:
                 return read_csv(file, BATCH_ROWS)
             case "parquet":
                 return read_parquet(file, BATCH_ROWS)
-        raise BadInput(f"is of kind {self.kind!r}; known are {', '.join(KINDS)}")
+        raise BadInput(f"has unknown kind {self.kind!r}; use one of {', '.join(KINDS)}")
 
     def _finish(self, chunk: JsonChunk | TableChunk, columns: list[Column], part: int) -> Shaped:
         batch = pa.RecordBatch.from_arrays([column.array for column in columns], schema=self.schema)
@@ -106,7 +106,7 @@ class Shaper:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Spares the visits to thousands of new objects, none of them garbage: a fifth of the time of a page."""
+    """Pause garbage collection, which would visit thousands of new objects: a fifth of a page's time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,6 +1,6 @@
-"""The PostgreSQL types a column may have, read from a field mapping, and their Arrow and Spark forms.
+"""The PostgreSQL types a column may have, parsed from a field mapping, and their Arrow and Spark types.
 
-Only text made here from the parsed record goes into DDL, never the text that was written in the mapping.
+DDL contains only text generated from the parsed record, never the text written in the mapping.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import did_you_mean, quoted
 
-# Arrow's decimal128 and Spark's decimal both end at 38 digits. In the lake a bare `numeric` gets the middle
-# of them: 20 digits before the point and 18 after. A value that does not fit is a reject, never rounded.
+# Arrow's decimal128 and Spark's decimal both end at 38 digits. In the lake a bare `numeric` is centred:
+# 20 digits before the point and 18 after. A value that does not fit is rejected, never rounded.
 MOST_DIGITS = 38
 BARE_NUMERIC = (38, 18)
 UNLIMITED = "numeric(*)"
-"""A numeric kept as its text, because its values show as many digits as they have."""
+"""A numeric kept as text, because its values keep as many digits as they have."""
 
 _NAMES = {
     "character varying": "character varying",
@@ -75,12 +75,12 @@ _CONSTRAINT_WORDS = {
     "not", "null", "primary", "unique", "default", "check", "references",
     "collate", "generated", "constraint", "deferrable", "exclude",
 }  # fmt: skip
-_LONGEST_TEXT = 10_485_760  # PostgreSQL's own limit for character varying(n)
+_LONGEST_TEXT = 10_485_760  # PostgreSQL's limit for character varying(n)
 
 
 @record
 class ColumnType:
-    """A PostgreSQL type under its full name; `element` is set for an array, whose name is then `array`."""
+    """A PostgreSQL type by its full name; `element` is set for an array, whose name is `array`."""
 
     name: str
     length: int | None = None
@@ -91,7 +91,7 @@ class ColumnType:
 
     @property
     def sql(self) -> str:
-        """The type as PostgreSQL itself writes it, but for a numeric that is kept as text."""
+        """The type as PostgreSQL writes it, except for a numeric that is kept as text."""
         if self.element is not None:
             return f"{self.element.sql}[]"
         if self.unlimited:
@@ -102,12 +102,12 @@ class ColumnType:
 
     @property
     def ddl(self) -> str:
-        """The type as a table has it."""
+        """The type of the column in a table."""
         return self.sql.replace(UNLIMITED, "numeric")
 
     @property
     def exact(self) -> ColumnType:
-        """The same type with every digit that a bare numeric is given, for a database that keeps them."""
+        """The same type, keeping every digit of a bare numeric, for a database that stores them."""
         if self.element is not None:
             return ColumnType(self.name, element=self.element.exact)
         is_bare = self.name == "numeric" and self.precision is None
@@ -115,16 +115,16 @@ class ColumnType:
 
     @property
     def digits(self) -> tuple[int, int]:
-        """Precision and scale of a numeric as batches carry it."""
+        """Precision and scale of a numeric in batches."""
         return BARE_NUMERIC if self.precision is None or self.scale is None else (self.precision, self.scale)
 
     @property
     def arrow(self) -> pa.DataType:
-        """The type of the column in batches for the lake; a uuid is its lower-case text."""
+        """The column's type in batches for the lake; a uuid is lower-case text."""
         return self.arrow_type(uuid_as_bytes=False)
 
     def arrow_type(self, uuid_as_bytes: bool) -> pa.DataType:
-        """The type of the column in batches; with `uuid_as_bytes` a uuid is 16 bytes, as COPY wants it."""
+        """The column's type in batches; with `uuid_as_bytes` a uuid is 16 bytes, as COPY requires."""
         if self.element is not None:
             return pa.list_(self.element.arrow_type(uuid_as_bytes))
         if self.name == "numeric":
@@ -133,7 +133,7 @@ class ColumnType:
 
     @property
     def spark(self) -> str:
-        """The same type in Spark's DDL; what Spark has no type for (uuid, json) is string."""
+        """The same type in Spark's DDL; types that Spark lacks (uuid, json) are string."""
         if self.element is not None:
             return f"array<{self.element.spark}>"
         if self.name == "numeric":
@@ -143,7 +143,7 @@ class ColumnType:
 
 @record
 class Definition:
-    """A column's type with the constraints written after it."""
+    """A column's type and its constraints."""
 
     type: ColumnType
     not_null: bool = False
@@ -152,19 +152,21 @@ class Definition:
 
 
 def parse_definition(text: str) -> Definition:
-    """Reads `character varying(100) PRIMARY KEY` and the like; raises BadInput saying what is supported."""
+    """Parse `character varying(100) PRIMARY KEY` and the like; raises BadInput listing what is supported."""
     if not isinstance(text, str):
-        raise BadInput(f"SQL type {text!r} is not a text such as 'character varying(100) NOT NULL'")
+        raise BadInput(f"SQL type {text!r} is not a string such as 'character varying(100) NOT NULL'")
     tokens = _tokens(text)
     end = next((place for place, token in enumerate(tokens) if token in _CONSTRAINT_WORDS), len(tokens))
     made = Definition(_parse_type(tokens[:end], text), **_parse_constraints(tokens[end:], text))
     if made.type.name == "json" and (made.primary_key or made.unique):
-        raise BadInput(f"SQL type {quoted(text)}: json values cannot be compared, so no key; use jsonb")
+        raise BadInput(
+            f"SQL type {quoted(text)}: json values cannot be compared and cannot be a key; use jsonb"
+        )
     return made
 
 
 def parse_sql_type(text: str) -> ColumnType:
-    """Reads a type alone, without constraints."""
+    """Parse a type alone, without constraints."""
     if text.startswith(UNLIMITED):
         return parse_sql_type(text.replace(UNLIMITED, "numeric")).exact
     return _parse_type(_tokens(text), text)
@@ -208,32 +210,34 @@ def _without_array(tokens: list[str], text: str) -> tuple[list[str], bool]:
     place = tokens.index("[")
     # PostgreSQL allows a size between the brackets and ignores it.
     if tokens[place:] != ["[", "]"] and not re.fullmatch(r"\[ [0-9]+ \]", " ".join(tokens[place:])):
-        raise BadInput(f"SQL type {quoted(text)}: an array has one dimension here, written like text[]")
+        raise BadInput(
+            f"SQL type {quoted(text)}: only one-dimensional arrays are supported, written like text[]"
+        )
     return tokens[:place], True
 
 
 def _modifiers(tokens: list[str], text: str) -> list[int]:
-    """The numbers in the one pair of parentheses there may be, after the first or the last word."""
+    """The numbers in the optional pair of parentheses after the first or last word."""
     shape = "".join(f" {token}" if token[0] in "(),0123456789" else " w" for token in tokens)
     found = re.fullmatch(r"(?: w)+(?: \( ([0-9]+)(?: , ([0-9]+))? \)(?: w)*)?", shape)
     if found is None:
-        raise BadInput(f"SQL type {quoted(text)} cannot be read; write it like numeric(12,2)")
+        raise BadInput(f"SQL type {quoted(text)} is malformed; write it like numeric(12,2)")
     return [int(number) for number in found.groups() if number is not None]
 
 
 def _with_modifiers(name: str, words: list[str], numbers: list[int], text: str) -> ColumnType:
     if name in ("character varying", "character"):
-        # Without a length `character` is one character, `bpchar` and `character varying` any number.
+        # Without a length `character` is one character; `bpchar` and `character varying` are unlimited.
         lengths = numbers or ([1] if words[0] in ("char", "character") and name == "character" else [])
         if len(lengths) > 1 or not all(0 < number <= _LONGEST_TEXT for number in lengths):
-            raise BadInput(f"SQL type {quoted(text)}: the length is one number from 1 to {_LONGEST_TEXT}")
+            raise BadInput(f"SQL type {quoted(text)}: the length must be a number from 1 to {_LONGEST_TEXT}")
         return ColumnType(name, length=lengths[0] if lengths else None)
     if name == "numeric":
         return _numeric(numbers, text)
     if words == ["float"] and len(numbers) == 1 and 1 <= numbers[0] <= 53:
         return ColumnType("real" if numbers[0] <= 24 else "double precision")
     if numbers:
-        raise BadInput(f"SQL type {quoted(text)}: {name} is supported without a number in parentheses only")
+        raise BadInput(f"SQL type {quoted(text)}: {name} does not take a number in parentheses")
     return ColumnType(name)
 
 

@@ -1,6 +1,6 @@
-"""What is known of a column after all its batches: counted where the batches are made, merged where all meet.
+"""Column statistics: computed per batch where batches are made, merged on the driver.
 
-Cheap on purpose: bounds are taken only of columns that a check asks about. No judgement lives here.
+Cheap on purpose: bounds are computed only for columns that a check uses. No evaluation here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _SAMPLE_CHARACTERS = 60
 
 @record
 class Wanted:
-    """What checks ask of the batches: columns whose bounds count, and the accepted values by column."""
+    """Statistics that checks need: columns with bounds, and the accepted values by column."""
 
     bounds: tuple[str, ...] = ()
     accepted: tuple[tuple[str, tuple[Any, ...]], ...] = ()
-    numerics: tuple[str, ...] = ()  # columns of numbers that may come as text
+    numerics: tuple[str, ...] = ()  # numeric columns that may arrive as text
 
 
 @record
 class ColumnStatistics:
-    """One column: its NULLs, its smallest and largest value, and values not accepted, with samples."""
+    """One column: NULL count, minimum, maximum and values not accepted, with samples."""
 
     nulls: int = 0
     minimum: Any = None
@@ -39,7 +39,7 @@ class ColumnStatistics:
     samples: tuple[str, ...] = ()
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
-        """Both together, in whichever order."""
+        """Merge both; the order does not matter."""
         lows = [one for one in (self.minimum, other.minimum) if one is not None]
         highs = [one for one in (self.maximum, other.maximum) if one is not None]
         return ColumnStatistics(
@@ -53,7 +53,7 @@ class ColumnStatistics:
 
 @record
 class Statistics:
-    """The rows of some batches and what is known of each of their columns."""
+    """Row count and column statistics of some batches."""
 
     rows: int
     columns: dict[str, ColumnStatistics]
@@ -71,7 +71,7 @@ class Statistics:
         return cls(batch.num_rows, columns)
 
     def merge(self, other: Statistics) -> Statistics:
-        """Both together; statistics of no batch at all change nothing."""
+        """Merge both; statistics of zero batches change nothing."""
         names = {**self.columns, **other.columns}
         nothing = ColumnStatistics()
         columns = {
@@ -80,7 +80,7 @@ class Statistics:
         return Statistics(self.rows + other.rows, columns)
 
 
-NOTHING = Statistics(0, {})  # what merging begins with
+NOTHING = Statistics(0, {})  # the neutral element of merging
 
 
 def _choose(values: pa.Array, is_number: bool) -> Callable[..., ColumnStatistics]:
@@ -88,7 +88,7 @@ def _choose(values: pa.Array, is_number: bool) -> Callable[..., ColumnStatistics
 
 
 def _of_numbers(texts: pa.Array, with_bounds: bool, accepted: tuple[Any, ...] | None) -> ColumnStatistics:
-    """The same of numbers that came as text: those of any length, compared as numbers."""
+    """Bounds of numbers that arrived as text: any length, compared as numbers."""
     numbers = [Decimal(text) for text in texts.to_pylist() if text is not None]
     low, high = (min(numbers), max(numbers)) if numbers and with_bounds else (None, None)
     refused = [number for number in numbers if accepted is not None and number not in accepted]
@@ -104,14 +104,14 @@ def _of_column(values: pa.Array, with_bounds: bool, accepted: tuple[Any, ...] | 
 
 def _bounds(values: pa.Array) -> dict[str, Any]:
     if pa.types.is_floating(values.type):
-        # Arrow leaves NaN out; to PostgreSQL and Spark it is the largest of all, and no range has it.
+        # Arrow ignores NaN; to PostgreSQL and Spark it is the largest value, and it is in no range.
         values = pc.if_else(pc.is_nan(values), pa.scalar(float("inf"), values.type), values)
     found: dict[str, Any] = pc.min_max(values).as_py()
     return found
 
 
 def _find_unaccepted(values: pa.Array, accepted: tuple[Any, ...]) -> tuple[int, tuple[str, ...]]:
-    """How many values are not accepted, NULL being no value, and the first few of them in order."""
+    """Count of values not accepted, ignoring NULL, and the first few of them in order."""
     refused = pc.invert(pc.is_in(values, pa.array(accepted, values.type)))
     found = values.filter(pc.and_(refused, values.is_valid()))
     texts = {shortened(str(one), _SAMPLE_CHARACTERS) for one in pc.unique(found).to_pylist()}

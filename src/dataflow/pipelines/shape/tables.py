@@ -1,4 +1,4 @@
-"""Rows out of files that have columns: CSV, all of it text, and Parquet, typed by itself."""
+"""Rows from files with columns: CSV, which is all text, and Parquet, which is typed."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class TableChunk:
         self._is_text = is_text
 
     def columns(self, fields: Sequence[Field], forms: Sequence[ColumnForm]) -> list[Column]:
-        """One column per field, all of the same rows, those that `numbers` counts."""
+        """One column per field, all for the rows listed in `numbers`."""
         return [self._column(field, form) for field, form in zip(fields, forms, strict=True)]
 
     def list_new(self, fields: Sequence[Field]) -> tuple[str, ...]:
-        """The columns of the file that no field begins with."""
+        """The columns of the file that no field uses."""
         known = {field.source for field in fields} | {field.path[0] for field in fields}
         return tuple(sorted(set(self._batch.schema.names) - known))
 
     def row_at(self, place: int, fields: Sequence[Field]) -> dict[str, Any]:
-        """The fields of one row, by their names in the source; those that it lacks are left out."""
+        """The fields of one row, by their source names; missing ones are left out."""
         columns = {field.source: _find_column(self._batch, field) for field in fields}
         return {
             name: _plain_value(column[place].as_py())
@@ -70,7 +70,7 @@ class TableChunk:
             return Column(cast, {}, [], 0)
         form = ColumnForm(form.type, form.uuid_as_bytes, source_is_text=self._is_text)
         values = [_plain_value(value) for value in found.to_pylist()]
-        # Not for json: it may hold NaN here, which JSON itself could not have brought.
+        # Not for json: it may hold NaN here, which a JSON source could not contain.
         array = None if form.type.name in ("json", "jsonb") else find_plain(form, values, lambda: True)
         if array is not None:
             return Column(array, {}, values, 0)
@@ -88,7 +88,7 @@ def read_csv(file: BinaryIO, limit: int) -> Iterator[TableChunk]:
         skipped.add(row.number - 1)
         return "skip"
 
-    # Lazy on purpose: the bad rows before a batch are known by the time the batch is.
+    # Lazy on purpose: the bad rows before a batch are known once the batch is read.
     numbers = (number for number in count(1) if number not in skipped)
     told = 0
     try:
@@ -104,7 +104,7 @@ def read_csv(file: BinaryIO, limit: int) -> Iterator[TableChunk]:
 def read_parquet(content: BinaryIO, limit: int) -> Iterator[TableChunk]:
     """The rows of a Parquet file."""
     try:
-        file = pq.ParquetFile(content, pre_buffer=False)  # else all row groups would be read ahead
+        file = pq.ParquetFile(content, pre_buffer=False)  # otherwise all row groups would be read ahead
         done = 0
         for batch in file.iter_batches(limit, use_threads=False):
             yield TableChunk(batch, range(done + 1, done + batch.num_rows + 1), [], is_text=False)
@@ -112,7 +112,7 @@ def read_parquet(content: BinaryIO, limit: int) -> Iterator[TableChunk]:
         if not done:
             yield TableChunk(pa.RecordBatch.from_pylist([], schema=file.schema_arrow), (), [], is_text=False)
     except (pa.ArrowInvalid, OSError) as error:
-        raise BadInput(f"is not a whole Parquet file: {error}") from error
+        raise BadInput(f"is not a complete Parquet file: {error}") from error
 
 
 def _open_csv(file: BinaryIO, remember: Any) -> Iterator[pa.RecordBatch]:
@@ -165,11 +165,11 @@ def _find_column(batch: pa.RecordBatch, field: Field) -> pa.Array | None:
 
 
 def _find_cast(values: pa.Array, form: ColumnForm) -> pa.Array | None:
-    """A cast within one family of types, where Arrow's safe cast refuses whatever would change a value."""
+    """A cast within one family of types, where Arrow's safe cast rejects any change of a value."""
     if not any(belongs(values.type) and belongs(form.arrow) for belongs in _FAMILIES):
         return None
     if pa.types.is_decimal(form.arrow) and values.type.scale < form.arrow.scale:
-        return None  # a larger scale may overflow unnoticed
+        return None  # rescaling may overflow silently
     try:
         return values.cast(form.arrow)
     except pa.ArrowInvalid:
@@ -177,7 +177,7 @@ def _find_cast(values: pa.Array, form: ColumnForm) -> pa.Array | None:
 
 
 def _plain_value(value: Any) -> Any:
-    """What Parquet holds, as JSON would have brought it."""
+    """Parquet values as JSON would represent them."""
     if isinstance(value, list):
         return [_plain_value(element) for element in value]
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 """Dates and timestamps from ISO 8601 text; hour 24, second 60 and long fractions as in PostgreSQL.
 
-Not taken, though PostgreSQL would: `now`, `today`, `infinity`, BC, years after 9999, month names.
+Not accepted, although PostgreSQL does: `now`, `today`, `infinity`, BC, years after 9999, month names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGEST_DISPLACEMENT = timedelta(hours=16)
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The moment as a datetime in UTC; no zone counts as UTC. Raises ValueError with the reason."""
+    """The moment as a datetime in UTC; without a zone, UTC is assumed. Raises ValueError with the reason."""
     moment, displacement = _parse(text)
     try:
         return (moment - displacement).replace(tzinfo=UTC)
@@ -27,7 +27,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def parse_local_timestamp(text: str) -> datetime:
-    """A timestamp without zone; a zone other than UTC is refused, PostgreSQL would drop it silently."""
+    """A timestamp without zone; a zone other than UTC is rejected, PostgreSQL would drop it silently."""
     moment, displacement = _parse(text)
     if displacement:
         raise ValueError("has a zone; use timestamp with time zone")
@@ -63,7 +63,7 @@ def _check_clock(hour: int, minute: int, second: int, microseconds: int) -> None
 
 
 def _microseconds(fraction: str) -> int:
-    """Rounded half to even, as PostgreSQL does; may be 1,000,000."""
+    """Round half to even, as PostgreSQL does; may be 1,000,000."""
     digits = fraction[:6].ljust(6, "0")
     rest = fraction[6:].rstrip("0")
     half = rest.ljust(1, "0")[0]

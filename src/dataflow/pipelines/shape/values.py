@@ -1,6 +1,6 @@
-"""One value of the source to one value of a column, strictly: what does not fit raises Unfit with the reason.
+"""Strict conversion of one source value to one column value; raises Unfit with the reason if it does not fit.
 
-Values are as parse_exactly gives them; a text is taken as PostgreSQL takes the input text of the type.
+Values are as returned by parse_exactly; a string is parsed like PostgreSQL's input for the type.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _UUID = re.compile(r"(?:[0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}")
 _BITS = {"smallint": 15, "integer": 31, "bigint": 63}
-_LARGEST_REAL = 3.4028235677973366e38  # from here on a float of 32 bits would be infinite
-_LARGEST_NO_REAL = 2.0**-150  # down from here a float of 32 bits would be 0
+_LARGEST_REAL = 3.4028235677973366e38  # from here on a 32-bit float would be infinite
+_LARGEST_NO_REAL = 2.0**-150  # from here down a 32-bit float would be 0
 _NOT_ZERO = re.compile(r"[^eE]*[1-9]")
 _WIDE = Context(prec=100)
 _WHOLE_DIGITS, _FRACTION_DIGITS = 131_072, 16_383
@@ -31,13 +31,13 @@ _FALSE = ("false", "no", "off", "0")
 
 
 class Unfit(Exception):
-    """A value that does not fit its column; the text is the reason of the reject."""
+    """A value that does not fit its column; the message is the reason of the reject."""
 
 
 def convert(kind: ColumnType, value: object, *, source_is_text: bool = False) -> object:
-    """The value as Python has it for the column's Arrow type, a uuid as canonical text; None stays None.
+    """The value for the column's Arrow type, a uuid as canonical text; None stays None.
 
-    `source_is_text` is for CSV, where a json value comes as its text.
+    `source_is_text` is for CSV, where a json value arrives as text.
     """
     if value is None:
         return None
@@ -61,7 +61,7 @@ def _to_text(kind: ColumnType, value: object) -> str:
         return text
     if text[kind.length :].strip(" "):
         raise Unfit(f"has {len(text)} characters, more than {kind.sql} holds")
-    return text[: kind.length]  # PostgreSQL too lets surplus spaces go
+    return text[: kind.length]  # PostgreSQL drops surplus spaces, too
 
 
 def _to_integer(kind: ColumnType, value: object) -> int:
@@ -69,7 +69,7 @@ def _to_integer(kind: ColumnType, value: object) -> int:
     if not _INTEGER.fullmatch(text):
         raise Unfit(f"is not an {kind.name}" if kind.name == "integer" else f"is not a {kind.name}")
     limit = 2 ** _BITS[kind.name]
-    # Python refuses to read integers of thousands of digits; none of them is in range.
+    # Python refuses to parse integers of thousands of digits; none of them is in range.
     number = int(text) if len(text.lstrip("+-0")) <= 20 else limit
     if not -limit <= number < limit:
         raise Unfit(f"is out of range for {kind.name}")
@@ -97,10 +97,10 @@ def _to_numeric(kind: ColumnType, value: object) -> Decimal | str:
 
 
 def _to_number_text(number: Decimal) -> str:
-    """The number as PostgreSQL writes it, with the digits it was given."""
+    """The number as PostgreSQL writes it, with its original digits."""
     if number.adjusted() >= _WHOLE_DIGITS or int(number.as_tuple().exponent) < -_FRACTION_DIGITS:
         raise Unfit(
-            f"has more digits than a numeric of PostgreSQL holds ({_WHOLE_DIGITS} before the point, "
+            f"has more digits than PostgreSQL's numeric can hold ({_WHOLE_DIGITS} before the point, "
             f"{_FRACTION_DIGITS} after it)"
         )
     return f"{number if number else abs(number):f}"
@@ -178,7 +178,7 @@ def _check_text(text: str) -> None:
     if "\0" in text:
         raise Unfit("contains the character NUL, which PostgreSQL does not store")
     if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise Unfit("contains half of a surrogate pair, which is no character")
+        raise Unfit("contains half of a surrogate pair, which is not a character")
 
 
 def _elements(value: object) -> list[object]:
@@ -190,7 +190,7 @@ def _elements(value: object) -> list[object]:
     if not isinstance(value, list):
         raise Unfit("is not a list")
     if any(isinstance(element, list) for element in value):
-        raise Unfit("is a list of lists; arrays have one dimension here")
+        raise Unfit("is a list of lists; only one-dimensional arrays are supported")
     return value
 
 
@@ -209,7 +209,7 @@ def _json_text(value: object) -> str:
 
 
 def _last_place(number: Decimal) -> int:
-    """The exponent of the last digit that is not zero. Decimal.normalize would round to its context."""
+    """The exponent of the last nonzero digit. Decimal.normalize would round to its context."""
     parts = number.as_tuple()
     zeros = len(parts.digits) - len("".join(map(str, parts.digits)).rstrip("0"))
     return int(parts.exponent) + zeros
@@ -241,19 +241,19 @@ _CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
 
 
 def _parse_array(text: str) -> Iterator[str | None]:
-    """The elements of PostgreSQL's `{a,"b c",NULL}`, as a CSV file brings it.
+    """The elements of PostgreSQL's `{a,"b c",NULL}`, as found in CSV files.
 
-    An unquoted NULL is None. Raises ValueError if it is not such a text.
+    An unquoted NULL is None. Raises ValueError if the text has another form.
     """
     inner = text.strip(_SPACES)
     if not (inner.startswith("{") and inner.endswith("}")):
-        raise ValueError("is not an array: neither a list nor a text like {a,b}")
+        raise ValueError("is not an array: neither a list nor a string like {a,b}")
     inner = inner[1:-1]
     place = 0
     while inner.strip(_SPACES):
         found = _ELEMENT.match(inner, place)
         if found is None:
-            raise ValueError("is not an array of one dimension like {a,b}")
+            raise ValueError("is not a one-dimensional array like {a,b}")
         yield _element(found)
         place = found.end() + 1
         if found.end() == len(inner):

@@ -1,1 +1,1 @@
-"""All that imports pyspark: the session, and what runs in its tasks."""
+"""Everything that imports pyspark: the session, and the code that runs in its tasks."""

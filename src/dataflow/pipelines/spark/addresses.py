@@ -1,4 +1,4 @@
-"""Addresses of Spark: whether somebody answers there, before Spark tries for minutes."""
+"""Spark addresses: checks that something listens there, before Spark tries for minutes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataflow.model.url_text import percent_decode
 PORTS = {"sc": 15002, "spark": 7077}
 ANSWER_SECONDS = 10
 PLAIN_PARAMETERS = ("user_id", "user_agent", "use_ssl", "session_id", "grpc_max_message_size")
-"""What may stand after the `/;` of sc://host:port/;… and is no secret; all others are headers."""
+"""Parameters after the `/;` of sc://host:port/;… that are not secret; all others are headers."""
 
 
 def refuse_unreachable(place: str) -> None:
-    """Raises ConfigError when nothing takes connections at sc://… or spark://…; others are not asked."""
+    """Raise ConfigError when nothing accepts connections at sc://… or spark://…; others are not checked."""
     scheme, slashes, rest = place.partition("://")
     if not slashes or scheme not in PORTS:
         return
@@ -32,20 +32,20 @@ def refuse_unreachable(place: str) -> None:
 
 
 def shown_address(address: str) -> str:
-    """The address without the parameters of Spark Connect, a token among them."""
+    """The address without the parameters of Spark Connect, which may include a token."""
     scheme, slashes, rest = address.partition("://")
     return f"{scheme}{slashes}{rest.partition(';')[0].rstrip('/')}" if scheme == "sc" else address
 
 
 def list_remote_secrets(address: str) -> list[str]:
-    """The token and all else in an address of Spark Connect that may be a secret, as written and as meant."""
+    """The token and other possible secrets in a Spark Connect address, as written and decoded."""
     parameters = [part.partition("=") for part in address.split(";")[1:]]
     found = [value for name, _, value in parameters if value and name not in PLAIN_PARAMETERS]
     return found + [percent_decode(secret) for secret in found]
 
 
 def find_free_port() -> int:
-    """A port on which nobody listens at the moment."""
+    """A port on which nothing listens at the moment."""
     with socket.socket() as probe:
         probe.bind(("", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Spark's types, for the annotations of modules that reach Spark only through this folder."""
+"""Spark's types, for annotations in modules that use Spark only through this package."""
 
 from __future__ import annotations
 

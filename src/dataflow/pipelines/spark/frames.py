@@ -1,4 +1,4 @@
-"""Frames over the files of the lake, SQL over frames, and passes that checks need."""
+"""Frames over the files of the lake, SQL over frames, and the passes that checks need."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def open_frame(session: SparkSession, frame: Frame) -> DataFrame:
 
 
 def open_whole(session: SparkSession, whole: Whole) -> DataFrame:
-    """The rows of all chunks of a dataset, each with the chunk it is from."""
+    """The rows of all chunks of a dataset, each with its chunk."""
     from pyspark.sql import functions as F
 
     found: DataFrame | None = None
@@ -50,16 +50,16 @@ def open_whole(session: SparkSession, whole: Whole) -> DataFrame:
 
 
 def _dataid_of_file() -> Column:
-    """The chunk of each row, from the folder its file is in."""
+    """The chunk of each row, taken from the folder of its file."""
     from pyspark.sql import functions as F
 
     folder = F.regexp_extract(F.col("_metadata.file_path"), "/dataid=([^/]*)/[^/]*/[^/]*$", 1)
-    # Twice: Spark gives the path as a URL, and the folder's name is percent-encoded itself.
+    # Twice: Spark returns the path as a URL, and the folder's name is itself percent-encoded.
     return F.url_decode(F.url_decode(folder))
 
 
 def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, Frame | Whole]) -> DataFrame:
-    """The rows of translated SQL over these frames, each under its dataset's name."""
+    """The rows of translated SQL over these frames, each named after its dataset."""
     for name in translated.tables:
         frame = frames[name]
         rows = open_frame(session, frame) if isinstance(frame, Frame) else open_whole(session, frame)
@@ -70,10 +70,10 @@ def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, 
 
 
 def register(session: SparkSession, function: Function) -> None:
-    """Makes one of our functions known to a session."""
+    """Register one of our functions with a session."""
     from pyspark.sql import functions as F
 
-    # Arrow takes values to Python and back in half the time of pickle.
+    # Arrow moves values to Python and back in half the time of pickle.
     call = F.udf(function.call, function.returns, useArrow=True)
     session.udf.register(function.name, call)
 
@@ -81,7 +81,7 @@ def register(session: SparkSession, function: Function) -> None:
 def as_columns(rows: DataFrame, columns: tuple[tuple[str, str], ...]) -> DataFrame:
     """The rows with each column in its declared type, by position, under plain names.
 
-    PySpark looks columns up by their names on the way to Python, and some names it cannot read back.
+    PySpark looks columns up by name when it passes them to Python, and cannot read back some names.
     """
     from pyspark.sql import functions as F
 
@@ -108,7 +108,7 @@ POSTGRES_TYPES = {
 
 
 def column_types(rows: DataFrame) -> tuple[tuple[str, str], ...]:
-    """The columns of a frame with the PostgreSQL types that hold them; BadInput for one that none does."""
+    """The columns of a frame with matching PostgreSQL types; BadInput for a column without one."""
     found = []
     for field in rows.schema.fields:
         kind = field.dataType.simpleString()
@@ -117,15 +117,13 @@ def column_types(rows: DataFrame) -> tuple[tuple[str, str], ...]:
             element.replace("decimal", "numeric") if "decimal" in element else ""
         )
         if not plain:
-            raise BadInput(
-                f"Column {field.name} is of Spark type {kind}, which cannot be published. Cast it."
-            )
+            raise BadInput(f"Column {field.name} has Spark type {kind}, which cannot be published. Cast it.")
         found.append((field.name, plain if element == kind else f"{plain}[]"))
     return tuple(found)
 
 
 def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[int, list[str]]:
-    """How many rows a check of uniqueness or by SQL refuses, with a few of them to show."""
+    """Count the rows that violate a uniqueness or SQL check, with a few samples."""
     from pyspark.sql import functions as F
 
     if check.kind == "unique":
@@ -143,7 +141,7 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
     sql = f"select * from {ROWS} where not ({check.values[0]})"
     translated = translate(sql, "postgres", {ROWS: dict(frame.columns)}, str(check))
     try:
-        # In this very session: who cancels the run interrupts that one.
+        # In this very session: cancelling the run interrupts this one.
         refused = run_sql(session, translated, {ROWS: frame})
         samples = [dict(zip(refused.columns, row, strict=True)) for row in list_rows(refused.limit(SHOWN))]
         return (refused.count() if samples else 0), [
@@ -154,30 +152,30 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
 
 
 def list_rows(rows: DataFrame) -> list[tuple[Any, ...]]:
-    """All rows, by position; through Arrow, since `collect` gives times in the machine's own zone."""
+    """All rows, by position; through Arrow, since `collect` returns times in the machine's time zone."""
     columns = [column.to_pylist() for column in rows.toArrow().columns]
     return list(zip(*columns, strict=True))
 
 
 def quoted(name: str) -> str:
-    """A name as Spark SQL takes any of them."""
+    """A quoted name, valid in Spark SQL whatever it contains."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def is_frame(value: Any) -> bool:
-    """True for a Spark DataFrame, classic or of Spark Connect."""
+    """True for a Spark DataFrame, classic or Spark Connect."""
     from pyspark.sql import DataFrame
 
     return isinstance(value, DataFrame)
 
 
 def open_place(session: SparkSession, location: str) -> DataFrame:
-    """The rows of the files that a manifest lists, or of a Parquet file or folder, here or anywhere."""
+    """The rows of the files that a manifest lists, or of a Parquet file or folder, local or remote."""
     if Location(location).is_manifest:
         return open_frame(session, read_frame(location))
     return session.read.parquet(location)
 
 
 def write_away(frame: DataFrame, location: str) -> None:
-    """Writes a Parquet folder that is not on this machine, with Spark's own writer."""
+    """Write a Parquet folder that is not on this machine, with Spark's own writer."""
     frame.write.mode("overwrite").parquet(location)

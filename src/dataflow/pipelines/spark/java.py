@@ -1,6 +1,6 @@
-"""The Java that Spark runs on: whether it is there and new enough, and how it is started.
+"""The Java that Spark runs on: checks its version, and starts it.
 
-Every user of a machine may read the arguments of a process, so the options do not stand there.
+Every user of a machine can read the arguments of a process, so options are not passed there.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ HOW = (
 
 
 def check_java(environ: Mapping[str, str]) -> str:
-    """The version of the Java that Spark would take; ConfigError with what to install if it is not for it."""
+    """The version of the Java that Spark would use; ConfigError with installation advice if unsuitable."""
     home = environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environ.get("PATH"))
     if not java or not os.access(java, os.X_OK):
-        raise ConfigError(f"There is no Java{f' at JAVA_HOME={home}' if home else ' on the PATH'}. {HOW}")
+        raise ConfigError(f"No Java found{f' at JAVA_HOME={home}' if home else ' on the PATH'}. {HOW}")
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:
         raise ConfigError(f"{java} cannot be started: {error.strerror}. {HOW}") from error
     found = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', done.stderr + done.stdout)
     if found is None:
-        raise ConfigError(f"{java} does not tell its version. {HOW}")
+        raise ConfigError(f"{java} does not report its version. {HOW}")
     if int(found[2]) < OLDEST_JAVA:
         raise ConfigError(f"{java} is Java {found[2]}. {HOW}")
     return found[1]
@@ -45,9 +45,9 @@ ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 
 def start_java(options: Mapping[str, str]) -> None:
-    """Starts the Java of this process with these options, unless there is one already.
+    """Start the Java of this process with these options, unless one is running.
 
-    Among them must be the master, for which spark-submit may prepare it. PySpark by itself would give all
+    They must include the master, for which spark-submit may prepare it. PySpark by itself would pass all
     options of the first session as arguments.
     """
     from pyspark import SparkContext
@@ -55,14 +55,14 @@ def start_java(options: Mapping[str, str]) -> None:
     with tempfile.NamedTemporaryFile("w", encoding="ascii", prefix="dataflow-spark-") as file:  # of mode 0600
         file.writelines(f"{_escaped(name)}={_escaped(value)}\n" for name, value in options.items())
         file.flush()
-        # Without the first of them the file would stand for the spark-defaults.conf of the machine.
+        # Without the first, the file would replace the machine's spark-defaults.conf.
         with _leading_arguments("--load-spark-defaults", "--properties-file", file.name):
             SparkContext._ensure_initialized()
 
 
 @contextmanager
 def _leading_arguments(*arguments: str) -> Iterator[None]:
-    """Has spark-submit, started meanwhile, take these arguments before those of the environment."""
+    """Make spark-submit, if started meanwhile, take these arguments before those of the environment."""
     given = os.environ.get(ARGUMENTS)
     os.environ[ARGUMENTS] = f"{shlex.join(arguments)} {given or 'pyspark-shell'}"
     try:
@@ -75,6 +75,6 @@ def _leading_arguments(*arguments: str) -> Iterator[None]:
 
 
 def _escaped(text: str) -> str:
-    """The text as Java's properties files have it: whatever could mean something there as its code."""
+    """The text escaped for Java's properties files."""
     units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
     return "".join(chr(unit) if chr(unit).isalnum() and unit < 128 else f"\\u{unit:04x}" for unit in units)

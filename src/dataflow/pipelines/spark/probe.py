@@ -1,4 +1,4 @@
-"""A look at every executor from a task on it: its Python, its packages, the databases and files it reaches.
+"""Probes every executor with a task: its Python, its packages, and the databases and files it reaches.
 
 The probe is sent by value and imports nothing of ours at first: it must run where DataFlow is missing.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.postgres.sealed import SealedConnection
 
 PACKAGES = ("dataflow", "pyarrow", "pandas", "orjson", "pgpq", "psycopg")
-"""What tasks import."""
+"""The packages that tasks import."""
 ROUNDS = 5
 TASK_SECONDS = 0.5
 """Long enough that no executor does the work of another."""
@@ -27,7 +27,7 @@ TASK_SECONDS = 0.5
 
 @record
 class Asked:
-    """What each executor is to try."""
+    """What each executor should try."""
 
     databases: tuple[SealedConnection, ...] = ()
     folders: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Asked:
 
 @record
 class Executor:
-    """What was found at one executor; an empty text is as good as it gets."""
+    """Findings for one executor; empty strings mean no problem."""
 
     host: str
     process: int
@@ -46,12 +46,12 @@ class Executor:
 
     @property
     def name(self) -> str:
-        """Which one it is, for people."""
+        """Name of the executor for messages."""
         return f"{self.host}, process {self.process}"
 
 
 def probe_executors(session: SparkSession, asked: Asked, is_local: bool) -> list[Executor]:
-    """One record for each executor there is; elsewhere in several rounds, until one finds no new one."""
+    """One record per executor; on a cluster in several rounds, until a round finds no new one."""
     found: dict[tuple[str, int], Executor] = {}
     for _ in range(1 if is_local else ROUNDS):
         known = len(found)
@@ -76,7 +76,7 @@ def _make_probe(
     packages: Sequence[str],
     seconds: float,
 ) -> Any:
-    # Functions in a function are pickled by value; all they need is imported where they run.
+    # Nested functions are pickled by value; they import what they need where they run.
     def importing(name: str) -> str:
         import importlib
 
@@ -100,7 +100,7 @@ def _make_probe(
     def looking(folder: str) -> str:
         import os
 
-        return "" if os.access(folder, os.R_OK | os.W_OK) else "it is not there, or may not be written"
+        return "" if os.access(folder, os.R_OK | os.W_OK) else "it does not exist or is not writable"
 
     def probe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import json
@@ -116,7 +116,7 @@ def _make_probe(
         time.sleep(seconds)
         found = {
             "host": socket.gethostname(),
-            # All Python workers of an executor have one parent.
+            # All Python workers of an executor have the same parent.
             "process": os.getppid(),
             "python": platform.python_version(),
             "packages": {name: importing(name) for name in packages},

@@ -1,4 +1,4 @@
-"""Where Spark keeps its scratch files, rows among them: a folder that only this user may look into."""
+"""Spark's scratch files, which contain rows: kept in a folder that only this user can read."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataflow.private_files import make_private_folder
 
 
 def list_scratch_options() -> dict[str, str]:
-    """What tells a local Spark to keep its scratch files there, unless spark.local.dir names another place.
+    """Settings that make a local Spark keep its scratch files there, unless spark.local.dir is set.
 
-    By itself it makes them in /tmp as the umask has it: others could read the rows that are shuffled.
+    By default it creates them in /tmp according to the umask: others could read shuffled rows.
     """
     place = f'-Djava.io.tmpdir="{find_scratch_folder()}"'
     return {"spark.driver.defaultJavaOptions": place, "spark.executor.defaultJavaOptions": place}
 
 
 def find_scratch_folder() -> str:
-    """The folder of this user; a new one if somebody else has made that, or others may use it."""
+    """This user's folder; a new one if somebody else created it, or others can access it."""
     own = os.path.join(tempfile.gettempdir(), f"dataflow-{os.geteuid()}")
     folder = os.path.join(own, "spark")
     try:

@@ -1,4 +1,4 @@
-"""One Spark session for a worker, started when first needed, with all its talk in a log of its own."""
+"""One Spark session per worker, started when first needed, with its output in a separate log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SUPPORTED = "4.2"
-"""The line of Spark this version is tested with."""
+"""The Spark release line this version is tested with."""
 CONNECT_PACKAGES = ("grpc", "grpc_status", "zstandard")
 
 PINNED = {
@@ -38,14 +38,14 @@ PINNED = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.variable.substitute": "false",  # "${env:PASSWORD}" in SQL is text
 }
-"""What the meaning of our SQL rests on; a project cannot change it."""
+"""Settings on which the meaning of our SQL depends; a project cannot change them."""
 
 CAUSE = re.compile(
     r"^(?:Caused by: |: )?(?:dataflow\.errors\.|(?:[\w$]+\.)*"
     r"(?=[\w$]*(?:Error|Exception|Failed|Refused|Rejected): ))([\w$]+): (?!Traceback)(.+)$",
     re.MULTILINE,
 )
-"""A line of a Python or a Java stack trace that says what was raised; the last one is the root of it."""
+"""A line of a Python or Java stack trace that says what was raised; the last one is the root cause."""
 
 RAISED = re.compile(
     r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(?:\w+\.)*(\w+(?:: .+)?)$", re.MULTILINE
@@ -53,7 +53,7 @@ RAISED = re.compile(
 """The end of a Python stack trace, whatever the exception is called."""
 
 STARTED_BY = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
-"""Set where spark-submit, or whoever set up Spark Connect, has said which Spark it is."""
+"""Set if spark-submit, or the operator of Spark Connect, has chosen the Spark to use."""
 
 DEFAULTS = {
     "spark.sql.shuffle.partitions": "8",
@@ -77,7 +77,7 @@ class SparkSettings:
     remote: str = ""
     options: Mapping[str, str] = {}
     shared_files: bool = False  # all machines see the project's folder, under the same path
-    copy_on_driver: bool = False  # the tasks do not reach the databases; this process does
+    copy_on_driver: bool = False  # the tasks cannot reach the databases; this process can
 
     _hidden = ("remote", "options")
 
@@ -88,21 +88,21 @@ class SparkSettings:
 
     @property
     def place(self) -> str:
-        """The address of Spark, for people: without its token."""
+        """The address of Spark for messages, without its token."""
         return shown_address(self.remote or self.master)
 
     def refuse_unshared(self) -> None:
-        """Raises ConfigError where tasks on other machines would look for files that are on this one."""
+        """Raise ConfigError where tasks on other machines would look for files that are on this one."""
         if not self.is_local and not self.shared_files:
             raise ConfigError(
-                f"The tasks of Spark at {self.place} run on other machines, and staging and lake are files "
-                "on this one. If all of them see the project's folder under the same path, say so in "
-                "dataflow.toml: [spark] shared_files = true. Else take the master out: local[*] works here."
+                f"The tasks of Spark at {self.place} run on other machines, but staging and lake are files "
+                "on this one. If all machines see the project's folder under the same path, set "
+                "[spark] shared_files = true in dataflow.toml. Otherwise remove the master: local[*] is used."
             )
 
 
 def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
-    """The worker's session; whatever Spark and its Java say goes to the log."""
+    """The worker's session; all output of Spark and its Java goes to the log."""
     settings.refuse_unshared()
     try:
         from pyspark.sql import SparkSession
@@ -116,9 +116,9 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
         _check_connect()
         builder = builder.remote(settings.remote)
     else:
-        # This process's own environment: PySpark starts Java by it, and takes nothing else.
+        # This process's own environment: PySpark starts Java with it and nothing else.
         check_java(os.environ)
-        # Without it the tasks would run under whatever `python3` is first on the PATH.
+        # Otherwise the tasks would run under whatever `python3` is first on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(settings.master)
     try:
@@ -133,28 +133,28 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
             session: SparkSession = builder.getOrCreate()
             session.range(1).count()
     except Exception as error:
-        raise SparkFailed(f"Spark does not start: {cause_of(error)} The rest: {log_path}") from error
+        raise SparkFailed(f"Spark does not start: {cause_of(error)} Details: {log_path}") from error
     return session
 
 
 def new_session(session: SparkSession) -> SparkSession:
-    """A session beside this one, with views, functions and running jobs of its own."""
+    """A session beside this one, with its own views, functions and running jobs."""
     if not is_connect(session):
         return session.newSession()
     connect: Any = session
     child = connect.cloneSession()
-    child.release_session_on_close = True  # a clone comes without, and could not be ended
+    child.release_session_on_close = True  # a clone comes without it and could not be closed
     return child  # type: ignore[no-any-return]
 
 
 def end_session(session: SparkSession) -> None:
-    """Gives back what `new_session` made; the session it was made from goes on."""
+    """Release what `new_session` made; the session it was made from continues."""
     if is_connect(session):
         session.stop()  # a classic session would end all others with it
 
 
 def stop_session(session: SparkSession) -> None:
-    """Ends a worker's session; one whose Java is gone has ended already."""
+    """End a worker's session; one whose Java is gone has already ended."""
     try:
         session.stop()
     except Exception as error:
@@ -163,12 +163,12 @@ def stop_session(session: SparkSession) -> None:
 
 
 def is_connect(session: SparkSession) -> bool:
-    """True for a session of Spark Connect, which has no Java of its own."""
+    """True for a Spark Connect session, which has no Java of its own."""
     return not hasattr(session, "newSession")
 
 
 def find_ui(session: SparkSession) -> str:
-    """The address of the Spark UI; empty where there is none."""
+    """The address of the Spark UI; empty if there is none."""
     if is_connect(session) or session.conf.get("spark.ui.enabled", "false") != "true":
         return ""
     return f"http://{session.conf.get('spark.driver.host')}:{session.conf.get('spark.ui.port')}"
@@ -181,12 +181,12 @@ def find_versions(session: SparkSession) -> tuple[str, str]:
 
 
 def is_authenticated(session: SparkSession) -> bool:
-    """Whether Spark's own processes talk only to who has their secret; of a Connect server nobody tells."""
+    """True if Spark's processes accept only peers with their secret; unknown for a Connect server."""
     return is_connect(session) or session.conf.get("spark.authenticate", "false") == "true"
 
 
 def count_slots(session: SparkSession) -> int:
-    """How many tasks Spark runs side by side: into so many partitions it splits what is not split."""
+    """Number of tasks that Spark runs in parallel, and of partitions for unpartitioned data."""
     from pyspark.sql import functions as F
 
     numbers = session.range(0, 10_000).select(F.spark_partition_id().alias("number"))
@@ -195,10 +195,10 @@ def count_slots(session: SparkSession) -> int:
 
 
 def list_options(settings: SparkSettings, log_path: str) -> dict[str, str]:
-    """All that Spark is told: our defaults, the project's options over them, and what nobody changes."""
+    """All Spark options: our defaults, overridden by the project's, then the fixed ones."""
     options = DEFAULTS | dict(settings.options) | PINNED
     if settings.remote:
-        # The rest is for who starts the server to say; it would be refused with a warning each.
+        # The rest is up to whoever starts the server; each would be refused with a warning.
         return {name: value for name, value in options.items() if name.startswith("spark.sql.")}
     if settings.is_local:
         options = list_network_options(settings.master, settings.options) | options
@@ -218,7 +218,7 @@ def _check_connect() -> None:
 
 
 def find_session(environ: Mapping[str, str]) -> SparkSession | None:
-    """The session that a script has, or that of the spark-submit which started it; None without either."""
+    """The session of a script, or of the spark-submit that started it; None without either."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -234,7 +234,7 @@ def find_session(environ: Mapping[str, str]) -> SparkSession | None:
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Errors of Spark become SparkFailed, with the cause in one sentence; `where` the rest is."""
+    """Turn Spark's errors into SparkFailed, with the cause in one sentence; `where` has the details."""
     try:
         yield
     except Exception as error:
@@ -242,11 +242,11 @@ def explained(where: str) -> Iterator[None]:
             raise
         kind = SparkGone if _is_java_gone(error) else SparkFailed
         notes = "".join(getattr(error, "__notes__", ()))
-        raise kind(f"{notes}Spark failed: {cause_of(error)} The rest: {where}") from error
+        raise kind(f"{notes}Spark failed: {cause_of(error)} Details: {where}") from error
 
 
 def is_spark_error(error: BaseException) -> bool:
-    """True for what Spark or its Java raised, and for the end of that Java."""
+    """True for errors raised by Spark or its Java, and for the end of that Java."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -265,7 +265,7 @@ def _is_java_gone(error: BaseException) -> bool:
 def cause_of(error: BaseException) -> str:
     """The cause of a Spark failure in one sentence."""
     if _is_java_gone(error):
-        return "its Java process is gone, killed perhaps for want of memory (spark.driver.memory)."
+        return "its Java process is gone, perhaps killed for lack of memory (spark.driver.memory)."
     text = str(error)
     inner = CAUSE.findall(text)
     if inner:

@@ -1,4 +1,4 @@
-"""What a Spark session is started with: where its words go, who can reach its ports, its event logs."""
+"""Start-up settings of a Spark session: where its output goes, who can reach its ports, its event logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT = 20
 
 
 def list_event_options(log_dir: str) -> dict[str, str]:
-    """The settings that have Spark write an event log beside the other logs; old ones are removed."""
+    """Settings that make Spark write an event log beside the other logs; deletes old ones."""
     folder = os.path.join(os.path.abspath(log_dir), FOLDER)
     make_private_folder(folder)
     _remove_old(folder)
@@ -40,14 +40,14 @@ def _remove_old(folder: str) -> None:
 
 LOOPBACK = "127.0.0.1"
 UI_ADDRESS = "SPARK_LOCAL_IP"
-"""The variable of Spark that says where its UI listens; no option does."""
+"""The Spark variable that sets where its UI listens; no option does."""
 
 
 def list_network_options(master: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What a local master is told beside the options given: to listen on loopback, and to no stranger.
+    """Extra settings for a local master: listen on loopback only, and authenticate peers.
 
-    For `local[…]` Spark itself makes a new secret, which does not leave its process. Elsewhere it is the
-    cluster's secret that counts, and addresses that its executors reach.
+    For `local[…]` Spark generates a new secret that does not leave its process. Elsewhere the
+    cluster's secret counts, and addresses that its executors can reach.
     """
     options = {
         "spark.driver.host": LOOPBACK,
@@ -61,7 +61,7 @@ def list_network_options(master: str, given: Mapping[str, str]) -> dict[str, str
 
 @contextmanager
 def listening_on_loopback() -> Iterator[None]:
-    """Has the UI of a Spark that is started meanwhile listen on loopback, unless the variable is set."""
+    """Make the UI of a Spark started meanwhile listen on loopback, unless the variable is set."""
     if os.environ.get(UI_ADDRESS):
         yield
         return
@@ -73,13 +73,13 @@ def listening_on_loopback() -> Iterator[None]:
 
 
 STRUCTURED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""These are told more than a plain logger takes, so PySpark must make them."""
+"""These are called with more than a plain logger accepts, so PySpark must create them."""
 PLAIN = ("py4j", "pyspark")
 
 
 @contextmanager
 def talking_to(path: str) -> Iterator[None]:
-    """The Java process started meanwhile inherits the log as its output, for as long as it lives."""
+    """Make the Java process started meanwhile inherit the log as its output, for as long as it lives."""
     log = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -98,7 +98,7 @@ def talking_to(path: str) -> Iterator[None]:
 
 
 def quieten(path: str) -> None:
-    """What PySpark's own Python code would print goes to the log, too."""
+    """Redirect what PySpark's own Python code would print to the log, too."""
     from pyspark.logger import PySparkLogger
 
     warnings.filterwarnings("ignore", module="pyspark")

@@ -1,4 +1,4 @@
-"""Work sent to Spark's tasks: each is one call, and only what accepted attempts return comes back."""
+"""Work sent to Spark's tasks: each is one call, and only results of accepted attempts come back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     Task = Callable[[str], Any]
-    """Called with the attempt's own name; what it returns must pickle."""
+    """Called with the attempt's own name; the result must pickle."""
 
 RESULT = "result binary"
 RETURNED = (BadInput, InvalidData, Superseded, TargetUnreachable, TargetDenied)
@@ -23,18 +23,18 @@ RETURNED = (BadInput, InvalidData, Superseded, TargetUnreachable, TargetDenied)
 
 @record
 class Refusal:
-    """An error that another attempt at once would not fix: it comes back as a result, as it was raised."""
+    """An error that an immediate retry would not fix: it is returned as a result, as raised."""
 
     error: DataFlowError
 
 
 def tag_of(run_id: int) -> str:
-    """What the Spark jobs of a run are tagged with."""
+    """The tag of a run's Spark jobs."""
     return f"run-{run_id}"
 
 
 def run_tasks(session: SparkSession, tasks: Sequence[Task], tag: str) -> list[Any]:
-    """Runs each task on some executor, and gives their results in no particular order."""
+    """Run each task on some executor; returns their results in no particular order."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -48,7 +48,7 @@ def run_tasks(session: SparkSession, tasks: Sequence[Task], tag: str) -> list[An
 def run_over(
     session: SparkSession, frame: DataFrame, task: Callable[[Iterator[pa.RecordBatch], str], Any], tag: str
 ) -> list[Any]:
-    """Gives each partition of a frame, as Arrow batches, to one call of the task, and gives their results."""
+    """Pass each partition of a frame, as Arrow batches, to one call of the task; returns their results."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _packed(partial(task, batches, attempt_name()))
@@ -57,8 +57,8 @@ def run_over(
 
 
 def collect(session: SparkSession, frame: DataFrame, tag: str) -> list[Any]:
-    """What the accepted attempts returned; Spark's UI and event log show `tag`, the run's, with the job."""
-    session.addTag(tag)  # of this thread and session, which both may have jobs of no other run
+    """Results of the accepted attempts; Spark's UI and event log show `tag`, the run's, with the job."""
+    session.addTag(tag)  # of this thread and session; neither runs jobs of another run
     results = [pickle.loads(row.result) for row in frame.collect()]
     for result in results:
         if isinstance(result, Refusal):
@@ -67,7 +67,7 @@ def collect(session: SparkSession, frame: DataFrame, tag: str) -> list[Any]:
 
 
 def attempt_name() -> str:
-    """The name of the task attempt this is called in: no other attempt of the application has it."""
+    """The name of the current task attempt: unique within the application."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
