@@ -61,7 +61,7 @@ class PostgresServer:
 
     Two objects on one directory are the same server, which is how processes share it. `durable` keeps fsync
     on, for tests about what a crash may lose. The server stops by itself when the process `owner_pid` (this
-    one unless told) is gone, so a killed test run leaves none behind.
+    by default one) is gone, so a killed test run leaves none behind.
     """
 
     def __init__(self, directory: Path, *, durable: bool = False, owner_pid: int | None = None) -> None:

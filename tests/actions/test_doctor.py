@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says how to mend it, and finds nothing where nothing is."""
+"""The doctor finds what is wrong, says how to fix it, and finds nothing where nothing is."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PHRASES = (
     "nobody has said",
 )
 _PHRASE = re.compile("|".join(PHRASES).replace(" ", r"\s+"), flags=re.IGNORECASE)
-FOLDERS = ("examples", *(f"src/dataflow/{name}" for name in ("actions", "cli", "model", "runjob", "store")))
+FOLDERS = ("examples", "src/dataflow")
 FILES = (".md", ".py", ".sh", ".sql", ".toml")
 
 

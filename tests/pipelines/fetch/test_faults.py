@@ -94,7 +94,7 @@ def test_pages_are_called_kept_only_when_there_are_some(tmp_path: Path) -> None:
     with ApiServer(make_rows(20), 10) as server:
         server.fail(0, "500", times=3)
         source = source_of(server)
-        refusal = refuse(source, tmp_path, "gave no page in 3 attempts")
+        refusal = refuse(source, tmp_path, "returned no page in 3 attempts")
         assert "staged so far" not in refusal and not refusal.endswith("..")
         stop = threading.Event()
         stop.set()

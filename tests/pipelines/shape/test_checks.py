@@ -138,7 +138,7 @@ def test_one_row_is_counted_in_the_singular() -> None:
         'the only row has NULL in "id"',
     ]
     policy = RejectPolicy("quarantine", 5)
-    assert decide(policy, 1, 1).reason == "1 of 1 row does not fit; up to 5 may"
+    assert decide(policy, 1, 1).reason == "1 of 1 row does not fit; the limit is 5"
     assert decide(policy, 0, 1).reason == "the only row fits"
     assert told_rows({"orders": 1}) == ", 1 row"
     assert told_rows({"orders": 1, "lines": 2}) == ", 1 row of orders, 2 rows of lines"
