@@ -67,7 +67,7 @@ def test_a_job_on_demand_runs_only_for_the_dataid_asked_for(flow: Flow) -> None:
     assert shown.startswith("would claim loadbob 2024-03-01")
     assert flow.lines() == ["2024-02-29"]
     asked = flow.dataflow("why", "loadbob", "2024-03-01").stdout
-    assert "runs only when asked" in asked
+    assert "runs only on request" in asked
     assert "RunJob --dataid 2024-03-01" in asked
 
 
