@@ -86,7 +86,7 @@ def dataflow(
         ("ready days --from 2026-08-22", USAGE, "--from A --to B"),
         ("ready days", USAGE, "DATAID…, --from A --to B, or --file F"),
         ("ready days 2026-08-21 --file list", USAGE, "in one way"),
-        ("ready bobin --from a --to b", BAD, "List the dataids, or give them with --file"),
+        ("ready bobin --from a --to b", BAD, "List the dataids, or use --file"),
         ("ready bobin --file nowhere", BAD, 'Cannot read --file "nowhere": No such file or directory'),
         ("ready bobin --file .", BAD, 'Cannot read --file ".": Is a directory'),
         ("resubmit sum --from 2026-08-22 --to 2026-08-21", BAD, "Swap them"),
