@@ -150,7 +150,7 @@ def test_a_failed_check_names_a_source_field_that_no_row_has(orders: Workshop) -
 def test_minimum_rows_fails_for_an_empty_source(orders: Workshop, api: ApiServer) -> None:
     api.rows = []
     outcome = orders.run("OrdersDatasetPipeline", DAY)
-    assert "minimum_rows(1): 0 rows, at least 1 are needed" in str(outcome.error)
+    assert "minimum_rows(1): 0 rows, at least 1 is needed" in str(outcome.error)
 
 
 def test_dots_in_a_mapping_include_all_other_fields_under_their_own_names(orders: Workshop) -> None:
