@@ -49,8 +49,10 @@ if TYPE_CHECKING:
 class ClaimedRun:
     """A run this process holds: what to read, where to write."""
 
-    def __init__(self, attempt: Attempt, log: RunLog) -> None:
+    def __init__(self, attempt: Attempt, log: RunLog, known: KnownSecrets) -> None:
+        """`known` may grow while the run works: what it learns is hidden in how the run ends, too."""
         assert attempt.prepared is not None
+        self._known = known
         self.renewed_at = attempt.began_at
         self._timeout_at = attempt.began_at + (attempt.timeout_seconds or float("inf"))
         self._prepared: Prepared = attempt.prepared
@@ -187,7 +189,8 @@ class ClaimedRun:
     def ending_after(self, error: BaseException) -> Ending:
         """Decide how the run ends after its body raised."""
         words = str(error) if isinstance(error, errors.DataFlowError) else f"{type(error).__name__}: {error}"
-        return raised(self._prepared, error, self._given.redactor.redact_text(words), self.lost)
+        hidden = self._given.redactor.redact_text(self._known.redact_text(words))
+        return raised(self._prepared, error, hidden, self.lost)
 
     def check(self, dataset: str, command: tuple[str, ...]) -> str:
         """Run a dataset's check in the environment of a script; return what is wrong, or an empty string."""
@@ -323,7 +326,8 @@ class Flow:
                 self._caller.known.add(*handoff.given.passwords.values())
                 ending = attempt.ending
                 if ending is None:
-                    claimed = ClaimedRun(attempt, RunLog(self._config.log_dir, run.run_id))
+                    log = RunLog(self._config.log_dir, run.run_id)
+                    claimed = ClaimedRun(attempt, log, self._caller.known)
                     ending = self._refused_input(handoff, claimed)
                 if ending is None:
                     return claimed

@@ -233,7 +233,7 @@ def test_a_new_passphrase_opens_everything_after_a_rotation(dataflow: Commands) 
     assert "chmod 600" in dataflow.say("secret rotate --new-file new", code=77).err
     new.chmod(0o600)
     assert "Re-encrypted 1 password." in dataflow.say("secret rotate --new-file new").err
-    assert "does not open" in dataflow.say("secret decrypt --dataset bobin --yes", code=77).err
+    assert "does not decrypt" in dataflow.say("secret decrypt --dataset bobin --yes", code=77).err
     dataflow.environment.setenv("PASSKEY", "another one")
     assert dataflow.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
     assert "is the same as the old one" in dataflow.say("secret rotate", stdin="another one", code=77).err

@@ -101,7 +101,7 @@ def test_a_connection_that_cannot_be_read_is_not_quoted(workshop: Workshop, url:
     except ConfigError as error:
         workshop.said.append(str(error))
     found = all_texts(workshop)
-    assert "DATAFLOW_CONN_WAREHOUSE cannot be" in found or "connection warehouse is malformed" in found
+    assert "DATAFLOW_CONN_WAREHOUSE is not valid" in found or "connection warehouse is malformed" in found
     assert "secret" not in found.replace("parameter-secret", "").replace("header-secret", "")
 
 
