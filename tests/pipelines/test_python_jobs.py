@@ -117,7 +117,8 @@ def test_previous_is_the_preceding_chunk_and_none_at_the_first_dataid(workshop: 
         workshop.run("load_orders", day)
     assert workshop.run("add_up", drain=True).done == 0
     told = Project(workshop.path, workshop.path).json("dataflow", "why", "add_up", "2026-08-02")
-    assert told["verdict"].endswith('2026-08-02 is not declared to be the first: give add_up start_date="2026-08-02"')
+    advice = '2026-08-02 is not declared to be the first: give add_up start_date="2026-08-02"'
+    assert told["verdict"].endswith(advice)
     make(workshop, RUNNING)
     assert workshop.run("add_up", drain=True).done == 2
     assert len(workshop.rows("running", "2026-08-02")) == 4
