@@ -161,7 +161,10 @@ def test_a_pipeline_that_starts_after_its_end_is_reported_and_runs_a_given_datai
     assert "is_over" not in shown
     assert project.json("dataflow", "pipeline", "show", name)["schedule"]["is_over"]
     planned = project.run("dataflow", "pipeline", "plan", name)
-    assert f"{name} starts after its end (pipelines/over.py:5). To run an interval anyway: --dataid" in planned.stderr
+    assert (
+        f"{name} starts after its end (pipelines/over.py:5). To run an interval anyway: --dataid"
+        in planned.stderr
+    )
     ran = project.run("dataflow", "run", name).stderr
     assert f"change end_date of {name}, or run one interval" in ran
     assert ran.endswith(f"next: dataflow run {name} --dataid DATAID\n")
