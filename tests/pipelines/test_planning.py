@@ -169,7 +169,7 @@ def test_a_pipeline_that_starts_after_its_end_is_reported_and_runs_a_given_datai
     assert f"change end_date of {name}, or run one interval" in ran
     assert ran.endswith(f"next: dataflow run {name} --dataid DATAID\n")
     changed = project.run("dataflow", "job", "add", name, "--end", "2030-01-01").stderr
-    assert f"warning: {name} is a pipeline, and the next dataflow run makes it what its class says" in changed
+    assert f"warning: {name} is a pipeline; the next dataflow run restores what its class declares" in changed
     assert workshop.run(name, "2019-12-01").done == 1, workshop.said
     assert workshop.rows("over", "2019-12-01") == [{"id": 4}]
 
