@@ -138,10 +138,10 @@ def test_a_cancelled_run_ends_and_its_work_waits_for_a_resubmit(flow: Flow) -> N
 
 def test_counts_have_correct_plurals(bob: Commands) -> None:
     bob.say("ready bobin 1.0 2.0")
-    told = "resubmitted 1 dataid. Next: RunJob"
-    assert told in bob.say("resubmit loadbob 1.0").err
-    told = "resubmitted 2 dataids. Next: RunJob"
-    assert told in bob.say("resubmit loadbob 1.0 2.0").err
+    told = "loadbob: resubmitted 1 dataid. Next: RunJob --job loadbob, followed by its script"
+    assert bob.say("resubmit loadbob 1.0").err == f"{told}\n"
+    told = "loadbob: resubmitted 2 dataids. Next: RunJob --job loadbob, followed by its script"
+    assert bob.say("resubmit loadbob 1.0 2.0").err == f"{told}\n"
 
 
 def test_listing_failed_work_mentions_invalid_work(bob: Commands) -> None:

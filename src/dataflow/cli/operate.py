@@ -97,7 +97,7 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
     dataids = "1 dataid" if done == 1 else f"{done:,} dataids"
-    context.say(f"{args.job}: resubmitted {dataids}. Next: {_ordinary(plan)}")
+    context.say(f"{args.job}: resubmitted {dataids}. Next: {run_command(plan)}")
     return 0
 
 
@@ -112,10 +112,6 @@ def _nothing_selected(args: argparse.Namespace, context: Context, plan: Plan) ->
         are = "is" if count == 1 else "are"
         return f"{nothing} {count:,} {are} {state}: {shell('dataflow', 'resubmit', args.job, word)}"
     return nothing
-
-
-def _ordinary(plan: Plan) -> str:
-    return run_command(plan)
 
 
 def hold_work(args: argparse.Namespace, context: Context) -> int:
