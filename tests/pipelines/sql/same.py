@@ -306,6 +306,12 @@ code='007'
 case when code ~ '^[0-9]+$' then code::int end
 case when code ~ '^[0-9]+$' then code::numeric/3 end
 case when code ~ '^[0-9]+$' then code::bigint end
+case when name is not null then format('%I',name) end
+case when name is not null then jsonb_build_object(name,cents) end
+name is not null and format('%I',name)>'a'
+(id,code::int)<(-1,5)
+(id,format('%I',name))>=(-1,'a')
+(id,code::int)=(-1,5)
 't'::boolean
 cents::boolean
 paid::int

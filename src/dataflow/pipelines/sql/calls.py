@@ -55,6 +55,11 @@ def function_of(signature: Signature, takes: tuple[str, ...], gives: str) -> Fun
     return Function(f"{PREFIX}{word}", call, returns)
 
 
+def guarded(function: Function) -> Function:
+    """The function with a condition as its first argument: NULL without a call unless that is true."""
+    return Function(f"{function.name}_when", partial(_evaluate_when, function.call), function.returns)
+
+
 def send(sql: str, family: str) -> str:
     """Spark SQL that converts a value for Python; numerics are text already."""
     element = family.removesuffix("[]")
@@ -100,6 +105,10 @@ def _evaluate(
         ]
     )
     return found if found is None or writer is None else writer(found)
+
+
+def _evaluate_when(call: Callable[..., Any], test: bool | None, *values: Any) -> Any:
+    return call(*values) if test else None
 
 
 def _reader(family: str) -> Callable[[Any], Any] | None:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dataflow.errors import BadInput
 from dataflow.pipelines.pg_functions.signatures import Signature
 from dataflow.pipelines.sql.advice import instead_of
-from dataflow.pipelines.sql.calls import function_of, receive, send
+from dataflow.pipelines.sql.calls import function_of, guarded, receive, send
 from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function
 from dataflow.pipelines.sql.constants import (
     fold_call,
@@ -272,12 +272,16 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
     if not match.signature.is_set and all(value.constant is not None for value in values):
         return fold_call(work, match, values, node)
     try_constants(work, match, values, node)
-    function = function_of(match.signature, match.takes, match.gives)
-    work.used[function.name] = function
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
-    if work.guards and match.signature.strict and arguments:
-        # Spark calls Python even for rows that a CASE excludes. Pass NULL for those.
-        arguments[0] = f"CASE WHEN {' AND '.join(work.guards)} THEN {arguments[0]} END"
+    function = function_of(match.signature, match.takes, match.gives)
+    if work.guards:
+        # Spark calls Python even for rows that a CASE excludes. A NULL argument or a test prevents that.
+        test = " AND ".join(work.guards)
+        if match.signature.strict and arguments:
+            arguments[0] = f"CASE WHEN {test} THEN {arguments[0]} END"
+        else:
+            function, arguments = guarded(function), [f"({test})", *arguments]
+    work.used[function.name] = function
     sql = f"{function.name}({', '.join(arguments)})"
     gives = f"{match.gives}[]" if match.signature.is_set else match.gives
     return Typed(receive(sql, gives), type_of(gives))

@@ -155,8 +155,7 @@ def _compare(work: Work, node: exp.Binary) -> Typed:
     if is_quantified(right):
         return _compare_items(work, node)
     if is_row(node.this) or is_row(right):
-        rows = [_row(work, each, node) for each in (node.this, right)]
-        return compare_rows(work, COMPARISONS[type(node)], rows, node)
+        return compare_rows(work, COMPARISONS[type(node)], _rows(work, node), node)
     values = [work.expression(node.this), work.expression(right)]
     return compare(work, COMPARISONS[type(node)], values, node)
 
@@ -178,6 +177,20 @@ def _row(work: Work, side: exp.Expr, node: exp.Expr) -> list[Typed]:
     if not is_row(side):
         work.refuse(node, "compares a row with a single value; compare it with a row of the same length")
     return [work.expression(each) for each in side.expressions]
+
+
+def _rows(work: Work, node: exp.Binary) -> list[list[Typed]]:
+    """Both sides; a pair is evaluated only if the pairs before it leave the result open, as in PostgreSQL."""
+    sides, operator = (node.this, node.expression), COMPARISONS[type(node)]
+    if operator == "<>" or len(node.this.expressions) != len(node.expression.expressions):
+        return [_row(work, side, node) for side in sides]
+    test, before = "({} IS NOT FALSE)" if operator == "=" else "({})", work.guards
+    pairs = []
+    for pair in zip(*(side.expressions for side in sides), strict=True):
+        pairs.append([work.expression(each) for each in pair])
+        work.guards = [*work.guards, test.format(compare(work, "=", pairs[-1], node).sql)]
+    work.guards = before
+    return [list(row) for row in zip(*pairs, strict=True)]
 
 
 def _compare_items(work: Work, node: exp.Binary) -> Typed:
