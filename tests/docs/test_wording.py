@@ -16,7 +16,7 @@ PHRASES = (
     r"\bmend(s|ed)?\b",
     "so many rows",
     "which is no column",
-    "Refused is only",
+    r"Refused (is|are)\b",
     "Supported is",
     "must be a text",
     "is there and is no",
