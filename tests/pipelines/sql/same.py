@@ -309,6 +309,11 @@ case when code ~ '^[0-9]+$' then code::bigint end
 case when name is not null then format('%I',name) end
 case when name is not null then jsonb_build_object(name,cents) end
 name is not null and format('%I',name)>'a'
+case when cents<>0 then lpad(name, 100/cents) end
+case when cents<>0 then substring(name from '(.)' || (100/cents)::text) end
+case when cents<>0 then date_bin(make_interval(mins => 100/cents + 1000), done, done) end
+case when cents<>0 then format('%s', 100/cents) end
+case when cents<>0 then concat_ws(',', 100/cents, name) end
 (id,code::int)<(-1,5)
 (id,format('%I',name))>=(-1,'a')
 (id,code::int)=(-1,5)
@@ -1214,6 +1219,31 @@ exists (select from teams where teams.id = orders.team)
 }
 
 QUERIES = r'''
+select team, case when count(*)>1 then stddev(wide) end from orders where abs(wide)<1000 group by team
+select team, case when count(*)>1 then avg(wide) end from orders where abs(wide)<1000 group by team
+select team, case when bool_or(paid) then percentile_cont(0.5) within group (order by wide) end from orders group by team
+select team, sum(100/cents) filter (where cents<>0) from orders group by team
+select team, avg((100/cents)::numeric) filter (where cents<>0) from orders group by team
+select team, max(code::int) filter (where code ~ '^[0-9]+$') from orders group by team
+select team, string_agg((100/cents)::text, ',' order by id) filter (where cents<>0) from orders group by team
+select team, array_agg(code::int order by id) filter (where code ~ '^[0-9]+$') from orders group by team
+select team, corr(100/cents, small) filter (where cents<>0) from orders group by team
+select team, percentile_cont(0.5) within group (order by 100/cents) filter (where cents<>0) from orders group by team
+select team, mode() within group (order by 100/cents) filter (where cents<>0) from orders group by team
+select team, jsonb_agg(code::int order by id) filter (where code ~ '^[0-9]+$') from orders group by team
+select team, count(distinct code::int) filter (where code ~ '^[0-9]+$') from orders group by team
+select id, sum(code::int) filter (where code ~ '^[0-9]+$') over (order by id) from orders
+select id, stddev(code::int) filter (where code ~ '^[0-9]+$') over (order by id) from orders
+select team, stddev(100.0/cents) filter (where cents<>0) from orders group by team
+select team, variance(100/cents) filter (where cents<>0) from orders group by team
+select team, sum(wide*(100/cents)) filter (where cents<>0 and abs(wide)<1000) from orders group by team
+select id, coalesce(case when cents=0 then 1 end, 100/cents) from orders
+select id from orders where cents<>0 and lpad(name, 100/cents) is not null
+select team, bool_or(100/cents > 3) filter (where cents<>0) from orders group by team
+select team, jsonb_object_agg(id, 100/cents order by id) filter (where cents<>0) from orders group by team
+select team, case when count(*)>2 then corr(wide, small) end from orders where abs(wide)<1000 group by team
+select team, case when count(*)>2 then jsonb_agg(wide order by id) end from orders group by team
+select team, case when count(*)>2 then percentile_cont(0.5) within group (order by wide) filter (where wide > 0) end from orders group by team
 select string_agg(code::char(4),',' order by id) as a, array_to_string(array_agg(code::char(4) order by id),',') as b from orders
 select sum(case when paid then wide else 0 end) from orders where wide<100 and wide>-100
 select cents from orders union select wide from orders

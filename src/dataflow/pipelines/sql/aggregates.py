@@ -227,7 +227,8 @@ def _ordered_items(work: Work, node: exp.Expr, order: exp.Expr, keep_nulls: bool
     if distinct and [key for key, _ in keys] != [sort_key(work, value, node)]:
         work.refuse(node, "is DISTINCT but ordered by another expression; order it by its argument")
     if json:
-        value = to_document(work, value, json, node)
+        with work.aggregated_rows():
+            value = to_document(work, value, json, node)
     if not keep_nulls and isinstance(node, exp.GroupConcat):
         value = cast(work, value, TEXT, node) if value.type.name == "bpchar" else value
     fields = "".join(f"'k{number}', {key}, " for number, (key, _) in enumerate(keys))
@@ -266,15 +267,14 @@ def _filter(work: Work, node: exp.Filter) -> Typed:
     inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
     if not is_aggregate(inner):
         work.refuse(node, "has a FILTER, but is not an aggregate that is supported on Spark")
-    before = work.guards, work.inside_aggregate, work.filter, work.surrounded
-    work.guards, work.inside_aggregate = [], True
-    test = condition(work, node.expression.this)
-    work.guards, work.inside_aggregate = before[:2]
+    before = work.filter, work.surrounded
+    with work.aggregated_rows():
+        test = condition(work, node.expression.this)
     work.filter, work.surrounded = test, node.this
     try:
         return work.expression(node.this)
     finally:
-        work.filter, work.surrounded = before[2:]
+        work.filter, work.surrounded = before
 
 
 def _collected(work: Work, value: Typed) -> Typed:
@@ -294,7 +294,8 @@ def _statistic(work: Work, node: exp.Anonymous) -> Typed:
     if value.type.name not in (*INTEGERS, "numeric"):
         work.refuse(node, f"needs numbers, got {value.type.postgres}")
     number = exact_text(value)
-    square = call_function(work, "*", [number, number], node)
+    with work.aggregated_rows():
+        square = call_function(work, "*", [number, number], node)
     count = Typed(f"COUNT({_fed(work, value.sql)}){work.over}", BIGINT)
     sums = [exact_text(_total(work, "", each, node)) for each in (number, square)]
     return call_function(work, f"{name} of sums", [count, *sums], node)
@@ -304,7 +305,8 @@ def _pairs(work: Work, node: exp.Anonymous) -> Typed:
     """corr, covar_pop, regr_…: over all pairs without a NULL."""
     if len(node.expressions) != 2:
         work.refuse(node, "needs two arguments")
-    one, other = (cast(work, work.aggregate_argument(each), DOUBLE, node) for each in node.expressions)
+    with work.aggregated_rows():
+        one, other = (cast(work, work.expression(each), DOUBLE, node) for each in node.expressions)
     both = f"CASE WHEN {one.sql} IS NOT NULL AND {other.sql} IS NOT NULL THEN {{}} END"
     lists = [_collected(work, Typed(both.format(each.sql), DOUBLE)) for each in (one, other)]
     return call_function(work, f"{node.name.lower()} of lists", lists, node)

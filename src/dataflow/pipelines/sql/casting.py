@@ -275,11 +275,13 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
     function = function_of(match.signature, match.takes, match.gives)
     if work.guards:
-        # Spark calls Python even for rows that a CASE excludes. A NULL argument or a test prevents that.
+        # Spark computes the arguments and calls Python even for rows that a CASE excludes.
         test = " AND ".join(work.guards)
-        if match.signature.strict and arguments:
-            arguments[0] = f"CASE WHEN {test} THEN {arguments[0]} END"
-        else:
+        strict = match.signature.strict and bool(arguments)  # not called if its first argument is NULL
+        for number, each in enumerate(arguments):
+            if "(" in each or (strict and number == 0):
+                arguments[number] = f"CASE WHEN {test} THEN {each} END"
+        if not strict:
             function, arguments = guarded(function), [f"({test})", *arguments]
     work.used[function.name] = function
     sql = f"{function.name}({', '.join(arguments)})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from sqlglot import exp
@@ -202,14 +203,20 @@ class Work:
             )
         return found
 
-    def aggregate_argument(self, node: exp.Expr) -> Typed:
-        """Translate an aggregate's argument: it sees rows, not groups, and no outer conditions."""
+    @contextmanager
+    def aggregated_rows(self) -> Iterator[None]:
+        """Translate what an aggregate reads: rows, not groups, and only those that its FILTER keeps."""
         before = self.guards, self.inside_aggregate
-        self.guards, self.inside_aggregate = [], True
+        self.guards, self.inside_aggregate = [f"({self.filter})"] if self.filter else [], True
         try:
-            return self.expression(node)
+            yield
         finally:
             self.guards, self.inside_aggregate = before
+
+    def aggregate_argument(self, node: exp.Expr) -> Typed:
+        """Translate an aggregate's argument."""
+        with self.aggregated_rows():
+            return self.expression(node)
 
     def guarded(self, node: exp.Expr, tests: list[str]) -> Typed:
         """Translate an expression that is evaluated only where these conditions hold."""
