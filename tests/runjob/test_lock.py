@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import stat
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import BadInput, ConfigError
-from dataflow.runjob.lock import ClaimantLock, is_dead, remove_dead
+from dataflow.runjob.lock import ClaimantLock, is_dead, remove_dead, was_taken_here
 from tests.runjob.claimant import Claimant, wait_until
 
 
@@ -47,6 +48,17 @@ def test_a_killed_claimant_is_dead_to_every_process_that_asks(tmp_path: Path) ->
     assert remove_dead(claimant.directory, claimant.name)
     assert not remove_dead(claimant.directory, claimant.name)
     assert os.listdir(claimant.directory) == []
+
+
+def test_the_copy_of_a_lock_proves_nothing_about_its_claimant(tmp_path: Path) -> None:
+    claimant = Claimant(tmp_path, "say(); wait()")
+    copy = str(tmp_path / "copy")
+    shutil.copytree(claimant.directory, copy)
+    assert not is_dead(copy, claimant.name)
+    assert not was_taken_here(copy, claimant.name)
+    assert was_taken_here(claimant.directory, claimant.name)
+    claimant.kill()
+    claimant.end()
 
 
 def test_the_lock_is_held_as_long_as_either_runjob_or_its_guard_lives(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from dataflow.model.records import Claimant, ClaimRequest
 from dataflow.runjob.endings import as_accepted, handed_back, not_started, refused
 from dataflow.runjob.environment import make_given
 from dataflow.runjob.kill_command import KillCommand
-from dataflow.runjob.lock import is_dead, remove_dead
+from dataflow.runjob.lock import is_dead, remove_dead, was_taken_here
 from dataflow.runjob.processes import boottime, kill_orphans, kill_runs, list_run_ids
 from dataflow.store.leases import Taken, boot_id
 
@@ -221,7 +221,7 @@ class Handoff:
         """End what earlier runs of the work still do here; of the whole job if it runs one at a time.
 
         Runs that lost their work or were revoked should be gone. One whose guard was stopped, as in a frozen
-        container, is not.
+        container, is not. The runs of a store that ours is a copy of are not ours to end.
         """
         run, plan = attempt.run, attempt.plan
         if run.is_first and not plan.one_at_a_time:
@@ -230,7 +230,12 @@ class Handoff:
         taken = Taken(
             run.run_id, run.job_id, run.work_id, claimant.host, claimant.boot_id, plan.one_at_a_time
         )
-        found = [row for row in self._store.list_taken(taken, list_run_ids) if row[0] not in self._ended]
+        lock_dir = self._request.config.lock_dir
+        found = [
+            (run_id, name)
+            for run_id, name in self._store.list_taken(taken, list_run_ids)
+            if run_id not in self._ended and was_taken_here(lock_dir, name)
+        ]
         if found and not kill_runs(found):
             reason = f"run {found[-1][0]} lost this work, but its processes cannot be ended yet"
             return replace(attempt, ending=handed_back(run, reason))

@@ -46,6 +46,10 @@ class ClaimantLock:
                 f"Make the folder writable for this user: ls -ld {directory}"
             ) from error
         fcntl.flock(fd, fcntl.LOCK_EX)
+        try:
+            os.write(fd, _identity(fd))
+        except OSError:
+            pass  # The disk is full: the lock proves nothing, and the lease decides.
         return cls(name, path, fd)
 
     def fileno(self) -> int:
@@ -74,11 +78,10 @@ def is_claimant_name(name: str) -> bool:
 def is_dead(directory: str, name: str) -> bool:
     """Return True only if the claimant of that name took its lock on this host and has lost it.
 
-    A missing, unreadable or held lock returns False.
+    A missing, unreadable, copied or held lock returns False.
     """
-    try:
-        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
+    fd = _open_original(directory, name)
+    if fd is None:
         return False
     try:
         # Shared, so that two processes asking at once do not take each other for the claimant.
@@ -90,12 +93,36 @@ def is_dead(directory: str, name: str) -> bool:
     return True
 
 
+def was_taken_here(directory: str, name: str) -> bool:
+    """Return True if the claimant took its lock in this folder; a copy of the folder proves nothing."""
+    fd = _open_original(directory, name)
+    if fd is not None:
+        os.close(fd)
+    return fd is not None
+
+
 def remove_dead(directory: str, name: str) -> bool:
     """Remove the lock file of a dead claimant; return whether it was dead. Names are never reused."""
     if not is_dead(directory, name):
         return False
     _unlink(_path_of(directory, name))
     return True
+
+
+def _open_original(directory: str, name: str) -> int | None:
+    """Open a lock; None for the copy of one, whose claimant works for the store that was copied."""
+    try:
+        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    if os.pread(fd, 64, 0) == _identity(fd):
+        return fd
+    os.close(fd)
+    return None
+
+
+def _identity(fd: int) -> bytes:
+    return str(os.fstat(fd).st_ino).encode()
 
 
 def _refuse_foreign(directory: str) -> None:
