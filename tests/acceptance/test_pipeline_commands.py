@@ -274,3 +274,41 @@ def test_a_pipeline_that_cannot_be_registered_does_not_stop_the_others(example: 
     told = example.run("dataflow", "run", VIEW, check=False).stderr
     assert "warning: typo is not registered: pipelines/typo.py:" in told
     assert {one["job"] for one in example.json("dataflow", "status")["jobs"]} == {DATASET, VIEW, "ranks"}
+
+
+SECRET = "speak-mellon-Xy47-Gandalf-pq92-Bilbo-and-enter"
+SECRET_VIEW = """
+import os
+
+class GuessViewPipeline:
+    view_name = "guess"
+    dataset_pipeline = OrdersDatasetPipeline
+    schedule_interval = "@once"
+    params = {{"pw": os.environ["WH_PW"]}}
+    query = {query!r}
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("select length('{{ pw }}') as n from orders", "LENGTH('***')"),
+        ("select '{{ pw }}'::bigint as n from orders", "***"),
+        ("select '{{ pw }}' as n, ' from orders", "no closing ' for the one at line 1"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [("pipeline", "plan"), ("pipeline", "plan", "--json"), ("pipeline", "preview"), ("run", "--dry-run")],
+    ids=" ".join,
+)
+def test_planning_and_previewing_show_no_part_of_a_secret(
+    example: Project, command: tuple[str, ...], query: str, shown: str
+) -> None:
+    with (example.path / "dataflow.toml").open("a") as file:
+        file.write('\n[connection.wh]\nurl = "postgresql://u@h/d"\npassword_variable = "WH_PW"\n')
+    (example.path / "pipelines" / "guess.py").write_text(SECRET_VIEW.format(query=query))
+    done = example.run("dataflow", *command, "GuessViewPipeline", env={"WH_PW": SECRET}, check=False)
+    said = done.stdout + done.stderr
+    assert "Gandalf" not in said
+    assert shown in said or "preview" in command

@@ -10,6 +10,7 @@ from dataflow.cli.output import add_json_option, as_text, paint, show_object, to
 from dataflow.cli.tables import add_wide_option, data_columns, show_rows
 from dataflow.cli.terminal import wrap_for
 from dataflow.errors import BadInput, UsageError
+from dataflow.model.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,8 +103,11 @@ def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
     from dataflow.pipelines.show.statements import describe_interval
 
     scene, facilities = _scene(context, catalog)
-    outlook = look_ahead(facilities.store, definition, scene, args.dataid)
-    detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
+    secrets = facilities.settings.secrets
+    with secrets.hidden_in_errors():
+        outlook = look_ahead(facilities.store, definition, scene, args.dataid)
+        detail = describe_interval(outlook.plan, facilities) if outlook.plan else None
+    detail = secrets.redact_all(detail)
     if args.json:
         intervals = [{"dataid": one.dataid, "state": one.state, "why": one.why} for one in outlook.intervals]
         head = {"pipeline": definition.job, "dataset": definition.dataset, "counts": outlook.counts}
@@ -126,17 +130,19 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     from dataflow.pipelines.show.preview import preview
 
     scene, facilities = _scene(context, catalog)
-    outlook = look_ahead(facilities.store, definition, scene, args.dataid)
-    if not outlook.dataid:
-        raise BadInput(
-            f"{definition.job} has no interval yet. "
-            f"Name one: dataflow pipeline preview {definition.job} --dataid D"
-        )
-    try:
-        with facilities.settings.secrets.hidden_in_errors():
+    secrets = facilities.settings.secrets
+    with secrets.hidden_in_errors():
+        outlook = look_ahead(facilities.store, definition, scene, args.dataid)
+        if not outlook.dataid:
+            raise BadInput(
+                f"{definition.job} has no interval yet. "
+                f"Name one: dataflow pipeline preview {definition.job} --dataid D"
+            )
+        try:
             found = preview(outlook, facilities, args.rows)
-    finally:
-        facilities.spark.close()
+        finally:
+            facilities.spark.close()
+    found = replace(found, rejects=tuple(secrets.redact_all(found.rejects)))
     _print_preview(context, found, args.json, args.wide)
     return 0
 

@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import TokenType
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
 from dataflow.pipelines.sql.precedence import refuse_ambiguous
-from dataflow.pipelines.sql.spark_text import SparkAsWritten, check_text, check_tree
+from dataflow.pipelines.sql.spark_text import SparkAsWritten, check_text, check_tree, describe_unclosed
 from dataflow.pipelines.sql.work import fold
 
 # It warns on stderr about statements it does not know. These are refused here anyway.
@@ -386,7 +386,7 @@ def _name(node: exp.Expr) -> str:
 def _describe(error: SqlglotError) -> str:
     details = getattr(error, "errors", None)
     if not details:
-        return f"SQL syntax error: {str(error).splitlines()[0]}"
+        return describe_unclosed(error, lines_before=1)
     first = details[0]
     near = quoted((first.get("highlight") or "").strip() or "end of text")
     # The first line is the prefix.

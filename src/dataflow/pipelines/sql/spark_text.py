@@ -167,11 +167,22 @@ def _refused_token(token: Token, sql: str) -> str:
     return _REFUSED_TOKENS.get(token.token_type, "")
 
 
+def describe_unclosed(error: SqlglotError, lines_before: int = 0) -> str:
+    """Describe an error of the tokenizer.
+
+    Without the text that it quotes, which may begin in the middle of a secret.
+    """
+    found = re.match(r"Missing (\S+) from (\d+):", str(error.__cause__))
+    if not found:
+        return "SQL syntax error: a string, quoted name or comment is not closed"
+    return f"SQL syntax error: no closing {found[1]} for the one at line {int(found[2]) - lines_before}"
+
+
 def _tokenize(sql: str, place: str) -> list[Token]:
     try:
         return sqlglot.tokenize(sql, read=SparkAsWritten)
     except SqlglotError as error:
-        raise BadInput(f"{place}: SQL syntax error: {str(error).splitlines()[0]}") from error
+        raise BadInput(f"{place}: {describe_unclosed(error)}") from error
 
 
 def _parse(text: str) -> exp.Expr | None:
