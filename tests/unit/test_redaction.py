@@ -188,6 +188,26 @@ def test_what_a_shell_traces_is_masked() -> None:
     assert Redactor([secret]).redact_text(shlex.quote(secret)) == "'***'"
 
 
+@pytest.mark.parametrize("printed", ["export -p", "declare -p SECRET", 'printf %q "$SECRET"'])
+def test_what_bash_quotes_is_masked(printed: str) -> None:
+    secret = "pass$word`with\"all' kinds\\of, (quotes)!*?[x];&|"
+    command = printed.replace("$SECRET", '"$SECRET"').replace("%s", '"$SECRET"')
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={"SECRET": secret, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"word" in done.stdout
+    assert b"word" not in Redactor([secret]).redact(done.stdout)
+
+
+def test_what_csv_and_escaped_sql_quote_is_masked() -> None:
+    secret = 'pass\'word\\with "quotes"'
+    for written in ("pass''word\\\\with \"quotes\"", 'pass\'word\\with ""quotes""'):
+        assert b"word" not in Redactor([secret]).redact(written.encode())
+
+
 def test_what_sql_quotes_is_masked() -> None:
     shown = Redactor(["it's-hunter2"]).redact_text("alter role etl password 'it''s-hunter2'")
     assert shown == "alter role etl password '***'"

@@ -43,9 +43,7 @@ def _encoded(part: bytes) -> Iterator[bytes]:
     yield from _markup_forms(text)
     yield from _python_forms(text)
     yield from _python_bytes_forms(part)
-    yield part.replace(b"'", b"'\\''")
-    yield part.replace(b"'", b"'\"'\"'")
-    yield part.replace(b"'", b"''")  # SQL
+    yield from _quoted_forms(part)
 
 
 def _base64_forms(part: bytes) -> Iterator[bytes]:
@@ -112,6 +110,17 @@ def _python_bytes_forms(part: bytes) -> Iterator[bytes]:
         yield form.encode()
         yield dumps(form)[1:-1].encode()
     yield re.sub(rb"[\x80-\xff]", lambda byte: b"\\%03o" % ord(byte[0]), part)
+
+
+def _quoted_forms(part: bytes) -> Iterator[bytes]:
+    """Return the forms in quotes of a shell, of SQL and of CSV."""
+    yield part.replace(b"'", b"'\\''")
+    yield part.replace(b"'", b"'\"'\"'")
+    yield re.sub(rb'[$`"\\]', rb"\\\g<0>", part)  # `export -p`
+    yield re.sub(rb"[\x20-\x7e](?<![\w%+./:=@~-])", rb"\\\g<0>", part)  # `printf %q`
+    yield part.replace(b"'", b"''")
+    yield part.replace(b"\\", b"\\\\").replace(b"'", b"''")  # E'…'
+    yield part.replace(b'"', b'""')
 
 
 # Match an escaped backslash first, so the `u` after it is not read as an escape.
