@@ -10,9 +10,7 @@ from dataflow.pipelines.pg_functions import (
     formatted_numbers,
     interval_text,
     intervals,
-    number_casts,
     numeric,
-    numeric_keys,
     numeric_text,
     timestamp_parts,
     timestamps,
@@ -34,14 +32,8 @@ def test_a_numeric_halfway_between_two_reals_is_rounded_once(reference: Referenc
     halfway = "1.000000059604644775390625"
     cases: list[Case] = []
     for text in (halfway, halfway + "00000001", "1.00000005960464477539062499999999", f"-{halfway}00000001"):
-        cases.append((f"{text}::numeric::real::float8", partial(number_casts.numeric_to_real, Decimal(text))))
+        cases.append((f"{text}::numeric::real::float8", partial(numeric_text.to_real, Decimal(text))))
     assert list_differences(reference, cases) == []
-
-
-def test_the_longer_of_two_negative_numbers_sorts_first() -> None:
-    numbers = [Decimal(text) for text in ("-1.231", "-1.23", "-1.2", "-1", "0", "1", "1.2", "1.23", "1.231")]
-    keys = [numeric_keys.sort_key(number) for number in numbers]
-    assert keys == sorted(keys)
 
 
 def test_a_sum_that_equals_the_value_for_infinity_is_refused(reference: Reference) -> None:

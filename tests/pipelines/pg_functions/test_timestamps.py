@@ -139,8 +139,6 @@ def random_text(random: Random) -> str:
 
 
 def choose(signature: Signature, random: Random) -> Sequence[Any] | None:
-    if signature.name == "cast" and len(signature.takes) > 1:
-        return None
     if signature.takes[:1] == ("text",) and signature.name == "cast":
         return [random_text(random)]
     if signature.name in ("make_date", "make_timestamp", "make_timestamptz"):

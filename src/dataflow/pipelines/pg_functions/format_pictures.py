@@ -5,91 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-SPACES = " \t\n\v\f\r"
+from dataflow.pipelines.pg_functions.integers import SPACE
 
 # In the order in which they are tried.
-_UPPER = [
-    "A.D.",
-    "A.M.",
-    "AD",
-    "AM",
-    "B.C.",
-    "BC",
-    "CC",
-    "DAY",
-    "DDD",
-    "DD",
-    "DY",
-    "D",
-    "FF1",
-    "FF2",
-    "FF3",
-    "FF4",
-    "FF5",
-    "FF6",
-    "FX",
-    "HH24",
-    "HH12",
-    "HH",
-    "IDDD",
-    "ID",
-    "IW",
-    "IYYY",
-    "IYY",
-    "IY",
-    "I",
-    "J",
-    "MI",
-    "MM",
-    "MONTH",
-    "MON",
-    "MS",
-    "OF",
-    "P.M.",
-    "PM",
-    "Q",
-    "RM",
-    "SSSSS",
-    "SSSS",
-    "SS",
-    "TZH",
-    "TZM",
-    "TZ",
-    "US",
-    "WW",
-    "W",
-    "Y,YYY",
-    "YYYY",
-    "YYY",
-    "YY",
-    "Y",
-]
+_WRITTEN_KEYWORDS = """
+A.D. A.M. AD AM B.C. BC CC DAY DDD DD DY D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY
+IYY IY I J MI MM MONTH MON MS OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y,YYY YYYY YYY YY Y
+"""
+_UPPER = _WRITTEN_KEYWORDS.split()
 _MIXED = ("Day", "Dy", "Month", "Mon")
 KEYWORDS = (*_MIXED, *_UPPER, *(name.lower() for name in _UPPER))
 _BY_LETTER = {
     letter: tuple(name for name in KEYWORDS if name[0] == letter) for letter in {name[0] for name in KEYWORDS}
 }
-_NO_DIGITS = frozenset(
-    [
-        "A.D.",
-        "A.M.",
-        "AD",
-        "AM",
-        "B.C.",
-        "BC",
-        "DAY",
-        "DY",
-        "FX",
-        "MONTH",
-        "MON",
-        "OF",
-        "P.M.",
-        "PM",
-        "RM",
-        "TZH",
-        "TZ",
-    ]
-)
 
 
 class Node(NamedTuple):
@@ -105,10 +33,6 @@ class Node(NamedTuple):
     def name(self) -> str:
         """The keyword in upper case."""
         return self.text.upper()
-
-    @property
-    def is_digits(self) -> bool:
-        return self.kind == "keyword" and self.name not in _NO_DIGITS
 
 
 @lru_cache(maxsize=256)
@@ -155,7 +79,7 @@ def read_quoted(picture: str, place: int, nodes: list[Node]) -> int:
 def _read_character(character: str) -> Node:
     if is_separator(character):
         return Node("separator", character)
-    return Node("space" if character in SPACES else "character", character)
+    return Node("space" if character in SPACE else "character", character)
 
 
 def is_separator(character: str) -> bool:

@@ -13,8 +13,7 @@ from dataflow.pipelines.pg_functions.civil import (
     iso_year_start,
 )
 from dataflow.pipelines.pg_functions.format_pictures import Node
-from dataflow.pipelines.pg_functions.integers import divide as cut
-from dataflow.pipelines.pg_functions.integers import modulo
+from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.zones import AnyZone, fixed_zone
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
-from dataflow.pipelines.pg_functions.format_pictures import SPACES
+from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH
 from dataflow.pipelines.pg_functions.number_pictures import NumberPicture, parse_number_picture
 from dataflow.pipelines.pg_functions.numeric_text import fit_precision, parse
@@ -132,7 +132,7 @@ class _Reader:
             self.sign = self._at()
 
     def _read_roman(self) -> int:
-        while self.place < len(self.text) and self._at() in SPACES:
+        while self.place < len(self.text) and self._at() in SPACE:
             self.place += 1
         start = self.place
         while self.place - start < ROMAN_WIDTH and self._at().upper() in _ROMAN and self._at().isascii():

@@ -15,11 +15,13 @@ from dataflow.pipelines.pg_functions.civil import (
     put_together,
     to_days,
 )
-from dataflow.pipelines.pg_functions.format_pictures import SPACES, Node, is_separator, parse_picture
+from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
+from dataflow.pipelines.pg_functions.format_pictures import Node, is_separator, parse_picture
 from dataflow.pipelines.pg_functions.formatted_fields import Fields, FieldSum
+from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.intervals import DAY, SECOND
 from dataflow.pipelines.pg_functions.signatures import Signature
-from dataflow.pipelines.pg_functions.time_formats import DAYS, MONTHS, ROMAN
+from dataflow.pipelines.pg_functions.time_formats import ROMAN
 from dataflow.pipelines.pg_functions.timestamps import to_precision
 from dataflow.pipelines.pg_functions.zones import find_abbreviation
 
@@ -63,6 +65,7 @@ _NUMBERS = {
     "W": ("week_of_month", 1),
     "J": ("julian", 1),
 }
+_DIGITS = frozenset((*_NUMBERS, "Y,YYY", "TZM"))  # the keywords whose text starts with a digit
 
 
 def read_date(text: str, picture: str) -> int:
@@ -119,7 +122,7 @@ class _Reader:
 
     def _skip_spaces(self) -> int:
         start = self.place
-        while self.place < len(self.text) and self.text[self.place] in SPACES:
+        while self.place < len(self.text) and self.text[self.place] in SPACE:
             self.place += 1
         return self.place - start
 
@@ -130,7 +133,7 @@ class _Reader:
             self.skipped -= 1
             if self.place < len(self.text):
                 character = self.text[self.place]
-                if character in SPACES or is_separator(character):
+                if character in SPACE or is_separator(character):
                     self.place += 1
                     self.skipped += 1
         elif self.skipped > 0:
@@ -211,7 +214,7 @@ class _Reader:
             return True
         following = self.nodes[index + 1]
         if following.kind == "keyword":
-            return not following.is_digits
+            return following.name not in _DIGITS
         return not (following.text.isascii() and following.text.isdigit())
 
     def _read_thousands(self, node: Node) -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.floats import multiply, round_even
-from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, OUT_OF_RANGE, SECOND, checked
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.comparisons import list_comparisons
 from dataflow.pipelines.pg_functions.floats import round_even
-from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 
 SECOND = 1_000_000
@@ -150,16 +149,6 @@ def _same_sign(large: int, small: int, size: int) -> tuple[int, int]:
     return large, small
 
 
-def average(total: Interval, count: int) -> Interval | None:
-    """avg, computed from the sum."""
-    return divide(total, float(count)) if count else None
-
-
-def between(low: Interval, high: Interval, part: float) -> Interval:
-    """Interpolate for percentile_cont."""
-    return add(multiply(subtract(high, low), part), low)
-
-
 def is_finite(_value: Interval) -> bool:
     """Always true: infinite intervals are refused when they are parsed."""
     return True
@@ -175,7 +164,6 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("*", ("interval", "double"), "interval", multiply),
     Signature("*", ("double", "interval"), "interval", multiply_by),
     Signature("/", ("interval", "double"), "interval", divide),
-    *list_comparisons("interval", "interval", sort_key),
     Signature("justify_hours", ("interval",), "interval", justify_hours),
     Signature("justify_days", ("interval",), "interval", justify_days),
     Signature("justify_interval", ("interval",), "interval", justify_interval),

@@ -30,16 +30,27 @@ def _refuse_constant(_name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_float=read_number, parse_int=read_number, parse_constant=_refuse_constant)
+_CHECKER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
 
 
-def parse(text: str) -> Any:
-    """Parse JSON like jsonb: the last duplicate key wins, and strings contain no NUL character."""
+def check_syntax(text: str) -> str:
+    """Return the text; ValueError if it is not JSON."""
+    _decode(_CHECKER, text)
+    return text
+
+
+def _decode(decoder: json.JSONDecoder, text: str) -> Any:
     try:
-        value = _DECODER.decode(text)
+        return decoder.decode(text)
     except json.JSONDecodeError:
         raise ValueError(BAD_SYNTAX) from None
     except RecursionError:
         raise ValueError("stack depth limit exceeded") from None
+
+
+def parse(text: str) -> Any:
+    """Parse JSON like jsonb: the last duplicate key wins, and strings contain no NUL character."""
+    value = _decode(_DECODER, text)
     if "\\u" in text:
         _check_texts(value)
     return value

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
 BAD_ESCAPE = "invalid escape string"
@@ -171,20 +171,12 @@ class _SimilarPattern:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(
-        Signature(name, ("text", "text"), "boolean", call)
-        for names, call in (
-            (("~~", "like"), like),
-            (("!~~", "notlike"), not_like),
-            (("~~*",), ilike),
-            (("!~~*",), not_ilike),
-            (("similar_to",), similar_to),
-        )
-        for name in names
-    ),
-    Signature("similar_to", ("text", "text", "text"), "boolean", similar_to),
+    *overloads("~~ like", ("text", "text"), "boolean", like),
+    *overloads("!~~ notlike", ("text", "text"), "boolean", not_like),
+    Signature("~~*", ("text", "text"), "boolean", ilike),
+    Signature("!~~*", ("text", "text"), "boolean", not_ilike),
+    *overloads("similar_to", ("text", "text", "text"), "boolean", similar_to, optional=1),
     Signature("like_escape", ("text", "text"), "text", like_escape),
-    Signature("similar_to_escape", ("text",), "text", similar_to_escape),
-    Signature("similar_to_escape", ("text", "text"), "text", similar_to_escape),
+    *overloads("similar_to_escape", ("text", "text"), "text", similar_to_escape, optional=1),
     Signature("substring", ("text", "text", "text"), "text", substring_similar),
 )

@@ -8,7 +8,7 @@ from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
 from dataflow.pipelines.pg_functions.regex.replacement import Replacement, read_replacement
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
 
@@ -203,50 +203,26 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
         raise ValueError(f'invalid value for parameter "{name}": {value}')
 
 
-TEXTS = ("text", "text", "text")
+PAIR, TEXTS = ("text",) * 2, ("text",) * 3
+INSTR_OPTIONS = ("integer", "integer", "integer", "text", "integer")
+SUBSTR_OPTIONS = ("integer", "integer", "text", "integer")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("~", TEXTS[:2], "boolean", matches),
-    Signature("!~", TEXTS[:2], "boolean", matches_not),
-    Signature("~*", TEXTS[:2], "boolean", matches_caseless),
-    Signature("!~*", TEXTS[:2], "boolean", matches_caseless_not),
-    Signature("regexp_like", TEXTS[:2], "boolean", regexp_like),
-    Signature("regexp_like", TEXTS, "boolean", regexp_like),
-    Signature("regexp_match", TEXTS[:2], "text[]", regexp_match),
-    Signature("regexp_match", TEXTS, "text[]", regexp_match),
-    Signature("regexp_matches", TEXTS[:2], "text[]", regexp_matches, is_set=True),
-    Signature("regexp_matches", TEXTS, "text[]", regexp_matches, is_set=True),
-    Signature("regexp_split_to_array", TEXTS[:2], "text[]", regexp_split_to_array),
-    Signature("regexp_split_to_array", TEXTS, "text[]", regexp_split_to_array),
-    Signature("regexp_split_to_table", TEXTS[:2], "text", regexp_split_to_table, is_set=True),
-    Signature("regexp_split_to_table", TEXTS, "text", regexp_split_to_table, is_set=True),
-    Signature("substring", TEXTS[:2], "text", substring_matching),
-    Signature("regexp_replace", TEXTS, "text", regexp_replace),
-    Signature("regexp_replace", (*TEXTS, "text"), "text", regexp_replace),
-    *(
-        Signature("regexp_replace", (*TEXTS, *more), "text", regexp_replace_from)
-        for more in (("integer",), ("integer", "integer"), ("integer", "integer", "text"))
+    Signature("~", PAIR, "boolean", matches),
+    Signature("!~", PAIR, "boolean", matches_not),
+    Signature("~*", PAIR, "boolean", matches_caseless),
+    Signature("!~*", PAIR, "boolean", matches_caseless_not),
+    *overloads("regexp_like", TEXTS, "boolean", regexp_like, optional=1),
+    *overloads("regexp_match", TEXTS, "text[]", regexp_match, optional=1),
+    *overloads("regexp_matches", TEXTS, "text[]", regexp_matches, optional=1, is_set=True),
+    *overloads("regexp_split_to_array", TEXTS, "text[]", regexp_split_to_array, optional=1),
+    *overloads("regexp_split_to_table", TEXTS, "text", regexp_split_to_table, optional=1, is_set=True),
+    Signature("substring", PAIR, "text", substring_matching),
+    *overloads("regexp_replace", (*TEXTS, "text"), "text", regexp_replace, optional=1),
+    *overloads(
+        "regexp_replace", (*TEXTS, "integer", "integer", "text"), "text", regexp_replace_from, optional=2
     ),
-    *(
-        Signature("regexp_count", (*TEXTS[:2], *more), "integer", regexp_count)
-        for more in ((), ("integer",), ("integer", "text"))
-    ),
-    *(
-        Signature(
-            "regexp_instr",
-            (*TEXTS[:2], *("integer", "integer", "integer", "text", "integer")[:count]),
-            "integer",
-            regexp_instr,
-        )
-        for count in range(6)
-    ),
-    *(
-        Signature(
-            "regexp_substr",
-            (*TEXTS[:2], *("integer", "integer", "text", "integer")[:count]),
-            "text",
-            regexp_substr,
-        )
-        for count in range(5)
-    ),
+    *overloads("regexp_count", (*PAIR, "integer", "text"), "integer", regexp_count, optional=2),
+    *overloads("regexp_instr", (*PAIR, *INSTR_OPTIONS), "integer", regexp_instr, optional=5),
+    *overloads("regexp_substr", (*PAIR, *SUBSTR_OPTIONS), "text", regexp_substr, optional=4),
 )

@@ -6,27 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.civil import day_of_year, take_apart, weekday
+from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
-from dataflow.pipelines.pg_functions.integers import divide as cut
-from dataflow.pipelines.pg_functions.integers import modulo
+from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 7)}}
 

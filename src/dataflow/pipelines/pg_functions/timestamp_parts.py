@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 
 from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.civil import (
@@ -19,7 +20,7 @@ from dataflow.pipelines.pg_functions.civil import (
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
 from dataflow.pipelines.pg_functions.interval_parts import scaled
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
 NAMES = {
@@ -41,27 +42,7 @@ def extract_from_date(field: str, days: int) -> Decimal:
     return Decimal(_day_part(unit, days, field, "date"))
 
 
-def extract_from_timestamp(field: str, micros: int) -> Decimal:
-    return _extract(field, micros, "timestamp")
-
-
-def extract_from_timestamptz(field: str, micros: int) -> Decimal:
-    return _extract(field, micros, "timestamptz")
-
-
-def part_of_date(field: str, days: int) -> float:
-    return _part(field, days * DAY, "timestamp")
-
-
-def part_of_timestamp(field: str, micros: int) -> float:
-    return _part(field, micros, "timestamp")
-
-
-def part_of_timestamptz(field: str, micros: int) -> float:
-    return _part(field, micros, "timestamptz")
-
-
-def _extract(field: str, micros: int, kind: str) -> Decimal:
+def extract_from_timestamp(kind: str, field: str, micros: int) -> Decimal:
     unit = _find_unit(field, kind)
     days, rest = divmod(micros, DAY)
     if unit == "epoch":
@@ -75,7 +56,11 @@ def _extract(field: str, micros: int, kind: str) -> Decimal:
     return Decimal(_whole_part(unit, micros, field, kind))
 
 
-def _part(field: str, micros: int, kind: str) -> float:
+def part_of_date(field: str, days: int) -> float:
+    return part_of_timestamp("timestamp", field, days * DAY)
+
+
+def part_of_timestamp(kind: str, field: str, micros: int) -> float:
     unit = _find_unit(field, kind)
     days, rest = divmod(micros, DAY)
     seconds, fraction = divmod(rest, SECOND)
@@ -183,12 +168,17 @@ def _first_year(year: int, size: int) -> int:
 
 SIGNATURES: tuple[Signature, ...] = (
     Signature("extract", ("text", "date"), "numeric", extract_from_date),
-    Signature("extract", ("text", "timestamp"), "numeric", extract_from_timestamp),
-    Signature("extract", ("text", "timestamptz"), "numeric", extract_from_timestamptz),
     Signature("date_part", ("text", "date"), "double", part_of_date),
-    Signature("date_part", ("text", "timestamp"), "double", part_of_timestamp),
-    Signature("date_part", ("text", "timestamptz"), "double", part_of_timestamptz),
+    *(
+        signature
+        for kind in ("timestamp", "timestamptz")
+        for signature in (
+            Signature("extract", ("text", kind), "numeric", partial(extract_from_timestamp, kind)),
+            Signature("date_part", ("text", kind), "double", partial(part_of_timestamp, kind)),
+        )
+    ),
     Signature("date_trunc", ("text", "timestamp"), "timestamp", truncate_timestamp),
-    Signature("date_trunc", ("text", "timestamptz"), "timestamptz", truncate_timestamptz),
-    Signature("date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz),
+    *overloads(
+        "date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz, optional=1
+    ),
 )

@@ -25,7 +25,7 @@ from dataflow.pipelines.pg_functions.civil import (
 )
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
 from dataflow.pipelines.pg_functions.floats import round_even
-from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import (
     DAY,
     SECOND,
@@ -61,15 +61,6 @@ def date_to_timestamp(days: int) -> int:
     if days * DAY >= END_TIMESTAMP:
         raise ValueError("date out of range for timestamp")
     return days * DAY
-
-
-def timestamp_to_date(micros: int) -> int:
-    return micros // DAY
-
-
-def keep(micros: int) -> int:
-    """Cast between timestamp and timestamptz, which are the same in UTC."""
-    return micros
 
 
 def to_precision(micros: int, digits: int) -> int:
@@ -285,8 +276,6 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("cast", ("date",), "text", show_date),
     Signature("cast", ("timestamp",), "text", show_timestamp),
     Signature("cast", ("timestamptz",), "text", show_timestamptz),
-    Signature("cast", ("timestamp",), "timestamptz", keep),
-    Signature("cast", ("timestamptz",), "timestamp", keep),
     Signature("+", ("date", "integer"), "date", add_days),
     Signature("+", ("integer", "date"), "date", swapped(add_days)),
     Signature("-", ("date", "integer"), "date", subtract_days),
@@ -304,9 +293,6 @@ SIGNATURES: tuple[Signature, ...] = (
         signature
         for kind in _STAMPS
         for signature in (
-            Signature("cast", ("date",), kind, date_to_timestamp),
-            Signature("cast", (kind,), "date", timestamp_to_date),
-            Signature("cast", (kind, "integer"), kind, to_precision),
             Signature("+", (kind, "interval"), kind, add_interval),
             Signature("+", ("interval", kind), kind, swapped(add_interval)),
             Signature("-", (kind, "interval"), kind, subtract_interval),
