@@ -7,12 +7,12 @@ from decimal import Decimal
 from functools import partial
 
 from dataflow.pipelines.pg_functions import (
+    datetime_parts,
     formatted_numbers,
     interval_text,
     intervals,
     numeric,
     numeric_text,
-    timestamp_parts,
     timestamps,
 )
 from dataflow.pipelines.pg_functions.datetime_text import parse_timestamp
@@ -90,7 +90,7 @@ def test_every_step_of_adding_an_interval_must_be_a_valid_timestamp(reference: R
 
 def test_date_trunc_uses_the_whole_zone_of_an_abbreviation(reference: Reference) -> None:
     micros = parse_timestamp("1960-01-12 22:49:43")
-    call = partial(timestamp_parts.truncate_timestamptz, "century", micros, "msk")
+    call = partial(datetime_parts.truncate_timestamptz, "century", micros, "msk")
     sql = "date_trunc('century', '1960-01-12 22:49:43Z'::timestamptz, 'msk')"
     assert list_differences(reference, [(sql, lambda: timestamps.show_timestamptz(call()))]) == []
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.pipelines.pg_functions import series, timestamp_parts, timestamps, zones
+from dataflow.pipelines.pg_functions import datetime_parts, series, timestamps, zones
 from dataflow.pipelines.pg_functions.civil import END_TIMESTAMP
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
 from dataflow.pipelines.pg_functions.intervals import DAY, SECOND
@@ -173,9 +173,10 @@ def random_small(kind: str, random: Random) -> Any:
     )
 
 
-@pytest.mark.parametrize(("module", "count"), [(timestamps, 80), (timestamp_parts, 150)])
+@pytest.mark.parametrize(("module", "count"), [(timestamps, 80), (datetime_parts, 150)])
 def test_timestamp_functions_match_postgresql(reference: Reference, module: Any, count: int) -> None:
-    assert list_differences(reference, make_cases(module.SIGNATURES, choose, count=count)) == []
+    signatures = [one for one in module.SIGNATURES if one.takes != ("text", "interval")]
+    assert list_differences(reference, make_cases(signatures, choose, count=count)) == []
 
 
 def test_dates_and_timestamps_are_parsed_as_in_postgresql(reference: Reference) -> None:

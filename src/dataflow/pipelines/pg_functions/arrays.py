@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature, comparisons, overloads
+from dataflow.pipelines.pg_functions.signatures import (
+    ANY,
+    ANY_ARRAY,
+    Signature,
+    comparisons,
+    overloads,
+    swapped,
+)
 
 Items = list[Any]
 
@@ -49,11 +56,6 @@ def compare_items(one: Sequence[Any], other: Sequence[Any]) -> int:
 def contains(items: Items, wanted: Items) -> bool:
     """`items @> wanted`; a NULL is never found."""
     return all(_is_among(item, items) for item in wanted)
-
-
-def is_contained(items: Items, others: Items) -> bool:
-    """`items <@ others`"""
-    return contains(others, items)
 
 
 def overlaps(items: Items, others: Items) -> bool:
@@ -168,7 +170,7 @@ PAIR = (ANY_ARRAY, ANY_ARRAY)
 
 SIGNATURES: tuple[Signature, ...] = (
     Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", is_contained),
+    Signature("<@", PAIR, "boolean", swapped(contains)),
     Signature("&&", PAIR, "boolean", overlaps),
     *comparisons(ANY_ARRAY, compare_items),
     *overloads("|| array_cat", PAIR, ANY_ARRAY, array_cat, strict=False),

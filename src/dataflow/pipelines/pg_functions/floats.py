@@ -106,12 +106,12 @@ def exponential(value: float) -> float:
     return found
 
 
-def natural_logarithm(value: float) -> float:
-    return math.log(_check_logarithm(value))
-
-
-def logarithm10(value: float) -> float:
-    return math.log10(_check_logarithm(value))
+def _logarithm(call: Callable[[float], float], value: float) -> float:
+    if value == 0:
+        raise ValueError("cannot take logarithm of zero")
+    if value < 0:
+        raise ValueError("cannot take logarithm of a negative number")
+    return call(value)
 
 
 def round_even(value: float) -> float:
@@ -139,21 +139,13 @@ def _not_overflown(found: float, *operands: float) -> float:
     return found
 
 
-def _check_logarithm(value: float) -> float:
-    if value == 0:
-        raise ValueError("cannot take logarithm of zero")
-    if value < 0:
-        raise ValueError("cannot take logarithm of a negative number")
-    return value
-
-
 _ARITHMETIC = (("+", add), ("-", subtract), ("*", multiply), ("/", divide))
 _DOUBLE_FUNCTIONS = (
     ("sqrt |/", square_root),
     ("cbrt ||/", math.cbrt),
     ("exp", exponential),
-    ("ln", natural_logarithm),
-    ("log log10", logarithm10),
+    ("ln", partial(_logarithm, math.log)),
+    ("log log10", partial(_logarithm, math.log10)),
     ("round", round_even),
     ("trunc", partial(_whole, math.trunc)),
     ("ceil ceiling", partial(_whole, math.ceil)),

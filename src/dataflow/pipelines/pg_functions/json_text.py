@@ -28,32 +28,23 @@ def _skip(document: str, place: int) -> int:
 
 
 def list_items(document: str) -> list[str]:
-    """The elements of an array, as written."""
+    """The elements of an array, or the keys and values of an object in turn, as written."""
     items: list[str] = []
     place = _skip(document, _skip(document, 0) + 1)
-    while document[place] != "]":
+    while document[place] not in "]}":
         _, end = _DECODER.raw_decode(document, place)
         items.append(document[place:end])
         place = _skip(document, end)
-        if document[place] == ",":
+        if document[place] in ",:":
             place = _skip(document, place + 1)
     return items
 
 
 def list_members(document: str) -> list[tuple[str, str]]:
     """The pairs of an object, with values as written."""
-    members: list[tuple[str, str]] = []
-    place = _skip(document, _skip(document, 0) + 1)
-    while document[place] != "}":
-        _, end = _DECODER.raw_decode(document, place)
-        key = parse(document[place:end])
-        place = _skip(document, _skip(document, end) + 1)
-        _, end = _DECODER.raw_decode(document, place)
-        members.append((key, document[place:end]))
-        place = _skip(document, end)
-        if document[place] == ",":
-            place = _skip(document, place + 1)
-    return members
+    parts = list_items(document)
+    keys = [parse(key) if "\\" in key else key[1:-1] for key in parts[::2]]
+    return list(zip(keys, parts[1::2], strict=True))
 
 
 def get_text(document: str | None) -> str | None:
@@ -107,30 +98,26 @@ def _as_text(find: Callable[..., str | None], *arguments: Any) -> str | None:
     return get_text(find(*arguments))
 
 
-def _check_array(document: str, function: str) -> None:
+def _list_elements(document: str, purpose: str) -> list[str]:
     kind = typeof(document)
     if kind != "array":
-        raise ValueError(f"cannot call {function} on a {'non-array' if kind == 'object' else 'scalar'}")
+        raise ValueError(f"cannot {purpose} a {'non-array' if kind == 'object' else 'scalar'}")
+    return list_items(document)
 
 
 def array_elements(document: str) -> list[str]:
     """Each element of an array."""
-    _check_array(document, "json_array_elements")
-    return list_items(document)
+    return _list_elements(document, "call json_array_elements on")
 
 
 def array_elements_text(document: str) -> list[str | None]:
     """Each element of an array as text."""
-    _check_array(document, "json_array_elements_text")
-    return [get_text(one) for one in list_items(document)]
+    return [get_text(one) for one in _list_elements(document, "call json_array_elements_text on")]
 
 
 def array_length(document: str) -> int:
     """The number of elements of an array."""
-    kind = typeof(document)
-    if kind != "array":
-        raise ValueError(f"cannot get array length of a {'non-array' if kind == 'object' else 'scalar'}")
-    return len(list_items(document))
+    return len(_list_elements(document, "get array length of"))
 
 
 def object_keys(document: str) -> list[str]:

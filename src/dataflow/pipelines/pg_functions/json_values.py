@@ -6,7 +6,7 @@ Arguments of the builders and aggregates are documents: convert each value with 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any, NoReturn
@@ -169,35 +169,28 @@ BUILDERS: dict[str, Callable[..., str]] = {
     "json_build_object": json_build_object,
 }
 
+
+def _list_signatures() -> Iterator[Signature]:
+    for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
+        for kind, convert in converters.items():
+            convert_all = partial(_array_to_json, convert, separator)
+            yield Signature(f"to_{name}", (kind,), name, convert)
+            yield Signature(f"to_{name}", (f"{kind}[]",), name, convert_all)
+    for name, build in BUILDERS.items():
+        kind = name.partition("_")[0]
+        yield Signature(name, (), kind, build)
+        yield Signature(name, (kind,), kind, build, strict=False, variadic=True)
+    for kind in (*BITS, "numeric", "real", "double"):
+        yield Signature("cast", ("jsonb",), kind, partial(_cast_number, kind))
+
+
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature("to_json", (kind,), "json", call) for kind, call in TO_JSON.items()),
-    *(Signature("to_jsonb", (kind,), "jsonb", call) for kind, call in TO_JSONB.items()),
-    *(
-        Signature("to_json", (f"{kind}[]",), "json", partial(_array_to_json, call, ","))
-        for kind, call in TO_JSON.items()
-    ),
-    *(
-        Signature("to_jsonb", (f"{kind}[]",), "jsonb", partial(_array_to_json, call, ", "))
-        for kind, call in TO_JSONB.items()
-    ),
-    *(
-        signature
-        for name, call in BUILDERS.items()
-        for kind in [name.partition("_")[0]]
-        for signature in (
-            Signature(name, (), kind, call),
-            Signature(name, (kind,), kind, call, strict=False, variadic=True),
-        )
-    ),
+    *_list_signatures(),
     Signature("jsonb_agg", ("jsonb[]",), "jsonb", json_agg),
     Signature("json_agg", ("json[]",), "json", json_agg),
     Signature("jsonb_object_agg of pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=False)),
     Signature(
         "jsonb_object_agg of ordered pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=True)
-    ),
-    *(
-        Signature("cast", ("jsonb",), kind, partial(_cast_number, kind))
-        for kind in (*BITS, "numeric", "real", "double")
     ),
     Signature("cast", ("jsonb",), "boolean", jsonb_to_boolean),
 )

@@ -18,7 +18,7 @@ from dataflow.pipelines.pg_functions.json_model import (
     write,
     write_text,
 )
-from dataflow.pipelines.pg_functions.signatures import Signature, comparisons
+from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, swapped
 
 INDEX = re.compile(r"[ \t-\r]*[-+]?[0-9]+", re.ASCII)
 Path = list[str | None]
@@ -129,11 +129,6 @@ def contains(document: str, wanted: str) -> bool:
         # An array contains a lone scalar that equals one of its elements.
         return any(is_equal(one, part) for one in (value if isinstance(value, list) else [value]))
     return _contains(value, part)
-
-
-def is_contained(document: str, whole: str) -> bool:
-    """`document <@ whole`"""
-    return contains(whole, document)
 
 
 def _contains(value: Any, part: Any) -> bool:
@@ -259,7 +254,7 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("?|", ("jsonb", "text[]"), "boolean", exists_any),
     Signature("?&", ("jsonb", "text[]"), "boolean", exists_all),
     Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", is_contained),
+    Signature("<@", PAIR, "boolean", swapped(contains)),
     *comparisons("jsonb", compare_documents),
     Signature("jsonb_typeof", ("jsonb",), "text", typeof),
     Signature("jsonb_pretty", ("jsonb",), "text", pretty),

@@ -15,7 +15,6 @@ from dataflow.pipelines.pg_functions.numeric import (
     OVERFLOW,
     WHOLE_DIGITS,
     ZERO,
-    checked,
     rescaled,
     scale_of,
 )
@@ -43,7 +42,7 @@ def whole_form(value: Decimal) -> Decimal:
         raise ValueError(OVERFLOW)
     if scale < 0:
         return rescaled(value, 0) if value else ZERO
-    return checked(value)
+    return value if value else value.copy_abs()
 
 
 def show(value: Decimal) -> str:

@@ -56,6 +56,16 @@ def overloads(
     ]
 
 
+def swapped(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same operation with its operands swapped."""
+    return lambda left, right: call(right, left)
+
+
+def negated(call: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """The opposite condition."""
+    return lambda left, right: not call(left, right)
+
+
 def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> list[Signature]:
     """The comparison operators of a type, by a function that returns -1, 0 or 1."""
     tests = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature, overloads
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads, swapped
 
 LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
@@ -68,19 +70,9 @@ def reverse(text: str) -> str:
     return text[::-1]
 
 
-def btrim(text: str, characters: str = " ") -> str:
-    """Remove these characters from both ends."""
-    return text.strip(characters) if characters else text
-
-
-def ltrim(text: str, characters: str = " ") -> str:
-    """Remove these characters from the start."""
-    return text.lstrip(characters) if characters else text
-
-
-def rtrim(text: str, characters: str = " ") -> str:
-    """Remove these characters from the end."""
-    return text.rstrip(characters) if characters else text
+def _trim(strip: Callable[[str, str], str], text: str, characters: str = " ") -> str:
+    """Remove these characters from one end or both."""
+    return strip(text, characters) if characters else text
 
 
 def replace(text: str, old: str, new: str) -> str:
@@ -108,11 +100,6 @@ def split_part(text: str, separator: str, number: int) -> str:
 def strpos(text: str, wanted: str) -> int:
     """The position of one string in the other, or 0."""
     return text.find(wanted) + 1
-
-
-def position(wanted: str, text: str) -> int:
-    """`position(wanted in text)`"""
-    return strpos(text, wanted)
 
 
 def substr(text: str, start: int, count: int | None = None) -> str:
@@ -185,14 +172,14 @@ SIGNATURES: tuple[Signature, ...] = (
     *overloads("rpad", ("text", "integer", "text"), "text", rpad, optional=1),
     Signature("repeat", ("text", "integer"), "text", repeat),
     Signature("reverse", ("text",), "text", reverse),
-    *overloads("btrim", ("text", "text"), "text", btrim, optional=1),
-    *overloads("ltrim", ("text", "text"), "text", ltrim, optional=1),
-    *overloads("rtrim", ("text", "text"), "text", rtrim, optional=1),
+    *overloads("btrim", ("text", "text"), "text", partial(_trim, str.strip), optional=1),
+    *overloads("ltrim", ("text", "text"), "text", partial(_trim, str.lstrip), optional=1),
+    *overloads("rtrim", ("text", "text"), "text", partial(_trim, str.rstrip), optional=1),
     Signature("replace", ("text", "text", "text"), "text", replace),
     Signature("translate", ("text", "text", "text"), "text", translate),
     Signature("split_part", ("text", "text", "integer"), "text", split_part),
     Signature("strpos", ("text", "text"), "integer", strpos),
-    Signature("position", ("text", "text"), "integer", position),
+    Signature("position", ("text", "text"), "integer", swapped(strpos)),
     *overloads("starts_with ^@", ("text", "text"), "boolean", str.startswith),
     *overloads("substr substring", ("text", "integer", "integer"), "text", substr, optional=1),
     *overloads("overlay", ("text", "text", "integer", "integer"), "text", overlay, optional=1),

@@ -161,10 +161,6 @@ def digest(algorithm: Callable[[bytes], Any], data: bytes) -> bytes:
     return result
 
 
-def encode_utf8(text: str) -> bytes:
-    return text.encode()
-
-
 def decode_utf8(data: bytes) -> str:
     text = data.decode()
     if "\0" in text:
@@ -209,7 +205,7 @@ SIGNATURES: tuple[Signature, ...] = (
         Signature(name, ("bytea",), "bytea", partial(digest, getattr(hashlib, name)))
         for name in ("sha224", "sha256", "sha384", "sha512")
     ),
-    Signature("convert_to utf8", ("text",), "bytea", encode_utf8),
+    Signature("convert_to utf8", ("text",), "bytea", str.encode),
     Signature("convert_from utf8", ("bytea",), "text", decode_utf8),
     Signature("unistr", ("text",), "text", unistr),
 )

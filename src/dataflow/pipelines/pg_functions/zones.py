@@ -89,7 +89,7 @@ class NamedTime(NamedTuple):
         if found := self.zone.find_name(self.name, moment):
             return found
         local = moment + self.zone.at(moment).offset
-        return LocalTime(self.zone.offset_of_local(local), False, self.name)
+        return LocalTime(self.zone.offset_of_local(local), self.name)
 
     def offset_of_local(self, local: int) -> int:
         offset = self.zone.offset_of_local(local)
@@ -100,9 +100,9 @@ class NamedTime(NamedTuple):
 AnyZone = Zone | NamedTime
 
 
-def fixed_zone(offset: int, name: str = "") -> Zone:
+def fixed_zone(offset: int) -> Zone:
     """A zone with a fixed offset from UTC, in seconds."""
-    return Zone((), (), LocalTime(offset, False, name), None)
+    return Zone((), (), LocalTime(offset, ""), None)
 
 
 def is_summer_abbreviation(name: str) -> bool:
@@ -113,7 +113,7 @@ def is_summer_abbreviation(name: str) -> bool:
 def find_abbreviation(name: str) -> AnyZone | None:
     """The zone of a lower-case abbreviation."""
     if name in FIXED:
-        return fixed_zone(FIXED[name], name.upper())
+        return fixed_zone(FIXED[name])
     if name in CHANGING and (zone := load_zone(CHANGING[name])):
         return NamedTime(zone, name.upper())
     return None
