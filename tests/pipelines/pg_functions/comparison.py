@@ -18,7 +18,7 @@ from tests.pipelines.pg_functions.reference import Reference
 
 Case = tuple[str, Callable[[], object]]  # an expression, and what computes it here
 SQL_TYPES = {"double": "double precision"}
-SHOWN = {
+SHOWN: dict[str, Callable[[int], str]] = {
     "date": timestamps.show_date,
     "timestamp": timestamps.show_timestamp,
     "timestamptz": timestamps.show_timestamptz,

@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from dataflow.pipelines.pg_functions.array_text import array_out
-from dataflow.pipelines.pg_functions.float_text import double_out, real_out, to_real
+from dataflow.pipelines.pg_functions.float_text import double_out, real_out
+from dataflow.pipelines.pg_functions.floats import nearest_real
 from dataflow.pipelines.pg_functions.signatures import ANY, Signature
 from dataflow.pipelines.pg_functions.value_text import boolean_out, bytea_out
 from tests.pipelines.pg_functions.reference import Reference
@@ -72,7 +73,7 @@ def draw_double(chosen: random.Random) -> float:
 
 
 def draw_real(chosen: random.Random) -> float:
-    return to_real(min(max(draw_double(chosen), -3e38), 3e38)) if chosen.random() < 0.9 else float("inf")
+    return nearest_real(min(max(draw_double(chosen), -3e38), 3e38)) if chosen.random() < 0.9 else float("inf")
 
 
 def draw_numeric(chosen: random.Random) -> Decimal:
@@ -111,7 +112,6 @@ DRAWS: dict[str, Draw] = {
     "date": lambda chosen: chosen.randint(-200_000, 200_000),
     "timestamp": draw_micros,
     "timestamptz": draw_micros,
-    "character": lambda chosen: draw_text(chosen).ljust(8)[:8],
 }
 WRITERS: dict[str, Callable[[Any], str]] = {
     "boolean": boolean_out,
@@ -123,7 +123,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "timestamp": write_timestamp,
     "timestamptz": write_timestamp,
 }
-SQL_TYPES = {"double": "double precision", "character": "character(8)"}
+SQL_TYPES = {"double": "double precision"}
 
 
 def draw(kind: str, chosen: random.Random, draws: dict[str, Draw]) -> Any:

@@ -26,13 +26,3 @@ def test_arrays_are_parsed_and_formatted_as_in_postgresql(signature: Signature, 
     draws = {"text": lambda chosen: "{" + LITERALS(chosen)} if signature.name == "cast" else {}
     found = find_differences(reference, [signature], 200, draws)
     assert [one for one in found if OURS not in one] == []
-
-
-def test_array_agg_keeps_nulls_and_is_null_without_rows(reference: Reference) -> None:
-    rows = "(values (1), (null), (2)) t(x)"
-    asked = reference.ask(
-        [f"select array_agg(x) from {rows}", f"select array_agg(x) from {rows} where false"]
-    )
-    assert asked == ["{1,NULL,2}", None]
-    assert arrays.array_agg([1, None, 2]) == [1, None, 2]
-    assert arrays.array_agg([]) is None

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from dataflow.pipelines.pg_functions import json_text, json_values, jsonb, jsonb_changes, jsonb_rows
-from dataflow.pipelines.pg_functions.json_model import parse, write
+from dataflow.pipelines.pg_functions import json_text, json_values, jsonb, jsonb_changes
+from dataflow.pipelines.pg_functions.json_model import parse, quote, write
 from dataflow.pipelines.pg_functions.signatures import Signature
 from tests.pipelines.pg_functions.drawn_calls import Draw, find_differences, to_sql
 from tests.pipelines.pg_functions.drawn_json import draw_json, draw_nearly_json, draw_step
@@ -16,10 +16,12 @@ from tests.pipelines.pg_functions.reference import Reference
 from tests.pipelines.pg_functions.test_text import attempt, name_call
 
 CASES = 80
-MODULES = (jsonb, jsonb_changes, jsonb_rows, json_text, json_values)
-# Their keys are written differently in SQL, so they have their own tests.
-BUILDERS = {"json_build_object", "jsonb_build_object"}
-SIGNATURES = [one for module in MODULES for one in module.SIGNATURES if one.name not in BUILDERS]
+MODULES = (jsonb, jsonb_changes, json_text, json_values)
+# They are written differently in SQL, so they have their own tests.
+SPECIAL = {"json_build_object", "jsonb_build_object", "json_agg", "jsonb_agg"}
+SIGNATURES = [
+    one for module in MODULES for one in module.SIGNATURES if one.name not in SPECIAL and " " not in one.name
+]
 
 
 def draw_jsonb(chosen: random.Random) -> str:
@@ -77,7 +79,7 @@ def test_objects_are_built_as_in_postgresql(kind: str, reference: Reference) -> 
         written = [to_sql(one, "text" if place % 2 == 0 else kind) for place, one in enumerate(arguments)]
         calls.append(f"{kind}_build_object({', '.join(written)})")
         documents = [
-            json_values.text_to_json(one) if place % 2 == 0 else convert(parse(one)) if convert else one
+            quote(one) if place % 2 == 0 else convert(parse(one)) if convert else one
             for place, one in enumerate(arguments)
         ]
         found.append(attempt(partial(build, *documents)))
@@ -87,34 +89,51 @@ def test_objects_are_built_as_in_postgresql(kind: str, reference: Reference) -> 
 def test_json_aggregates_match_postgresql(reference: Reference) -> None:
     rows = "(values ('a', '1'), ('b', null), ('a', '[2]')) t(k, v)"
     values = ["1", None, "[2]"]
-    keys = ['"a"', '"b"', '"a"']
-    pairs = list(zip(keys, values, strict=True))
+    pairs = ['["a", 1]', '["b", null]', '["a", [2]]']
     assert reference.ask(
         [
             f"select jsonb_agg(v::jsonb) from {rows}",
             f"select json_agg(v::json) from {rows}",
             f"select jsonb_object_agg(k, v::jsonb) from {rows}",
-            f"select json_object_agg(k, v::json) from {rows}",
-            "select json_agg(x) from (values (array[1]), (null), (array[2, 3])) t(x)",
             f"select jsonb_agg(v::jsonb) from {rows} where false",
             f"select jsonb_object_agg(k, v) from {rows} where false",
             "select jsonb_object_agg(null::text, 1)",
-            "select json_object_agg(null::text, 1)",
         ]
     ) == [
-        json_values.jsonb_agg(values),
-        json_values.jsonb_agg(values),
-        json_values.jsonb_object_agg(pairs),
-        json_values.json_object_agg(pairs),
-        json_values.json_agg_of_arrays(["[1]", None, "[2,3]"]),
-        json_values.jsonb_agg([]),
-        json_values.jsonb_object_agg([]),
-        attempt(lambda: str(json_values.jsonb_object_agg([(None, "1")]))),
-        attempt(lambda: str(json_values.json_object_agg([(None, "1")]))),
+        json_values.json_agg(values),
+        json_values.json_agg(values),
+        json_values.jsonb_object_agg(pairs, ordered=True),
+        json_values.json_agg([]),
+        json_values.jsonb_object_agg([], ordered=True),
+        attempt(lambda: str(json_values.jsonb_object_agg(["[null, 1]"], ordered=True))),
     ]
 
 
+def test_dates_before_year_1_and_after_9999_are_converted_as_in_postgresql(reference: Reference) -> None:
+    days, micros = (
+        [-2_000_000, -719_163, 2_932_897],
+        [-(10**17), -62_135_596_800_000_001, 253_402_300_800_000_001],
+    )
+    calls = [f"to_json(date '1970-01-01' + ({each}))" for each in days]
+    for kind in ("timestamp", "timestamptz"):
+        calls += [f"to_json({kind} '1970-01-01' + interval '{each} us')" for each in micros]
+    found = [json_values.date_to_json(each) for each in days]
+    found += [json_values.timestamp_to_json(each) for each in micros]
+    found += [json_values.timestamptz_to_json(each) for each in micros]
+    assert found == reference.ask(calls)
+
+
 def test_numbers_out_of_range_for_numeric_are_refused_as_in_postgresql(reference: Reference) -> None:
-    numbers = ["1e131071", "1e131072", "1e-16383", "1e-16384", "1e400", "123456789e-5", "0e5", "-0.00"]
+    numbers = [
+        "1e131071",
+        "1e131072",
+        "1e-16383",
+        "1e-16384",
+        "1e400",
+        "123456789e-5",
+        "0e5",
+        "-0.00",
+        "0e131072",
+    ]
     asked = reference.ask([f"'{number}'::jsonb" for number in numbers])
     assert [attempt(partial(jsonb.jsonb_in, number)) for number in numbers] == asked

@@ -8,8 +8,7 @@ from itertools import chain
 
 import pytest
 
-from dataflow.pipelines.pg_functions.code_points import list_ranges
-from dataflow.pipelines.pg_functions.letters import CLASS_NAMES, get_class, initcap, lower, upper
+from dataflow.pipelines.pg_functions.letters import CLASS_NAMES, get_class, initcap, list_ranges, lower, upper
 from tests.pipelines.pg_functions.reference import Reference
 
 # Characters that PostgreSQL text cannot contain are left out.

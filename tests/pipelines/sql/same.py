@@ -1011,6 +1011,11 @@ jsonb_build_object('p', price) ->> 'p'
     "subqueries and less usual syntax": r"""
 ~ big
 +cents
+small::bigint operator(+) cents
+wide operator(*) 2
+due operator(-) 3
+price operator(<) 5
+price operator(=) cents
 (cents, team) is distinct from (7, 2)
 (cents, team) is not distinct from (null, 3)
 (name, code) is null
@@ -1281,6 +1286,7 @@ select team, sum(price), grouping(team) from orders where false group by rollup 
 select team, paid, sum(price), grouping(team, paid) from orders group by cube (team, paid)
 select percentile_cont(0.5) within group (order by cents), percentile_disc(0.5) within group (order by price), mode() within group (order by code) from orders
 select percentile_cont(array[0.25,0.75]) within group (order by small) from orders
+select mode() within group (order by x) from (values (1.5::float8), ('NaN'), ('NaN'), (2.5)) t(x)
 select stddev(cents), variance(price), stddev_pop(small), var_samp(rate), var_pop(wide) from orders where abs(wide) < 1000
 select corr(small, team), covar_pop(small, team), regr_slope(small, team), regr_count(small, team) from orders
 select id, sum(price) over w, avg(cents) over w from orders window w as (partition by team order by id rows between 1 preceding and 1 following)

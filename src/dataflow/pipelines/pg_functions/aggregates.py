@@ -1,4 +1,4 @@
-"""The final step of PostgreSQL's numeric aggregates: from sums for numeric, from lists for doubles.
+"""The final step of PostgreSQL's aggregates: from sums for numeric, from lists for doubles.
 
 Lists contain no NULLs and are in the order in which PostgreSQL would read the rows. None is NULL.
 """
@@ -8,24 +8,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
-from dataflow.pipelines.pg_functions.floats import NAN, OVERFLOW, add, as_real
+from dataflow.pipelines.pg_functions.arrays import compare
+from dataflow.pipelines.pg_functions.floats import NAN, OVERFLOW
 from dataflow.pipelines.pg_functions.numeric import (
     EXACT,
     ZERO,
+    checked,
     divide,
     divide_to_scale,
+    rescaled,
     select_division_scale,
 )
 from dataflow.pipelines.pg_functions.numeric_powers import square_root_to_scale
+from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
 
 Item = TypeVar("Item")
 
+_LIMB = 28
 
-def average(total: Decimal, count: int) -> Decimal | None:
-    """avg of numeric or integers."""
-    return divide(total, Decimal(count)) if count else None
+
+def sum_of_limbs(whole: Decimal, first: Decimal, rest: Decimal, scale: int) -> Decimal:
+    """Compute a sum from the sums of whole parts and of the first and next 28 decimal digits."""
+    fraction = EXACT.add(EXACT.scaleb(first, -_LIMB), EXACT.scaleb(rest, -2 * _LIMB))
+    return checked(rescaled(EXACT.add(whole, fraction), scale))
 
 
 def variance(count: int, total: Decimal, squares: Decimal, is_sample: bool = True) -> Decimal | None:
@@ -52,30 +60,8 @@ def _spread(count: int, total: Decimal, squares: Decimal, is_sample: bool) -> tu
     return spread, Decimal(count * (count - is_sample))
 
 
-class Moments(NamedTuple):
-    """PostgreSQL's running state for doubles, by the algorithm of Youngs and Cramer."""
-
-    number: float
-    total: float
-    spread: float
-
-
-def sum_doubles(values: Iterable[float]) -> float | None:
-    return _sum(values, add)
-
-
-def sum_reals(values: Iterable[float]) -> float | None:
-    return _sum(values, as_real(add))
-
-
-def _sum(values: Iterable[float], plus: Callable[[float, float], float]) -> float | None:
-    found = None
-    for value in values:
-        found = value if found is None else plus(found, value)
-    return found
-
-
-def collect_moments(values: Iterable[float]) -> Moments:
+def variance_doubles(values: Iterable[float], is_sample: bool = True) -> float | None:
+    """var_samp or var_pop of doubles, by the algorithm of Youngs and Cramer that PostgreSQL uses."""
     count = total = spread = 0.0
     for value in values:
         before, count, total = (count, total), count + 1.0, total + value
@@ -88,17 +74,7 @@ def collect_moments(values: Iterable[float]) -> Moments:
             if not math.isinf(before[1]) and not math.isinf(value):
                 raise ValueError(OVERFLOW)
             spread = NAN
-    return Moments(count, total, spread)
-
-
-def average_doubles(values: Iterable[float]) -> float | None:
-    found = collect_moments(values)
-    return found.total / found.number if found.number else None
-
-
-def variance_doubles(values: Iterable[float], is_sample: bool = True) -> float | None:
-    found = collect_moments(values)
-    return found.spread / (found.number - is_sample) if found.number > is_sample else None
+    return spread / (count - is_sample) if count > is_sample else None
 
 
 def deviation_doubles(values: Iterable[float], is_sample: bool = True) -> float | None:
@@ -184,23 +160,15 @@ _REGRESSIONS: dict[str, Callable[[Regression], float]] = {
 PAIR_AGGREGATES = ("regr_count", *_REGRESSIONS)
 
 
-def percentile_cont(
-    fraction: float,
-    values: Sequence[Item],
-    between: Callable[[Item, Item, float], Item],
-) -> Item | None:
-    """The value at a fraction of the sorted values, interpolated by `between(low, high, part)`."""
+def percentile_cont(fraction: float, values: Sequence[float]) -> float | None:
+    """The value at a fraction of the sorted values, interpolated between two of them."""
     place = _checked(fraction) * (len(values) - 1)
     if not values:
         return None
     low = values[math.floor(place)]
     if math.floor(place) == math.ceil(place):
         return low
-    return between(low, values[math.ceil(place)], place - math.floor(place))
-
-
-def between_doubles(low: float, high: float, part: float) -> float:
-    return low + part * (high - low)
+    return low + (place - math.floor(place)) * (values[math.ceil(place)] - low)
 
 
 def percentile_disc(fraction: float, values: Sequence[Item]) -> Item | None:
@@ -209,18 +177,63 @@ def percentile_disc(fraction: float, values: Sequence[Item]) -> Item | None:
     return values[max(place, 1) - 1] if values else None
 
 
-def mode(values: Sequence[Item], key: Callable[[Item], object] = lambda item: item) -> Item | None:
-    """The most frequent of the sorted values; the first one in a tie."""
-    counts: dict[object, int] = {}
-    firsts: dict[object, Item] = {}
-    for value in values:
-        counts[key(value)] = counts.get(key(value), 0) + 1
-        firsts.setdefault(key(value), value)
-    return firsts[max(counts, key=lambda found: counts[found])] if counts else None
-
-
 def _checked(fraction: float) -> float:
     if not 0 <= fraction <= 1:
         shown = "NaN" if math.isnan(fraction) else f"{fraction:g}"
         raise ValueError(f"percentile value {shown} is not between 0 and 1")
     return fraction
+
+
+def _at_each(percentile: Callable[..., Any], fractions: list[float | None], values: list[Any]) -> list[Any]:
+    return [None if each is None else percentile(each, values) for each in fractions]
+
+
+def mode(values: Sequence[Item]) -> Item | None:
+    """The most frequent of the sorted values; the first one in a tie."""
+    found, most, start = None, 0, 0
+    for place, value in enumerate(values):
+        if compare(values[start], value) != 0:
+            start = place
+        if place - start + 1 > most:
+            found, most = values[start], place - start + 1
+    return found
+
+
+_SPREADS = (
+    ("stddev stddev_samp", deviation, deviation_doubles, True),
+    ("stddev_pop", deviation, deviation_doubles, False),
+    ("variance var_samp", variance, variance_doubles, True),
+    ("var_pop", variance, variance_doubles, False),
+)
+
+
+def _list_spreads() -> Iterable[Signature]:
+    sums = ("bigint", "numeric", "numeric")
+    for names, of_sums, of_list, is_sample in _SPREADS:
+        for name in names.split():
+            yield Signature(f"{name} of sums", sums, "numeric", partial(of_sums, is_sample=is_sample))
+            yield Signature(f"{name} of list", ("double[]",), "double", partial(of_list, is_sample=is_sample))
+
+
+SIGNATURES: tuple[Signature, ...] = (
+    Signature("sum of limbs", ("numeric", "numeric", "numeric", "integer"), "numeric", sum_of_limbs),
+    *_list_spreads(),
+    *(
+        Signature(
+            f"{name} of lists",
+            ("double[]", "double[]"),
+            "bigint" if name == "regr_count" else "double",
+            partial(aggregate_pairs, name),
+        )
+        for name in PAIR_AGGREGATES
+    ),
+    Signature("percentile_cont of list", ("double", "double[]"), "double", percentile_cont),
+    Signature(
+        "percentile_cont of list", ("double[]", "double[]"), "double[]", partial(_at_each, percentile_cont)
+    ),
+    Signature("percentile_disc of list", ("double", ANY_ARRAY), ANY, percentile_disc),
+    Signature(
+        "percentile_disc of list", ("double[]", ANY_ARRAY), ANY_ARRAY, partial(_at_each, percentile_disc)
+    ),
+    Signature("mode of list", (ANY_ARRAY,), ANY, mode),
+)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
-from dataflow.pipelines.pg_functions.integer_text import SPACE, bigint_in, integer_in, smallint_in
+from dataflow.pipelines.pg_functions.integers import BITS, SPACE, read_integer
 from dataflow.pipelines.pg_functions.signatures import Signature
 from dataflow.pipelines.pg_functions.value_text import boolean_in, boolean_out, bytea_in, bytea_out, uuid_in
 
@@ -27,7 +27,7 @@ MUST_BE_QUOTED = re.compile(r'[{},"\\ \t-\r]|\A\Z|\A[nN][uU][lL][lL]\Z')
 NEEDS_BACKSLASH = re.compile(r'(["\\])')
 
 
-def array_in(text: str, read: Callable[[str], Item]) -> list[Item | None]:
+def array_in(read: Callable[[str], Item], text: str) -> list[Item | None]:
     """Parse an array, using the given function for its elements."""
     body = text.strip(SPACE)
     if not body.startswith("{"):
@@ -96,16 +96,9 @@ def write_array(write: Callable[[Any], str], items: list[Any]) -> str:
     return array_out([None if item is None else write(item) for item in items])
 
 
-def read_array(read: Callable[[str], Any], text: str) -> list[Any]:
-    """Parse an array, using the given function for its elements."""
-    return array_in(text, read)
-
-
 READERS: dict[str, Callable[[str], Any]] = {
     "text": str,
-    "smallint": smallint_in,
-    "integer": integer_in,
-    "bigint": bigint_in,
+    **{kind: partial(read_integer, kind) for kind in BITS},
     "real": real_in,
     "double": double_in,
     "boolean": boolean_in,
@@ -120,10 +113,9 @@ OUTPUTS: dict[str, Callable[[Any], str]] = dict.fromkeys(READERS, str) | {
 }
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature("cast", ("text",), f"{kind}[]", partial(read_array, read)) for kind, read in READERS.items()),
+    *(Signature("cast", ("text",), f"{kind}[]", partial(array_in, read)) for kind, read in READERS.items()),
     *(
-        Signature(name, (f"{kind}[]",), "text", partial(write_array, write))
+        Signature("cast", (f"{kind}[]",), "text", partial(write_array, write))
         for kind, write in OUTPUTS.items()
-        for name in ("cast", "output")
     ),
 )

@@ -1,38 +1,61 @@
-"""Array functions and operators. An array is a list; positions start at 1."""
+"""Array functions and operators, and arrays of parts of strings. An array is a list; positions start at 1."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from operator import eq, ge, gt, le, lt, ne
+import math
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
-from dataflow.pipelines.pg_functions.ordering import compare, compare_items, is_same
-from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
+from dataflow.pipelines.pg_functions.signatures import (
+    ANY,
+    ANY_ARRAY,
+    Signature,
+    comparisons,
+    overloads,
+    swapped,
+)
 
 Items = list[Any]
 
-COMPARISONS: dict[str, Callable[[int, int], bool]] = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+def compare(one: Any, other: Any) -> int:
+    """-1, 0 or 1 for less, equal or greater; neither value is NULL."""
+    if one == other:
+        return 0
+    first, second = is_nan(one), is_nan(other)
+    if first or second:
+        return first - second
+    return -1 if one < other else 1
 
 
-def get_item(items: Items, position: int) -> Any:
-    """`items[position]`, NULL outside the array."""
-    return items[position - 1] if 0 < position <= len(items) else None
+def is_nan(value: Any) -> bool:
+    """Whether a value is NaN."""
+    return isinstance(value, float | Decimal) and math.isnan(value)
 
 
-def get_slice(items: Items, first: int, last: int) -> Items:
-    """`items[first:last]`"""
-    return items[max(first - 1, 0) : max(last, 0)]
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, or both NULL."""
+    if one is None or other is None:
+        return one is other
+    return compare(one, other) == 0
+
+
+def compare_items(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Compare element by element, NULLs last, and then by length."""
+    for first, second in zip(one, other, strict=False):
+        if first is None or second is None:
+            found = (first is None) - (second is None)
+        else:
+            found = compare(first, second)
+        if found:
+            return found
+    return (len(one) > len(other)) - (len(one) < len(other))
 
 
 def contains(items: Items, wanted: Items) -> bool:
     """`items @> wanted`; a NULL is never found."""
     return all(_is_among(item, items) for item in wanted)
-
-
-def is_contained(items: Items, others: Items) -> bool:
-    """`items <@ others`"""
-    return contains(others, items)
 
 
 def overlaps(items: Items, others: Items) -> bool:
@@ -96,11 +119,6 @@ def array_lower(items: Items, dimension: int) -> int | None:
     return 1 if items and dimension == 1 else None
 
 
-def cardinality(items: Items) -> int:
-    """The number of elements."""
-    return len(items)
-
-
 def array_ndims(items: Items) -> int | None:
     """The number of dimensions; NULL for an empty array."""
     return 1 if items else None
@@ -111,11 +129,6 @@ def array_dims(items: Items) -> str | None:
     return f"[1:{len(items)}]" if items else None
 
 
-def unnest(items: Items) -> Items:
-    """Each element as a row."""
-    return items
-
-
 def trim_array(items: Items, count: int) -> Items:
     """The array without its last elements."""
     if not 0 <= count <= len(items):
@@ -123,77 +136,72 @@ def trim_array(items: Items, count: int) -> Items:
     return items[: len(items) - count]
 
 
-def array_agg(rows: Iterable[Any]) -> Items | None:
-    """The values of all rows, including NULLs; NULL if there are no rows."""
-    return list(rows) or None
-
-
-def _compare_arrays(test: Callable[[int, int], bool], items: Items, others: Items) -> bool:
-    return test(compare_items(items, others), 0)
-
-
-def _compare_any(test: Callable[[int, int], bool], value: Any, items: Items | None) -> bool | None:
-    return _find_result(test, value, items, True)
-
-
-def _compare_all(test: Callable[[int, int], bool], value: Any, items: Items | None) -> bool | None:
-    return _find_result(test, value, items, False)
-
-
-def _find_result(
-    test: Callable[[int, int], bool], value: Any, items: Items | None, decisive: bool
-) -> bool | None:
-    """The decisive result if any element gives it, else NULL if any is unknown."""
-    if items is None:
+def string_to_array(
+    text: str | None, separator: str | None, null: str | None = None
+) -> list[str | None] | None:
+    """The parts between separators, or each character if there is none; parts equal to `null` are NULL."""
+    if text is None:
         return None
-    is_unknown = False
-    for item in items:
-        if value is None or item is None:
-            is_unknown = True
-        elif test(compare(value, item), 0) is decisive:
-            return decisive
-    return None if is_unknown else not decisive
+    if separator is None:
+        parts = list(text)
+    elif not text:
+        parts = []
+    else:
+        parts = text.split(separator) if separator else [text]
+    return [None if part == null else part for part in parts]
+
+
+def string_to_table(text: str | None, separator: str | None, null: str | None = None) -> list[str | None]:
+    """The parts between separators as rows."""
+    return string_to_array(text, separator, null) or []
+
+
+def array_to_string(
+    items: list[str | None] | None, separator: str | None, null: str | None = None
+) -> str | None:
+    """Join elements that are already text; a NULL is omitted or written as `null`."""
+    if items is None or separator is None:
+        return None
+    written = [null if item is None else item for item in items]
+    return separator.join(item for item in written if item is not None)
 
 
 PAIR = (ANY_ARRAY, ANY_ARRAY)
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("[]", (ANY_ARRAY, "integer"), ANY, get_item),
-    Signature("[:]", (ANY_ARRAY, "integer", "integer"), ANY_ARRAY, get_slice),
     Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", is_contained),
+    Signature("<@", PAIR, "boolean", swapped(contains)),
     Signature("&&", PAIR, "boolean", overlaps),
-    *(Signature(name, PAIR, ANY_ARRAY, array_cat, strict=False) for name in ("||", "array_cat")),
-    *(
-        Signature(name, (ANY_ARRAY, ANY), ANY_ARRAY, array_append, strict=False)
-        for name in ("||", "array_append")
-    ),
-    *(
-        Signature(name, (ANY, ANY_ARRAY), ANY_ARRAY, array_prepend, strict=False)
-        for name in ("||", "array_prepend")
-    ),
+    *comparisons(ANY_ARRAY, compare_items),
+    *overloads("|| array_cat", PAIR, ANY_ARRAY, array_cat, strict=False),
+    *overloads("|| array_append", (ANY_ARRAY, ANY), ANY_ARRAY, array_append, strict=False),
+    *overloads("|| array_prepend", (ANY, ANY_ARRAY), ANY_ARRAY, array_prepend, strict=False),
     Signature("array_remove", (ANY_ARRAY, ANY), ANY_ARRAY, array_remove, strict=False),
     Signature("array_replace", (ANY_ARRAY, ANY, ANY), ANY_ARRAY, array_replace, strict=False),
-    Signature("array_position", (ANY_ARRAY, ANY), "integer", array_position, strict=False),
-    Signature("array_position", (ANY_ARRAY, ANY, "integer"), "integer", array_position, strict=False),
-    Signature("array_positions", (ANY_ARRAY, ANY), "integer[]", array_positions, strict=False),
-    *(
-        Signature(name, (ANY_ARRAY, "integer"), "integer", array_length)
-        for name in ("array_length", "array_upper")
+    *overloads(
+        "array_position", (ANY_ARRAY, ANY, "integer"), "integer", array_position, optional=1, strict=False
     ),
+    Signature("array_positions", (ANY_ARRAY, ANY), "integer[]", array_positions, strict=False),
+    *overloads("array_length array_upper", (ANY_ARRAY, "integer"), "integer", array_length),
     Signature("array_lower", (ANY_ARRAY, "integer"), "integer", array_lower),
-    Signature("cardinality", (ANY_ARRAY,), "integer", cardinality),
+    Signature("cardinality", (ANY_ARRAY,), "integer", len),
     Signature("array_ndims", (ANY_ARRAY,), "integer", array_ndims),
     Signature("array_dims", (ANY_ARRAY,), "text", array_dims),
-    Signature("unnest", (ANY_ARRAY,), ANY, unnest, is_set=True),
+    Signature("unnest", (ANY_ARRAY,), ANY, list, is_set=True),
     Signature("trim_array", (ANY_ARRAY, "integer"), ANY_ARRAY, trim_array),
-    *(Signature(name, PAIR, "boolean", partial(_compare_arrays, test)) for name, test in COMPARISONS.items()),
-    *(
-        Signature(f"{name} any", (ANY, ANY_ARRAY), "boolean", partial(_compare_any, test), strict=False)
-        for name, test in COMPARISONS.items()
+    *overloads(
+        "string_to_array", ("text", "text", "text"), "text[]", string_to_array, optional=1, strict=False
     ),
-    *(
-        Signature(f"{name} all", (ANY, ANY_ARRAY), "boolean", partial(_compare_all, test), strict=False)
-        for name, test in COMPARISONS.items()
+    *overloads(
+        "string_to_table",
+        ("text", "text", "text"),
+        "text",
+        string_to_table,
+        optional=1,
+        strict=False,
+        is_set=True,
+    ),
+    *overloads(
+        "array_to_string", ("text[]", "text", "text"), "text", array_to_string, optional=1, strict=False
     ),
 )

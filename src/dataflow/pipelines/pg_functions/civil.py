@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import isleap
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
@@ -26,12 +27,8 @@ class Moment(NamedTuple):
     micros: int
 
 
-def is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-
-
 def days_in_month(year: int, month: int) -> int:
-    return 29 if month == 2 and is_leap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+    return 29 if month == 2 and isleap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
 def to_days(year: int, month: int, day: int) -> int:
@@ -83,6 +80,14 @@ def is_julian(year: int, month: int) -> bool:
     return (-4713, 11) <= (year, month) < (5_874_898, 6)
 
 
+def find_days(year: int, month: int, day: int) -> int | None:
+    """The day number of a date; None if it is out of PostgreSQL's range."""
+    if not is_julian(year, month):
+        return None
+    days = to_days(year, month, day)
+    return days if MIN_DAY <= days < END_DATE else None
+
+
 def take_apart(micros: int) -> Moment:
     days, rest = divmod(micros, DAY)
     hour, rest = divmod(rest, HOUR)
@@ -95,11 +100,11 @@ def clock(hour: int, minute: int, second: int, micros: int) -> int:
     return hour * HOUR + minute * MINUTE + second * SECOND + micros
 
 
-def put_together(moment: Moment) -> int:
-    """The timestamp of a moment; ValueError if it is out of range."""
+def to_micros(moment: Moment) -> int:
+    """The microseconds of a moment, which may lie outside the range of timestamps by less than its zone."""
     if not is_julian(moment.year, moment.month):
         raise ValueError("timestamp out of range")
-    return check_timestamp(to_days(*moment[:3]) * DAY + clock(*moment[3:]))
+    return to_days(*moment[:3]) * DAY + clock(*moment[3:])
 
 
 def check_timestamp(micros: int) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from dataflow.pipelines.pg_functions.integers import SPACE
+
 MAX_FIELDS = 25
 MAX_LENGTH = 256
-SPACES = " \t\n\v\f\r"
 PUNCTUATION = frozenset("!\"#$%&'()*,/:;<=>?@[\\]^_`{|}~-+.")
 
 # Kinds of fields.
@@ -29,30 +30,18 @@ class DatetimeField(NamedTuple):
     text: str
 
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 # The meaning of a word: its kind and its value.
 WORDS: dict[str, tuple[str, str | int]] = {
-    **{name: ("month", number) for number, name in enumerate(_MONTHS, 1)},
-    **{name[:3]: ("month", number) for number, name in enumerate(_MONTHS, 1)},
-    **{name: ("weekday", number) for number, name in enumerate(_DAYS)},
-    **{name[:3]: ("weekday", number) for number, name in enumerate(_DAYS)},
-    **dict.fromkeys(("tues",), ("weekday", 2)),
-    **dict.fromkeys(("weds",), ("weekday", 3)),
+    **{name.lower()[:size]: ("month", number) for number, name in enumerate(MONTHS, 1) for size in (3, 9)},
+    **{name.lower()[:size]: ("weekday", number) for number, name in enumerate(DAYS) for size in (3, 9)},
+    "tues": ("weekday", 2),
+    "weds": ("weekday", 3),
     **dict.fromkeys(("thur", "thurs"), ("weekday", 4)),
     "sept": ("month", 9),
     **{word: ("era", word) for word in ("ad", "bc")},
@@ -119,7 +108,7 @@ def split_fields(text: str) -> list[DatetimeField]:
     fields: list[DatetimeField] = []
     place = length = 0
     while place < len(text):
-        if text[place] in SPACES:
+        if text[place] in SPACE:
             place += 1
             continue
         if len(fields) >= MAX_FIELDS:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable
 
 from dataflow.pipelines.pg_functions.civil import (
-    END_DATE,
     END_TIMESTAMP,
     EPOCH_JULIAN,
-    MIN_DAY,
     MIN_TIMESTAMP,
     clock,
     days_in_month,
+    find_days,
     from_days,
     is_julian,
     to_days,
@@ -31,7 +30,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import (
 from dataflow.pipelines.pg_functions.floats import round_even
 from dataflow.pipelines.pg_functions.interval_text import read_clock
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, SECOND
-from dataflow.pipelines.pg_functions.zone_rules import load_zone
+from dataflow.pipelines.pg_functions.zone_rules import Zone, load_zone
 from dataflow.pipelines.pg_functions.zones import (
     AnyZone,
     find_abbreviation,
@@ -46,9 +45,10 @@ _DATE_PARTS, _TIME_PARTS = frozenset(("year", "month", "day")), frozenset(("time
 def parse_date(text: str) -> int:
     """Parse a date; a time or zone in the text is read and ignored."""
     found = _read(text, "date")
-    if not is_julian(found.year, found.month) or not MIN_DAY <= found.days() < END_DATE:
+    days = find_days(found.year, found.month, found.day)
+    if days is None:
         raise ValueError(f'date out of range: "{text}"')
-    return found.days()
+    return days
 
 
 def parse_timestamp(text: str) -> int:
@@ -136,8 +136,8 @@ class _Reading:
             self.micros += 12 * HOUR
         if not self.seen >= _DATE_PARTS:
             raise Malformed("")
-        is_fixed = isinstance(self.zone, tuple) and not getattr(self.zone, "rules", True)
-        if "summer" in self.seen and not (self.zone and is_fixed):
+        is_fixed = isinstance(self.zone, Zone) and not self.zone.rules
+        if "summer" in self.seen and not is_fixed:
             raise Malformed("")
 
     def _finish_date(self) -> None:
@@ -222,13 +222,10 @@ class _Reading:
         if self.label:
             label, self.label = self.label, ""
             return self._read_labelled(label, text)
-        before_point = text.split(".", maxsplit=1)[0]
         if "." in text and not self.seen & _DATE_PARTS:
             return self._read_date(text)
         is_long = len(text) >= 6 and not (self.seen & _DATE_PARTS and self.seen & _TIME_PARTS)
-        if ("." in text and len(before_point) > 2) or ("." not in text and is_long):
-            return self._read_packed(text, self.seen)
-        if "." in text and is_long:
+        if is_long or text.find(".") > 2:
             return self._read_packed(text, self.seen)
         return self._read_number(text, self.has_month_name, self.seen)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import re
 import struct
+from decimal import Decimal
 from fractions import Fraction
 
-from dataflow.pipelines.pg_functions.integer_text import SPACE
+from dataflow.pipelines.pg_functions.floats import nearest_real, round_to_real
+from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.signatures import Signature
 
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -34,7 +36,9 @@ def real_in(text: str) -> float:
     number, written = _read(text, "real")
     if not written:
         return number
-    nearest = _round_exactly(number, written)
+    nearest = nearest_real(number)
+    if nearest != number and "x" not in written.lower():
+        nearest = round_to_real(number, Decimal(written))
     if math.isinf(nearest) or (nearest == 0 and _has_digits(written)):
         raise ValueError(f'"{written}" is out of range for type real')
     return nearest
@@ -54,7 +58,7 @@ def _read(text: str, kind: str) -> tuple[float, str]:
     start = HEXADECIMAL.match(stripped) or DECIMAL.match(stripped)
     if start:
         value = _evaluate(start[0])
-        value = value if kind == "double precision" else to_real(value)
+        value = value if kind == "double precision" else nearest_real(value)
         if math.isinf(value) or (value == 0 and _has_digits(start[0])):
             raise ValueError(f'"{start[0]}" is out of range for type {kind}')
     raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
@@ -72,31 +76,6 @@ def _evaluate(written: str) -> float:
 def _has_digits(written: str) -> bool:
     mantissa = re.split("[pP]" if "x" in written.lower() else "[eE]", re.sub("0[xX]", "", written))[0]
     return bool(mantissa.strip("+-0."))
-
-
-def to_real(number: float) -> float:
-    """The nearest 32-bit value."""
-    try:
-        value: float = struct.unpack("f", struct.pack("f", number))[0]
-    except OverflowError:
-        return math.copysign(math.inf, number)
-    return value
-
-
-def _round_exactly(number: float, written: str) -> float:
-    """Round the written number once: rounding twice can end on the other side of a midpoint."""
-    nearest = to_real(number)
-    if nearest == number or math.isinf(number) or "x" in written.lower():
-        return nearest
-    exact = Fraction(written)
-    below = nearest if nearest < exact else step(nearest, -1)
-    above = step(below, 1)
-    if math.isinf(above) or math.isinf(below):
-        return nearest
-    middle = (Fraction(below) + Fraction(above)) / 2
-    if exact == middle:
-        return nearest
-    return below if exact < middle else above
 
 
 def step(value: float, direction: int) -> float:
@@ -198,6 +177,6 @@ def _layout(sign: str, digits: str, exponent: int, fixed_below: int) -> str:
 SIGNATURES: tuple[Signature, ...] = (
     Signature("cast", ("text",), "double", double_in),
     Signature("cast", ("text",), "real", real_in),
-    *(Signature(name, ("double",), "text", double_out) for name in ("cast", "output")),
-    *(Signature(name, ("real",), "text", real_out) for name in ("cast", "output")),
+    Signature("cast", ("double",), "text", double_out),
+    Signature("cast", ("real",), "text", real_out),
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
 
-from dataflow.pipelines.pg_functions.comparisons import list_comparisons
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 INFINITY, NAN = math.inf, math.nan
 OVERFLOW = "value out of range: overflow"
@@ -22,6 +22,17 @@ def nearest_real(value: float) -> float:
     except OverflowError:
         return math.copysign(INFINITY, value)
     return found
+
+
+def round_to_real(double: float, exact: Decimal) -> float:
+    """The real nearest to the exact value; its nearest double may be halfway between two reals."""
+    found = nearest_real(double)
+    if found == double or not math.isfinite(double) or Decimal(double) == exact:
+        return found
+    towards = nearest_real(math.nextafter(double, INFINITY if exact > Decimal(double) else -INFINITY))
+    if abs(Decimal(double) - Decimal(found)) != abs(Decimal(double) - Decimal(towards)):
+        return found
+    return towards
 
 
 def add(left: float, right: float) -> float:
@@ -95,58 +106,26 @@ def exponential(value: float) -> float:
     return found
 
 
-def natural_logarithm(value: float) -> float:
-    return math.log(_check_logarithm(value))
-
-
-def logarithm10(value: float) -> float:
-    return math.log10(_check_logarithm(value))
+def _logarithm(call: Callable[[float], float], value: float) -> float:
+    if value == 0:
+        raise ValueError("cannot take logarithm of zero")
+    if value < 0:
+        raise ValueError("cannot take logarithm of a negative number")
+    return call(value)
 
 
 def round_even(value: float) -> float:
     """Round to the nearest integer, half to even."""
-    if not math.isfinite(value):
-        return value
-    return math.copysign(float(round(value)), value)
+    return _whole(round, value)
 
 
-def truncate(value: float) -> float:
-    return math.copysign(float(math.trunc(value)), value) if math.isfinite(value) else value
-
-
-def ceiling(value: float) -> float:
-    return math.copysign(float(math.ceil(value)), value) if math.isfinite(value) else value
-
-
-def floor(value: float) -> float:
-    return math.copysign(float(math.floor(value)), value) if math.isfinite(value) else value
+def _whole(call: Callable[[float], int], value: float) -> float:
+    """Round by a function; zero keeps the sign of the value."""
+    return math.copysign(float(call(value)), value) if math.isfinite(value) else value
 
 
 def sign(value: float) -> float:
     return float((value > 0) - (value < 0))
-
-
-def width_bucket(operand: float, low: float, high: float, count: int) -> int:
-    """The bucket of `operand` among `count` equal ones; 0 or count + 1 outside the bounds."""
-    if count <= 0:
-        raise ValueError("count must be greater than zero")
-    if math.isnan(operand) or math.isnan(low) or math.isnan(high):
-        raise ValueError("operand, lower bound, and upper bound cannot be NaN")
-    if math.isinf(low) or math.isinf(high):
-        raise ValueError("lower and upper bounds must be finite")
-    if low == high:
-        raise ValueError("lower bound cannot equal upper bound")
-    if low > high:
-        operand, low, high = -operand, -low, -high
-    if operand < low:
-        return 0
-    if operand >= high:
-        if count == 2**31 - 1:
-            raise ValueError("integer out of range")
-        return count + 1
-    if math.isinf(high - low):
-        operand, low, high = operand / 2, low / 2, high / 2
-    return min(int(count * ((operand - low) / (high - low))), count - 1) + 1
 
 
 def sort_key(value: float) -> tuple[bool, float]:
@@ -160,49 +139,27 @@ def _not_overflown(found: float, *operands: float) -> float:
     return found
 
 
-def _check_logarithm(value: float) -> float:
-    if value == 0:
-        raise ValueError("cannot take logarithm of zero")
-    if value < 0:
-        raise ValueError("cannot take logarithm of a negative number")
-    return value
-
-
 _ARITHMETIC = (("+", add), ("-", subtract), ("*", multiply), ("/", divide))
-_UNARY = (("-", operator.neg), ("+", operator.pos), ("abs", abs), ("@", abs))
 _DOUBLE_FUNCTIONS = (
-    ("sqrt", square_root),
-    ("|/", square_root),
-    ("cbrt", math.cbrt),
-    ("||/", math.cbrt),
+    ("sqrt |/", square_root),
+    ("cbrt ||/", math.cbrt),
     ("exp", exponential),
-    ("ln", natural_logarithm),
-    ("log", logarithm10),
-    ("log10", logarithm10),
+    ("ln", partial(_logarithm, math.log)),
+    ("log log10", partial(_logarithm, math.log10)),
     ("round", round_even),
-    ("trunc", truncate),
-    ("ceil", ceiling),
-    ("ceiling", ceiling),
-    ("floor", floor),
+    ("trunc", partial(_whole, math.trunc)),
+    ("ceil ceiling", partial(_whole, math.ceil)),
+    ("floor", partial(_whole, math.floor)),
     ("sign", sign),
 )
 
-
-def _list_signatures() -> Iterator[Signature]:
-    for left in ("real", "double"):
-        for right in ("real", "double"):
-            pair = (left, right)
-            wider = "real" if pair == ("real", "real") else "double"
-            for name, call in _ARITHMETIC:
-                yield Signature(name, pair, wider, as_real(call) if wider == "real" else call)
-            yield from list_comparisons(left, right, sort_key)
-        for name, unary in _UNARY:
-            yield Signature(name, (left,), left, unary)
-    for name, function in _DOUBLE_FUNCTIONS:
-        yield Signature(name, ("double",), "double", function)
-    for name in ("power", "pow", "^"):
-        yield Signature(name, ("double", "double"), "double", power)
-    yield Signature("width_bucket", ("double", "double", "double", "integer"), "integer", width_bucket)
-
-
-SIGNATURES: tuple[Signature, ...] = tuple(_list_signatures())
+SIGNATURES: tuple[Signature, ...] = (
+    *(Signature(name, ("double", "double"), "double", call) for name, call in _ARITHMETIC),
+    *(Signature(name, ("real", "real"), "real", as_real(call)) for name, call in _ARITHMETIC),
+    *(
+        signature
+        for names, function in _DOUBLE_FUNCTIONS
+        for signature in overloads(names, ("double",), "double", function)
+    ),
+    *overloads("power pow ^", ("double", "double"), "double", power),
+)

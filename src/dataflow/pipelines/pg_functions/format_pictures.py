@@ -1,95 +1,25 @@
-"""Splits date and time format templates into keywords and literal characters."""
+"""Splits format templates of times and numbers into keywords and literal characters."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
 
-SPACES = " \t\n\v\f\r"
+from dataflow.pipelines.pg_functions.integers import SPACE
 
 # In the order in which they are tried.
-_UPPER = [
-    "A.D.",
-    "A.M.",
-    "AD",
-    "AM",
-    "B.C.",
-    "BC",
-    "CC",
-    "DAY",
-    "DDD",
-    "DD",
-    "DY",
-    "D",
-    "FF1",
-    "FF2",
-    "FF3",
-    "FF4",
-    "FF5",
-    "FF6",
-    "FX",
-    "HH24",
-    "HH12",
-    "HH",
-    "IDDD",
-    "ID",
-    "IW",
-    "IYYY",
-    "IYY",
-    "IY",
-    "I",
-    "J",
-    "MI",
-    "MM",
-    "MONTH",
-    "MON",
-    "MS",
-    "OF",
-    "P.M.",
-    "PM",
-    "Q",
-    "RM",
-    "SSSSS",
-    "SSSS",
-    "SS",
-    "TZH",
-    "TZM",
-    "TZ",
-    "US",
-    "WW",
-    "W",
-    "Y,YYY",
-    "YYYY",
-    "YYY",
-    "YY",
-    "Y",
-]
+_WRITTEN_KEYWORDS = """
+A.D. A.M. AD AM B.C. BC CC DAY DDD DD DY D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY
+IYY IY I J MI MM MONTH MON MS OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y,YYY YYYY YYY YY Y
+"""
+_UPPER = _WRITTEN_KEYWORDS.split()
 _MIXED = ("Day", "Dy", "Month", "Mon")
 KEYWORDS = (*_MIXED, *_UPPER, *(name.lower() for name in _UPPER))
 _BY_LETTER = {
     letter: tuple(name for name in KEYWORDS if name[0] == letter) for letter in {name[0] for name in KEYWORDS}
 }
-_NO_DIGITS = frozenset(
-    [
-        "A.D.",
-        "A.M.",
-        "AD",
-        "AM",
-        "B.C.",
-        "BC",
-        "DAY",
-        "DY",
-        "FX",
-        "MONTH",
-        "MON",
-        "OF",
-        "P.M.",
-        "PM",
-        "RM",
-        "TZH",
-        "TZ",
-    ]
-)
+_NUMBER_UPPER = ("B", "C", "D", "EEEE", "FM", "G", "L", "MI", "PL", "PR", "RN", "SG", "SP", "S", "TH", "V")
+_NUMBER_KEYWORDS = (",", ".", "0", "9", *_NUMBER_UPPER, *(name.lower() for name in _NUMBER_UPPER))
 
 
 class Node(NamedTuple):
@@ -105,10 +35,6 @@ class Node(NamedTuple):
     def name(self) -> str:
         """The keyword in upper case."""
         return self.text.upper()
-
-    @property
-    def is_digits(self) -> bool:
-        return self.kind == "keyword" and self.name not in _NO_DIGITS
 
 
 @lru_cache(maxsize=256)
@@ -155,7 +81,7 @@ def read_quoted(picture: str, place: int, nodes: list[Node]) -> int:
 def _read_character(character: str) -> Node:
     if is_separator(character):
         return Node("separator", character)
-    return Node("space" if character in SPACES else "character", character)
+    return Node("space" if character in SPACE else "character", character)
 
 
 def is_separator(character: str) -> bool:
@@ -170,3 +96,125 @@ def ordinal_of(number: str, style: str) -> str:
         raise ValueError(f'"{number}" is not a number')
     ending = "th" if number[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(last, "th")
     return ending.upper() if style == "TH" else ending
+
+
+class NumberPicture(NamedTuple):
+    """A format template and its summary."""
+
+    nodes: tuple[Node, ...]
+    flags: frozenset[str]
+    before: int  # digits before the point
+    after: int  # digits after it
+    shifted: int  # digits after V
+    zero_start: int  # digits before the first 0, plus one; 0 if there is none
+    zero_end: int
+    sign_place: str  # position of S: first, last, or empty
+    before_sign: int  # digits before S
+
+
+@lru_cache(maxsize=256)
+def parse_number_picture(picture: str) -> NumberPicture:
+    """Parse a format template; ValueError if keywords contradict each other."""
+    nodes: list[Node] = []
+    summary = _Summary()
+    place = 0
+    while place < len(picture):
+        keyword = next((name for name in _NUMBER_KEYWORDS if picture.startswith(name, place)), None)
+        if keyword:
+            nodes.append(Node("keyword", keyword))
+            summary.add(keyword.upper())
+            place += len(keyword)
+        elif picture[place] == '"':
+            place = read_quoted(picture, place + 1, nodes)
+        else:
+            place += picture[place : place + 2] == '\\"'
+            nodes.append(Node("character", picture[place]))
+            place += 1
+    return summary.finish(tuple(nodes))
+
+
+class _Summary:
+    """Count digits and collect flags, and refuse incompatible keywords."""
+
+    def __init__(self) -> None:
+        self.flags: set[str] = set()
+        self.before = self.after = self.shifted = self.zero_start = self.zero_end = self.before_sign = 0
+        self.sign_place = ""
+
+    def finish(self, nodes: tuple[Node, ...]) -> NumberPicture:
+        return NumberPicture(nodes, **vars(self) | {"flags": frozenset(self.flags)})
+
+    def add(self, name: str) -> None:
+        if "EEEE" in self.flags and name != "EEEE":
+            raise ValueError('"EEEE" must be the last pattern used')
+        if name in ("9", "0"):
+            self._add_digit(name)
+        elif name in (".", "D", "V"):
+            self._add_point(name)
+        elif name in ("S", "MI", "PL", "SG", "PR"):
+            self._add_sign(name)
+        elif name == "B":
+            if not self.before and not self.after and "0" not in self.flags:
+                self.flags.add("B")
+        elif name == "FM":
+            self.flags.add("FM")
+        elif name in ("RN", "EEEE"):
+            self._add_style(name)
+        if "RN" in self.flags and self.flags - {"RN", "FM"}:
+            raise ValueError('"RN" is incompatible with other formats')
+
+    def _add_digit(self, name: str) -> None:
+        if "PR" in self.flags:
+            raise ValueError(f'"{name}" must be ahead of "PR"')
+        if name == "9" and "V" in self.flags:
+            self.shifted += 1
+            return
+        is_after = "." in self.flags
+        if name == "0" and "0" not in self.flags and not is_after:
+            self.flags.add("0")
+            self.zero_start = self.before + 1
+        self.after += is_after
+        self.before += not is_after
+        if name == "0":
+            self.zero_end = self.before + self.after
+
+    def _add_point(self, name: str) -> None:
+        if name == "V":
+            if "." in self.flags:
+                raise ValueError('cannot use "V" and decimal point together')
+            self.flags.add("V")
+            return
+        if "." in self.flags:
+            raise ValueError("multiple decimal points")
+        if "V" in self.flags:
+            raise ValueError('cannot use "V" and decimal point together')
+        self.flags.add(".")
+
+    def _add_sign(self, name: str) -> None:
+        if name == "S":
+            self._add_anchored_sign()
+            return
+        if name == "PR":
+            if self.flags & {"S", "PL", "MI"}:
+                raise ValueError('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
+            self.flags.add("PR")
+            return
+        if "S" in self.flags:
+            raise ValueError(f'cannot use "S" and "{name}" together')
+        self.flags |= {"MI", "PL"} if name == "SG" else {name}
+
+    def _add_anchored_sign(self) -> None:
+        if "S" in self.flags:
+            raise ValueError('cannot use "S" twice')
+        if self.flags & {"PL", "MI", "PR"}:
+            raise ValueError('cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
+        self.flags.add("S")
+        self.sign_place = "last" if "." in self.flags else "first"
+        self.before_sign = self.before
+
+    def _add_style(self, name: str) -> None:
+        if name in self.flags:
+            raise ValueError(f'cannot use "{name}" twice')
+        if name == "EEEE" and self.flags & {"B", "FM", "S", "PR", "MI", "PL", "RN", "V"}:
+            raise ValueError('"EEEE" is incompatible with other formats')
+        self.flags.add(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import isleap
 from typing import NoReturn
 
 from dataflow.pipelines.pg_functions.civil import (
@@ -9,12 +10,10 @@ from dataflow.pipelines.pg_functions.civil import (
     Moment,
     days_in_month,
     from_days,
-    is_leap,
     iso_year_start,
 )
 from dataflow.pipelines.pg_functions.format_pictures import Node
-from dataflow.pipelines.pg_functions.integers import divide as cut
-from dataflow.pipelines.pg_functions.integers import modulo
+from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.zones import AnyZone, fixed_zone
 
@@ -124,7 +123,7 @@ class FieldSum:
             return
         ends = [0]
         for month in range(1, 13):
-            ends.append(ends[-1] + days_in_month(2000 if is_leap(self.year) else 2001, month))
+            ends.append(ends[-1] + days_in_month(2000 if isleap(self.year) else 2001, month))
         month = next((month for month in range(1, 13) if fields.day_of_year <= ends[month]), 13)
         self.month = month if self.month <= 1 else self.month
         self.day = fields.day_of_year - ends[month - 1] if self.day <= 1 else self.day

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
-from dataflow.pipelines.pg_functions.format_pictures import SPACES
-from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH
-from dataflow.pipelines.pg_functions.number_pictures import NumberPicture, parse_number_picture
+from dataflow.pipelines.pg_functions.format_pictures import NumberPicture, parse_number_picture
+from dataflow.pipelines.pg_functions.integers import SPACE
+from dataflow.pipelines.pg_functions.number_formats import ROMAN_WIDTH, write_roman
 from dataflow.pipelines.pg_functions.numeric_text import fit_precision, parse
 from dataflow.pipelines.pg_functions.signatures import Signature
-
-_ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
-_PAIRS = ("IV", "IX", "XL", "XC", "CD", "CM")
 
 
 def read_number(text: str, picture: str) -> Decimal | None:
@@ -132,47 +130,20 @@ class _Reader:
             self.sign = self._at()
 
     def _read_roman(self) -> int:
-        while self.place < len(self.text) and self._at() in SPACES:
+        while self.place < len(self.text) and self._at() in SPACE:
             self.place += 1
         start = self.place
-        while self.place - start < ROMAN_WIDTH and self._at().upper() in _ROMAN and self._at().isascii():
+        while self.place - start < ROMAN_WIDTH and self._at() and self._at() in "IVXLCDMivxlcdm":
             self.place += 1
-        return _roman_value(self.text[start : self.place].upper())
-
-
-def _roman_value(letters: str) -> int:
-    """The value of a Roman numeral in standard form."""
-    total = place = 0
-    repeats, limit = 1, 0  # how often a letter occurred, and the limit that a subtraction sets
-    seen: set[str] = set()
-    while place < len(letters):
-        letter, following = letters[place], letters[place + 1 : place + 2]
-        value = _ROMAN[letter]
-        _check_roman(seen, value, limit)
-        if letter in "VLD":
-            seen.add(letter)
-        if following and value < _ROMAN[following]:
-            if letter + following not in _PAIRS or repeats > 1:
-                raise ValueError("invalid Roman numeral")
-            _check_roman(seen, _ROMAN[following], 0)
-            if following in "VLD":
-                seen.add(following)
-            total += _ROMAN[following] - value
-            place, repeats, limit = place + 2, 1, value
-            continue
-        repeats = repeats + 1 if letter == following else 1
-        if repeats > 3:
+        number = _list_numerals().get(self.text[start : self.place].upper())
+        if number is None:
             raise ValueError("invalid Roman numeral")
-        total += value
-        place += 1
-    if not letters:
-        raise ValueError("invalid Roman numeral")
-    return total
+        return number
 
 
-def _check_roman(seen: set[str], value: int, limit: int) -> None:
-    if (limit and value >= limit) or any(value >= _ROMAN[letter] for letter in seen):
-        raise ValueError("invalid Roman numeral")
+@cache
+def _list_numerals() -> dict[str, int]:
+    return {write_roman(number): number for number in range(1, 4000)}
 
 
 SIGNATURES: tuple[Signature, ...] = (Signature("to_number", ("text", "text"), "numeric", read_number),)

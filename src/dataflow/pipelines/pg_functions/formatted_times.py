@@ -5,21 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.civil import (
-    END_DATE,
-    MIN_DAY,
-    Moment,
-    check_timestamp,
-    clock,
-    is_julian,
-    put_together,
-    to_days,
-)
-from dataflow.pipelines.pg_functions.format_pictures import SPACES, Node, is_separator, parse_picture
+from dataflow.pipelines.pg_functions.civil import Moment, check_timestamp, find_days, to_micros
+from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
+from dataflow.pipelines.pg_functions.format_pictures import Node, is_separator, parse_picture
 from dataflow.pipelines.pg_functions.formatted_fields import Fields, FieldSum
-from dataflow.pipelines.pg_functions.intervals import DAY, SECOND
+from dataflow.pipelines.pg_functions.integers import SPACE
+from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.signatures import Signature
-from dataflow.pipelines.pg_functions.time_formats import DAYS, MONTHS, ROMAN
+from dataflow.pipelines.pg_functions.time_formats import ROMAN
 from dataflow.pipelines.pg_functions.timestamps import to_precision
 from dataflow.pipelines.pg_functions.zones import find_abbreviation
 
@@ -63,29 +56,25 @@ _NUMBERS = {
     "W": ("week_of_month", 1),
     "J": ("julian", 1),
 }
+_DIGITS = frozenset((*_NUMBERS, "Y,YYY", "TZM"))  # the keywords whose text starts with a digit
 
 
 def read_date(text: str, picture: str) -> int:
     """to_date."""
     moment, _ = _read(text, picture)
-    if not is_julian(moment.year, moment.month) or not MIN_DAY <= to_days(*moment[:3]) < END_DATE:
+    days = find_days(*moment[:3])
+    if days is None:
         raise ValueError(f'date out of range: "{text}"')
-    return to_days(*moment[:3])
+    return days
 
 
 def read_timestamp(text: str, picture: str) -> int:
     """to_timestamp of a string; the zone defaults to UTC."""
     moment, fields = _read(text, picture)
-    local = put_together(moment) if not fields.zone else _unchecked(moment)
+    local = to_micros(moment)
     offset = fields.zone.offset_of_local(local // SECOND) if fields.zone else 0
     found = check_timestamp(local - offset * SECOND)
     return to_precision(found, fields.precision) if fields.precision else found
-
-
-def _unchecked(moment: Moment) -> int:
-    if not is_julian(moment.year, moment.month):
-        raise ValueError("timestamp out of range")
-    return to_days(*moment[:3]) * DAY + clock(*moment[3:])
 
 
 def _read(text: str, picture: str) -> tuple[Moment, Fields]:
@@ -119,7 +108,7 @@ class _Reader:
 
     def _skip_spaces(self) -> int:
         start = self.place
-        while self.place < len(self.text) and self.text[self.place] in SPACES:
+        while self.place < len(self.text) and self.text[self.place] in SPACE:
             self.place += 1
         return self.place - start
 
@@ -130,7 +119,7 @@ class _Reader:
             self.skipped -= 1
             if self.place < len(self.text):
                 character = self.text[self.place]
-                if character in SPACES or is_separator(character):
+                if character in SPACE or is_separator(character):
                     self.place += 1
                     self.skipped += 1
         elif self.skipped > 0:
@@ -211,7 +200,7 @@ class _Reader:
             return True
         following = self.nodes[index + 1]
         if following.kind == "keyword":
-            return not following.is_digits
+            return following.name not in _DIGITS
         return not (following.text.isascii() and following.text.isdigit())
 
     def _read_thousands(self, node: Node) -> None:

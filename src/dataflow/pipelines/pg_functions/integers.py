@@ -1,14 +1,48 @@
-"""Arithmetic of PostgreSQL's smallint, integer and bigint, with its overflow errors."""
+"""PostgreSQL's smallint, integer and bigint: parsing, formatting, bits and divisors, with its errors."""
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from dataflow.pipelines.pg_functions.signatures import Signature
 
 BITS = {"smallint": 16, "integer": 32, "bigint": 64}
+SPACE = " \t\n\v\f\r"
+# The longest prefix that is a number; what follows decides whether the whole is one.
+NUMBER = re.compile(
+    r"[ \t-\r]*([-+]?)"
+    r"(?:0[xX]((?:_?[0-9a-fA-F])+)|0[oO]((?:_?[0-7])+)|0[bB]((?:_?[01])+)|([0-9]+(?:_[0-9]+)*))"
+)
+BASES = (16, 8, 2, 10)  # of the groups after the sign
+
+
+def read_integer(kind: str, text: str) -> int:
+    """Parse a `smallint`, `integer` or `bigint`."""
+    found = NUMBER.match(text)
+    if found is None:
+        raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
+    sign, *written = found.groups()
+    base, digits = next((base, part) for base, part in zip(BASES, written, strict=True) if part is not None)
+    beyond = 1 << (BITS[kind] - 1)
+    number = 0
+    for digit in digits.replace("_", ""):
+        if number > beyond // base:  # detected before any later error
+            raise ValueError(f'value "{text}" is out of range for type {kind}')
+        number = number * base + int(digit, 16)
+    if text[found.end() :].strip(SPACE):
+        raise ValueError(f'invalid input syntax for type {kind}: "{text}"')
+    if number > beyond or (number == beyond and sign != "-"):
+        raise ValueError(f'value "{text}" is out of range for type {kind}')
+    return -number if sign == "-" else number
+
+
+def _write_in_base(style: str, kind: str, number: int) -> str:
+    """A negative number is written as its bits."""
+    return f"{number & ((1 << BITS[kind]) - 1):{style}}"
 
 
 def fit(value: int, kind: str) -> int:
@@ -19,10 +53,8 @@ def fit(value: int, kind: str) -> int:
     raise ValueError(f"{kind} out of range")
 
 
-def divide(left: int, right: int) -> int:
+def cut(left: int, right: int) -> int:
     """The quotient truncated toward zero."""
-    if right == 0:
-        raise ValueError("division by zero")
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
@@ -35,27 +67,13 @@ def modulo(left: int, right: int) -> int:
     return -rest if left < 0 else rest
 
 
-def shift_left(kind: str) -> Callable[[int, int], int]:
-    def shift(value: int, places: int) -> int:
-        return _wrapped(value << (places & _mask(kind)), kind)
-
-    return shift
+def _shift_left(kind: str, value: int, places: int) -> int:
+    limit = 1 << (BITS[kind] - 1)
+    return ((value << (places & _mask(kind))) + limit) % (2 * limit) - limit
 
 
-def shift_right(kind: str) -> Callable[[int, int], int]:
-    def shift(value: int, places: int) -> int:
-        return value >> (places & _mask(kind))
-
-    return shift
-
-
-def fitting(kind: str, call: Callable[..., int]) -> Callable[..., int]:
-    """Wrap a function to refuse a result that does not fit in the type."""
-
-    def fitted(*values: int) -> int:
-        return fit(call(*values), kind)
-
-    return fitted
+def _shift_right(kind: str, value: int, places: int) -> int:
+    return value >> (places & _mask(kind))
 
 
 def _mask(kind: str) -> int:
@@ -63,36 +81,29 @@ def _mask(kind: str) -> int:
     return 63 if kind == "bigint" else 31
 
 
-def _wrapped(value: int, kind: str) -> int:
-    bits = BITS[kind]
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
+def _fitted(kind: str, call: Callable[[int, int], int], left: int, right: int) -> int:
+    return fit(call(left, right), kind)
 
 
-_CHECKED = (("+", operator.add), ("-", operator.sub), ("*", operator.mul), ("/", divide))
 _BITWISE = (("&", operator.and_), ("|", operator.or_), ("#", operator.xor))
-_UNARY = (("-", operator.neg), ("+", operator.pos), ("abs", abs), ("@", abs))
 
 
 def _list_signatures() -> Iterator[Signature]:
-    kinds = list(BITS)
-    for left in kinds:
-        for right in kinds:
-            wider = max(left, right, key=kinds.index)
-            for name, call in _CHECKED:
-                yield Signature(name, (left, right), wider, fitting(wider, call))
-    for kind in kinds:
+    for kind in BITS:
         pair = (kind, kind)
-        for name, call in (("%", modulo), ("mod", modulo), *_BITWISE):
+        yield Signature("cast", ("text",), kind, partial(read_integer, kind))
+        yield Signature("mod", pair, kind, modulo)
+        for name, call in _BITWISE:
             yield Signature(name, pair, kind, call)
-        for name, unary in _UNARY:
-            yield Signature(name, (kind,), kind, fitting(kind, unary))
         yield Signature("~", (kind,), kind, operator.invert)
-        yield Signature("<<", (kind, "integer"), kind, shift_left(kind))
-        yield Signature(">>", (kind, "integer"), kind, shift_right(kind))
+        yield Signature("<<", (kind, "integer"), kind, partial(_shift_left, kind))
+        yield Signature(">>", (kind, "integer"), kind, partial(_shift_right, kind))
     for kind in ("integer", "bigint"):
-        yield Signature("gcd", (kind, kind), kind, fitting(kind, math.gcd))
-        yield Signature("lcm", (kind, kind), kind, fitting(kind, math.lcm))
+        yield Signature("gcd", (kind, kind), kind, partial(_fitted, kind, math.gcd))
+        yield Signature("lcm", (kind, kind), kind, partial(_fitted, kind, math.lcm))
+        for style in ("hex", "oct", "bin"):
+            call = partial(_write_in_base, {"hex": "x", "oct": "o", "bin": "b"}[style], kind)
+            yield Signature(f"to_{style}", (kind,), "text", call)
 
 
 SIGNATURES: tuple[Signature, ...] = tuple(_list_signatures())

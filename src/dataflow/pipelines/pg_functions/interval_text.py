@@ -1,4 +1,4 @@
-"""Parses intervals in every style that PostgreSQL reads, optionally restricted to some fields."""
+"""Parses intervals in every style that PostgreSQL reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataflow.pipelines.pg_functions.datetime_fields import (
     split_fields,
 )
 from dataflow.pipelines.pg_functions.floats import round_even
-from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 
@@ -28,36 +28,17 @@ _NUMBER = re.compile(r"([+-]?[0-9]*)(?:\.([0-9]*)|-([0-9]+))?")
 _CLOCK = re.compile(r"([0-9]+):([0-9]*)(?::([0-9]*))?(?:\.([0-9]*))?")
 
 
-def parse(text: str, fields: str = "") -> Interval:
-    """Parse an interval; `fields` is the restriction after the type, such as `day to second`."""
+def parse(text: str) -> Interval:
+    """Parse an interval."""
     try:
         try:
-            found = _Reading(fields).read(split_fields(text))
+            return _Reading().read(split_fields(text))
         except Malformed:
-            found = _IsoReading(text).read()
+            return _IsoReading(text).read()
     except OutOfRange:
         raise ValueError(f'interval field value out of range: "{text}"') from None
     except Malformed:
         raise ValueError(f'invalid input syntax for type interval: "{text}"') from None
-    return limit(found, fields)
-
-
-def limit(value: Interval, fields: str) -> Interval:
-    """Drop everything smaller than the last of the fields; `second(2)` rounds."""
-    match = re.fullmatch(r"(?:.*\bto )?(\w*)(?:\s*\((\d)\))?", fields.strip().lower())
-    unit, precision = (match[1], match[2]) if match else ("", None)
-    months, days, micros = value
-    if unit in ("year", "month"):
-        months = cut(months, 12) * 12 if unit == "year" else months
-        days = micros = 0
-    elif unit == "day":
-        micros = 0
-    elif unit in ("hour", "minute"):
-        micros = cut(micros, _MICROS[unit]) * _MICROS[unit]
-    if precision is not None and int(precision) < 6:
-        size: int = 10 ** (6 - int(precision))
-        micros = cut(micros + (size // 2 if micros >= 0 else -size // 2), size) * size
-    return checked(months, days, micros)
 
 
 class _Sums:
@@ -103,12 +84,9 @@ class _Sums:
 class _Reading(_Sums):
     """Reads fields from last to first, so that a unit is known before its number."""
 
-    def __init__(self, fields: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        words = re.findall(r"[a-z]+", fields.lower())
-        self.is_minute_to_second = words == ["minute", "to", "second"]
-        self.unit = self.last_unit = words[-1] if words else "second"
-        self.is_unit_known = False
+        self.unit = "second"
         self.has_waiting_unit = False
         self.seen: set[str] = set()
 
@@ -132,24 +110,24 @@ class _Reading(_Sums):
         if self.has_waiting_unit:
             raise Malformed(text)
         if unit := find_unit(text):
-            self.unit, self.is_unit_known, self.has_waiting_unit = unit, True, unit != "ago"
+            self.unit, self.has_waiting_unit = unit, unit != "ago"
             return unit
         kind, value = find_word(text) or ("", "")
         if kind == "reserved" and value == "infinity":
             raise ValueError("infinite intervals are not supported")
         if kind != "ignored":
             raise Malformed(text)
-        self.is_unit_known = False
+        self.unit = "second"
         return ""
 
     def _read_clock(self, text: str) -> None:
-        self.micros = read_clock(text.lstrip("+-"), self.is_minute_to_second) * (-1 if text[0] == "-" else 1)
-        self.unit, self.is_unit_known, self.has_waiting_unit = "day", True, False
+        self.micros = read_clock(text.lstrip("+-")) * (-1 if text[0] == "-" else 1)
+        self.unit, self.has_waiting_unit = "day", False
         self._see(_CLOCK_FIELDS)
 
     def _is_clock(self, text: str) -> bool:
         try:
-            return ":" in text and read_clock(text, self.is_minute_to_second) >= 0
+            return ":" in text and read_clock(text) >= 0
         except (Malformed, OutOfRange):
             return False
 
@@ -159,7 +137,7 @@ class _Reading(_Sums):
             raise Malformed(text)
         whole = _fit(int(match[1] or 0) if match[1] not in ("+", "-") else 0, 64)
         part = float(f"0.{match[2] or 0}") * (-1 if text[0] == "-" else 1)
-        unit = self.unit if self.is_unit_known else self.last_unit
+        unit = self.unit
         if match[3] is not None:
             unit, months = "month", _fit(int(match[3]), 32)
             if months >= 12:
@@ -167,9 +145,7 @@ class _Reading(_Sums):
             whole = _fit(whole * 12 + (-months if text[0] == "-" else months), 64)
         self.add_unit(unit, whole, part)
         self._see(_CLOCK_FIELDS - {"hour", "minute"} if unit == "second" and part else {unit})
-        self.unit, self.is_unit_known, self.has_waiting_unit = unit, True, False
-        if unit == "hour":
-            self.unit = "day"
+        self.unit, self.has_waiting_unit = "day" if unit == "hour" else unit, False
 
     def _see(self, units: frozenset[str] | set[str]) -> None:
         if self.seen & units:
@@ -177,14 +153,14 @@ class _Reading(_Sums):
         self.seen |= units
 
 
-def read_clock(text: str, is_minute_to_second: bool = False) -> int:
+def read_clock(text: str) -> int:
     """Microseconds of hours, minutes and seconds; `5:06.7` is minutes and seconds."""
     match = _CLOCK.fullmatch(text)
     if not match:
         raise Malformed(text)
     hours, minutes = _fit(int(match[1]), 64), _fit(int(match[2] or 0), 32)
     seconds = _fit(int(match[3] or 0), 32)
-    if match[3] is None and (match[4] is not None or is_minute_to_second):
+    if match[3] is None and match[4] is not None:
         hours, minutes, seconds = 0, _fit(hours, 32), minutes
     if minutes > 59 or seconds > 60:
         raise OutOfRange(text)
@@ -282,8 +258,4 @@ def _fit(value: int, bits: int) -> int:
     return value
 
 
-SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "interval", parse),
-    Signature("cast", ("text", "text"), "interval", parse),
-    Signature("cast", ("interval", "text"), "interval", limit),
-)
+SIGNATURES: tuple[Signature, ...] = (Signature("cast", ("text",), "interval", parse),)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dataflow.pipelines.pg_functions.comparisons import list_comparisons
+from dataflow.pipelines.pg_functions import floats
 from dataflow.pipelines.pg_functions.floats import round_even
-from dataflow.pipelines.pg_functions.integers import divide as cut
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.integers import cut
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads, swapped
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
@@ -72,10 +72,6 @@ def multiply(value: Interval, factor: float) -> Interval:
     if math.isnan(factor) or math.isinf(factor):
         raise ValueError(OUT_OF_RANGE)
     return _scaled(value, lambda number: number * factor)
-
-
-def multiply_by(factor: float, value: Interval) -> Interval:
-    return multiply(value, factor)
 
 
 def divide(value: Interval, divisor: float) -> Interval:
@@ -150,19 +146,22 @@ def _same_sign(large: int, small: int, size: int) -> tuple[int, int]:
     return large, small
 
 
-def average(total: Interval, count: int) -> Interval | None:
-    """avg, computed from the sum."""
-    return divide(total, float(count)) if count else None
-
-
-def between(low: Interval, high: Interval, part: float) -> Interval:
-    """Interpolate for percentile_cont."""
-    return add(multiply(subtract(high, low), part), low)
-
-
-def is_finite(_value: Interval) -> bool:
-    """Always true: infinite intervals are refused when they are parsed."""
+def is_finite(_value: Interval | int) -> bool:
+    """Always true: infinite intervals, dates and timestamps are refused when they are parsed."""
     return True
+
+
+def make_interval(*values: float) -> Interval:
+    """make_interval of years, months, weeks, days, hours, minutes and seconds; each defaults to 0."""
+    *wholes, seconds = [*values, *[0.0] * (7 - len(values))]
+    if not math.isfinite(seconds):
+        raise ValueError(OUT_OF_RANGE)
+    years, months, weeks, days, hours, minutes = map(int, wholes)
+    checked(years * 12, weeks * 7, 0)
+    micros = round_even(floats.multiply(float(seconds), 1_000_000.0))
+    if not -(2.0**63) <= micros < 2.0**63:
+        raise ValueError(OUT_OF_RANGE)
+    return checked(years * 12 + months, weeks * 7 + days, hours * HOUR + minutes * MINUTE + int(micros))
 
 
 _TWO = ("interval", "interval")
@@ -173,11 +172,11 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("-", _TWO, "interval", subtract),
     Signature("-", ("interval",), "interval", negate),
     Signature("*", ("interval", "double"), "interval", multiply),
-    Signature("*", ("double", "interval"), "interval", multiply_by),
+    Signature("*", ("double", "interval"), "interval", swapped(multiply)),
     Signature("/", ("interval", "double"), "interval", divide),
-    *list_comparisons("interval", "interval", sort_key),
     Signature("justify_hours", ("interval",), "interval", justify_hours),
     Signature("justify_days", ("interval",), "interval", justify_days),
     Signature("justify_interval", ("interval",), "interval", justify_interval),
     Signature("isfinite", ("interval",), "boolean", is_finite),
+    *overloads("make_interval", (*("integer",) * 6, "double"), "interval", make_interval, optional=7),
 )

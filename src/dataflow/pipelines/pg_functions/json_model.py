@@ -7,39 +7,47 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
+from dataflow.pipelines.pg_functions.numeric_text import whole_form
+
 BAD_SYNTAX = "invalid input syntax for type json"
-OVERFLOW = "value overflows numeric format"
-MOST_WHOLE_DIGITS, MOST_DECIMALS = 131072, 16383
 TYPE_ORDER = ("null", "string", "number", "boolean", "array", "object")
 
 
 def read_number(written: str) -> Decimal:
     """A number as PostgreSQL's numeric stores it: with its decimal digits, without an exponent."""
-    number = Decimal(written)
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    if number.adjusted() >= MOST_WHOLE_DIGITS or exponent < -MOST_DECIMALS:
-        raise ValueError(OVERFLOW)
-    if exponent > 0:
-        number = Decimal(int(number))
-    return abs(number) if number.is_zero() else number
+    if len(written) < 20 and written.isdigit():  # by far the most frequent
+        return Decimal(written)
+    return whole_form(Decimal(written))
 
 
 def _refuse_constant(_name: str) -> NoReturn:
     raise ValueError(BAD_SYNTAX)
 
 
+quote = encode_basestring  # a string of JSON
+
 _DECODER = json.JSONDecoder(parse_float=read_number, parse_int=read_number, parse_constant=_refuse_constant)
+_CHECKER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
 
 
-def parse(text: str) -> Any:
-    """Parse JSON like jsonb: the last duplicate key wins, and strings contain no NUL character."""
+def check_syntax(text: str) -> str:
+    """Return the text; ValueError if it is not JSON."""
+    _decode(_CHECKER, text)
+    return text
+
+
+def _decode(decoder: json.JSONDecoder, text: str) -> Any:
     try:
-        value = _DECODER.decode(text)
+        return decoder.decode(text)
     except json.JSONDecodeError:
         raise ValueError(BAD_SYNTAX) from None
     except RecursionError:
         raise ValueError("stack depth limit exceeded") from None
+
+
+def parse(text: str) -> Any:
+    """Parse JSON like jsonb: the last duplicate key wins, and strings contain no NUL character."""
+    value = _decode(_DECODER, text)
     if "\\u" in text:
         _check_texts(value)
     return value
@@ -56,11 +64,6 @@ def _check_texts(value: Any) -> None:
             _check_texts(item)
             if isinstance(value, dict):
                 _check_texts(value[item])
-
-
-def quote(text: str) -> str:
-    """A string of JSON."""
-    return encode_basestring(text)
 
 
 def list_pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
-from dataflow.pipelines.pg_functions.json_model import BAD_SYNTAX, parse, quote, write
-from dataflow.pipelines.pg_functions.jsonb import Path, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.json_model import check_syntax, parse, quote
+from dataflow.pipelines.pg_functions.jsonb import Path, jsonb_in, read_index
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
 TYPES = {"{": "object", "[": "array", '"': "string", "n": "null", "t": "boolean", "f": "boolean"}
-
-
-def json_in(text: str) -> str:
-    """Text cast to json; only the syntax is checked."""
-    try:
-        _CHECKER.decode(text)
-    except json.JSONDecodeError:
-        raise ValueError(BAD_SYNTAX) from None
-    except RecursionError:
-        raise ValueError("stack depth limit exceeded") from None
-    return text
-
-
-def _refuse_constant(_name: str) -> None:
-    raise ValueError(BAD_SYNTAX)
-
-
-_CHECKER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
 
 
 def typeof(document: str) -> str:
@@ -43,32 +28,23 @@ def _skip(document: str, place: int) -> int:
 
 
 def list_items(document: str) -> list[str]:
-    """The elements of an array, as written."""
+    """The elements of an array, or the keys and values of an object in turn, as written."""
     items: list[str] = []
     place = _skip(document, _skip(document, 0) + 1)
-    while document[place] != "]":
+    while document[place] not in "]}":
         _, end = _DECODER.raw_decode(document, place)
         items.append(document[place:end])
         place = _skip(document, end)
-        if document[place] == ",":
+        if document[place] in ",:":
             place = _skip(document, place + 1)
     return items
 
 
 def list_members(document: str) -> list[tuple[str, str]]:
     """The pairs of an object, with values as written."""
-    members: list[tuple[str, str]] = []
-    place = _skip(document, _skip(document, 0) + 1)
-    while document[place] != "}":
-        _, end = _DECODER.raw_decode(document, place)
-        key = parse(document[place:end])
-        place = _skip(document, _skip(document, end) + 1)
-        _, end = _DECODER.raw_decode(document, place)
-        members.append((key, document[place:end]))
-        place = _skip(document, end)
-        if document[place] == ",":
-            place = _skip(document, place + 1)
-    return members
+    parts = list_items(document)
+    keys = [parse(key) if "\\" in key else key[1:-1] for key in parts[::2]]
+    return list(zip(keys, parts[1::2], strict=True))
 
 
 def get_text(document: str | None) -> str | None:
@@ -113,69 +89,35 @@ def at_path(document: str, path: Path) -> str | None:
     return found
 
 
-def field_text(document: str, key: str) -> str | None:
-    """`document ->> key`"""
-    return get_text(field(document, key))
-
-
-def item_text(document: str, index: int) -> str | None:
-    """`document ->> index`"""
-    return get_text(item(document, index))
-
-
-def at_path_text(document: str, path: Path) -> str | None:
-    """`document #>> path`"""
-    return get_text(at_path(document, path))
-
-
 def extract_path(document: str, *path: str) -> str | None:
     """json_extract_path()"""
     return at_path(document, list(path))
 
 
-def extract_path_text(document: str, *path: str) -> str | None:
-    """json_extract_path_text()"""
-    return at_path_text(document, list(path))
+def _as_text(find: Callable[..., str | None], *arguments: Any) -> str | None:
+    return get_text(find(*arguments))
 
 
-def _check_array(document: str, function: str) -> None:
+def _list_elements(document: str, purpose: str) -> list[str]:
     kind = typeof(document)
     if kind != "array":
-        raise ValueError(f"cannot call {function} on a {'non-array' if kind == 'object' else 'scalar'}")
+        raise ValueError(f"cannot {purpose} a {'non-array' if kind == 'object' else 'scalar'}")
+    return list_items(document)
 
 
 def array_elements(document: str) -> list[str]:
     """Each element of an array."""
-    _check_array(document, "json_array_elements")
-    return list_items(document)
+    return _list_elements(document, "call json_array_elements on")
 
 
 def array_elements_text(document: str) -> list[str | None]:
     """Each element of an array as text."""
-    _check_array(document, "json_array_elements_text")
-    return [get_text(one) for one in list_items(document)]
+    return [get_text(one) for one in _list_elements(document, "call json_array_elements_text on")]
 
 
 def array_length(document: str) -> int:
     """The number of elements of an array."""
-    kind = typeof(document)
-    if kind != "array":
-        raise ValueError(f"cannot get array length of a {'non-array' if kind == 'object' else 'scalar'}")
-    return len(list_items(document))
-
-
-def each(document: str) -> list[tuple[str, str]]:
-    """Each pair of an object."""
-    kind = typeof(document)
-    if kind != "object":
-        found = "an array as an object" if kind == "array" else "a scalar"
-        raise ValueError(f"cannot deconstruct {found}")
-    return list_members(document)
-
-
-def each_text(document: str) -> list[tuple[str, str | None]]:
-    """Each pair of an object, the value as text."""
-    return [(key, get_text(value)) for key, value in each(document)]
+    return len(_list_elements(document, "get array length of"))
 
 
 def object_keys(document: str) -> list[str]:
@@ -202,31 +144,25 @@ def strip_nulls(document: str, in_arrays: bool = False) -> str:
     return document.strip(SPACE)
 
 
-def json_to_jsonb(document: str) -> str:
-    """json cast to jsonb."""
-    return write(parse(document))
+def _list_access() -> Iterator[Signature]:
+    for takes, mark, find in (("text", "-", field), ("integer", "-", item), ("text[]", "#", at_path)):
+        yield Signature(f"{mark}>", ("json", takes), "json", find)
+        yield Signature(f"{mark}>>", ("json", takes), "text", partial(_as_text, find))
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("cast", ("text",), "json", json_in),
-    *(Signature(name, ("json",), "text", str) for name in ("cast", "output")),
-    Signature("cast", ("json",), "jsonb", json_to_jsonb),
+    Signature("cast", ("text",), "json", check_syntax),
+    Signature("cast", ("json",), "jsonb", jsonb_in),
     Signature("cast", ("jsonb",), "json", str),
-    Signature("->", ("json", "text"), "json", field),
-    Signature("->>", ("json", "text"), "text", field_text),
-    Signature("->", ("json", "integer"), "json", item),
-    Signature("->>", ("json", "integer"), "text", item_text),
-    Signature("#>", ("json", "text[]"), "json", at_path),
-    Signature("#>>", ("json", "text[]"), "text", at_path_text),
+    *_list_access(),
     Signature("json_extract_path", ("json", "text"), "json", extract_path, variadic=True),
-    Signature("json_extract_path_text", ("json", "text"), "text", extract_path_text, variadic=True),
+    Signature(
+        "json_extract_path_text", ("json", "text"), "text", partial(_as_text, extract_path), variadic=True
+    ),
     Signature("json_typeof", ("json",), "text", typeof),
     Signature("json_array_elements", ("json",), "json", array_elements, is_set=True),
     Signature("json_array_elements_text", ("json",), "text", array_elements_text, is_set=True),
     Signature("json_array_length", ("json",), "integer", array_length),
-    Signature("json_each", ("json",), "record(text,json)", each, is_set=True),
-    Signature("json_each_text", ("json",), "record(text,text)", each_text, is_set=True),
     Signature("json_object_keys", ("json",), "text", object_keys, is_set=True),
-    Signature("json_strip_nulls", ("json",), "json", strip_nulls),
-    Signature("json_strip_nulls", ("json", "boolean"), "json", strip_nulls),
+    *overloads("json_strip_nulls", ("json", "boolean"), "json", strip_nulls, optional=1),
 )

@@ -6,37 +6,22 @@ Arguments of the builders and aggregates are documents: convert each value with 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any, NoReturn
 
 from dataflow.pipelines.pg_functions.float_text import double_in, double_out, real_in, real_out
-from dataflow.pipelines.pg_functions.integer_text import BITS
+from dataflow.pipelines.pg_functions.integers import BITS, fit
 from dataflow.pipelines.pg_functions.json_model import get_type, is_scalar, parse, quote, write, write_scalar
-from dataflow.pipelines.pg_functions.json_text import json_to_jsonb
+from dataflow.pipelines.pg_functions.jsonb import jsonb_in
 from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.timestamps import show_date, show_timestamp, show_timestamptz
 from dataflow.pipelines.pg_functions.value_text import boolean_to_text, bytea_out
 
-EPOCH = datetime(1970, 1, 1)
-MICROS_OF_DAY = 24 * 60 * 60 * 10**6
-NO_DATE, NO_TIMESTAMP = 2**31 - 1, 2**63 - 1  # infinity; minus infinity is the smallest value of the type
 TOO_FEW = "argument list must have even number of elements"
 SQL_NAMES = {"double": "double precision"}
 JSONB_NAMES = {"number": "numeric"}  # in messages about casts
-
-
-def text_to_json(text: str) -> str:
-    """A JSON string."""
-    return quote(text)
-
-
-def numeric_to_json(number: Decimal) -> str:
-    """A JSON number, or a string for NaN and infinity."""
-    if number.is_nan() or number.is_infinite():
-        return quote("NaN" if number.is_nan() else "Infinity" if number > 0 else "-Infinity")
-    return write_scalar(number)
 
 
 def _float_to_json(output: Callable[[float], str], number: float) -> str:
@@ -54,47 +39,38 @@ def bytea_to_json(data: bytes) -> str:
 
 def date_to_json(days: int) -> str:
     """A JSON string with the date."""
-    if days in (NO_DATE, -NO_DATE - 1):
-        return quote("infinity" if days > 0 else "-infinity")
-    return quote(_write_moment(days * MICROS_OF_DAY).partition("T")[0])
+    return quote(show_date(days))
 
 
-def timestamp_to_json(micros: int, zone: str = "") -> str:
+def timestamp_to_json(micros: int) -> str:
     """A JSON string with date and time in ISO 8601."""
-    if micros in (NO_TIMESTAMP, -NO_TIMESTAMP - 1):
-        return quote("infinity" if micros > 0 else "-infinity")
-    return quote(_write_moment(micros) + zone)
+    return quote(show_timestamp(micros).replace(" ", "T", 1))
 
 
-def _write_moment(micros: int) -> str:
-    try:
-        moment = EPOCH + timedelta(microseconds=micros)
-    except OverflowError:
-        raise ValueError("a date before year 1 or after 9999 cannot be written as JSON here") from None
-    written = moment.isoformat()
-    return written.rstrip("0") if moment.microsecond else written
+def timestamptz_to_json(micros: int) -> str:
+    """A JSON string with date, time and offset in ISO 8601."""
+    return quote(show_timestamptz(micros).replace(" ", "T", 1).replace("+00", "+00:00"))
 
 
 TO_JSON: dict[str, Callable[[Any], str]] = {
-    "text": text_to_json,
-    "character": text_to_json,
-    "uuid": text_to_json,
+    "text": quote,
+    "uuid": quote,
     "boolean": boolean_to_text,
     **dict.fromkeys(BITS, str),
-    "numeric": numeric_to_json,
+    "numeric": write_scalar,
     "double": partial(_float_to_json, double_out),
     "real": partial(_float_to_json, real_out),
     "bytea": bytea_to_json,
     "date": date_to_json,
     "timestamp": timestamp_to_json,
-    "timestamptz": partial(timestamp_to_json, zone="+00:00"),
+    "timestamptz": timestamptz_to_json,
     "jsonb": str,
     "json": str,
 }
 TO_JSONB: dict[str, Callable[[Any], str]] = TO_JSON | {
     "double": partial(_float_to_jsonb, double_out),
     "real": partial(_float_to_jsonb, real_out),
-    "json": json_to_jsonb,
+    "json": jsonb_in,
 }
 
 
@@ -142,34 +118,19 @@ def read_key(document: str) -> str:
     return value if isinstance(value, str) else write_scalar(value)
 
 
-def jsonb_agg(documents: Iterable[str | None]) -> str | None:
-    """All documents as an array; NULL if there are none. json_agg() differs only for SQL arrays."""
-    rows = list(documents)
-    return build_array(*rows) if rows else None
+def json_agg(documents: list[str | None]) -> str | None:
+    """jsonb_agg() and json_agg(): all documents as an array; NULL if there are none."""
+    return build_array(*documents) if documents else None
 
 
-def json_agg_of_arrays(documents: Iterable[str | None]) -> str | None:
-    """json_agg() of SQL arrays: each but the first starts on a new line."""
-    rows = list(documents)
-    written = ["null" if one is None else f"\n {one}" if place else one for place, one in enumerate(rows)]
-    return "[" + ", ".join(written) + "]" if rows else None
-
-
-def jsonb_object_agg(pairs: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """All pairs as an object, the last duplicate key wins; NULL if there are none."""
-    found: dict[str, Any] = {}
-    rows = list(pairs)
-    for key, value in rows:
-        if key is None:
-            raise ValueError("field name must not be null")
-        found[read_key(key)] = None if value is None else parse(value)
-    return write(found) if rows else None
-
-
-def json_object_agg(pairs: Iterable[tuple[str | None, str | None]]) -> str | None:
-    """All pairs as text; NULL if there are none."""
-    rows = [_write_pair(key, value) for key, value in pairs]
-    return "{ " + ", ".join(rows) + " }" if rows else None
+def jsonb_object_agg(documents: list[str], ordered: bool) -> str | None:
+    """Build an object from pairs, each a JSON array of key and value; the last of an ordered key wins."""
+    pairs = [parse(each) for each in documents]
+    if not ordered and len({key for key, _ in pairs}) < len({tuple(map(write, pair)) for pair in pairs}):
+        raise ValueError("jsonb_object_agg has two values for one key; add ORDER BY inside the parentheses")
+    if any(key is None for key, _ in pairs):
+        raise ValueError("field name must not be null")
+    return write(dict(pairs)) if pairs else None
 
 
 def _cast_number(kind: str, document: str) -> Any:
@@ -185,10 +146,7 @@ def _cast_number(kind: str, document: str) -> Any:
             return real_in(write_scalar(value))
         case "numeric":
             return value
-    number = int(value.to_integral_value(ROUND_HALF_UP))
-    if not -(1 << (BITS[kind] - 1)) <= number < 1 << (BITS[kind] - 1):
-        raise ValueError(f"{kind} out of range")
-    return number
+    return fit(int(value.to_integral_value(ROUND_HALF_UP)), kind)
 
 
 def jsonb_to_boolean(document: str) -> bool | None:
@@ -204,28 +162,35 @@ def _refuse_cast(value: Any, kind: str) -> NoReturn:
     raise ValueError(f"cannot cast jsonb {JSONB_NAMES.get(found, found)} to type {SQL_NAMES.get(kind, kind)}")
 
 
+BUILDERS: dict[str, Callable[..., str]] = {
+    "jsonb_build_array": build_array,
+    "json_build_array": build_array,
+    "jsonb_build_object": jsonb_build_object,
+    "json_build_object": json_build_object,
+}
+
+
+def _list_signatures() -> Iterator[Signature]:
+    for name, converters, separator in (("json", TO_JSON, ","), ("jsonb", TO_JSONB, ", ")):
+        for kind, convert in converters.items():
+            convert_all = partial(_array_to_json, convert, separator)
+            yield Signature(f"to_{name}", (kind,), name, convert)
+            yield Signature(f"to_{name}", (f"{kind}[]",), name, convert_all)
+    for name, build in BUILDERS.items():
+        kind = name.partition("_")[0]
+        yield Signature(name, (), kind, build)
+        yield Signature(name, (kind,), kind, build, strict=False, variadic=True)
+    for kind in (*BITS, "numeric", "real", "double"):
+        yield Signature("cast", ("jsonb",), kind, partial(_cast_number, kind))
+
+
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature("to_json", (kind,), "json", call) for kind, call in TO_JSON.items()),
-    *(Signature("to_jsonb", (kind,), "jsonb", call) for kind, call in TO_JSONB.items()),
-    *(
-        Signature("to_json", (f"{kind}[]",), "json", partial(_array_to_json, call, ","))
-        for kind, call in TO_JSON.items()
-    ),
-    *(
-        Signature("to_jsonb", (f"{kind}[]",), "jsonb", partial(_array_to_json, call, ", "))
-        for kind, call in TO_JSONB.items()
-    ),
-    Signature("jsonb_build_array", (), "jsonb", build_array),
-    Signature("jsonb_build_array", ("jsonb",), "jsonb", build_array, strict=False, variadic=True),
-    Signature("json_build_array", (), "json", build_array),
-    Signature("json_build_array", ("json",), "json", build_array, strict=False, variadic=True),
-    Signature("jsonb_build_object", (), "jsonb", jsonb_build_object),
-    Signature("jsonb_build_object", ("jsonb",), "jsonb", jsonb_build_object, strict=False, variadic=True),
-    Signature("json_build_object", (), "json", json_build_object),
-    Signature("json_build_object", ("json",), "json", json_build_object, strict=False, variadic=True),
-    *(
-        Signature("cast", ("jsonb",), kind, partial(_cast_number, kind))
-        for kind in (*BITS, "numeric", "real", "double")
+    *_list_signatures(),
+    Signature("jsonb_agg", ("jsonb[]",), "jsonb", json_agg),
+    Signature("json_agg", ("json[]",), "json", json_agg),
+    Signature("jsonb_object_agg of pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=False)),
+    Signature(
+        "jsonb_object_agg of ordered pairs", ("jsonb[]",), "jsonb", partial(jsonb_object_agg, ordered=True)
     ),
     Signature("cast", ("jsonb",), "boolean", jsonb_to_boolean),
 )

@@ -1,11 +1,10 @@
-"""jsonb operators that read: access, containment, existence, comparison; and its text format."""
+"""jsonb functions that read: access, containment, existence, comparison, rows; and its text format."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from dataflow.pipelines.pg_functions.json_model import (
@@ -19,7 +18,7 @@ from dataflow.pipelines.pg_functions.json_model import (
     write,
     write_text,
 )
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, comparisons, swapped
 
 INDEX = re.compile(r"[ \t-\r]*[-+]?[0-9]+", re.ASCII)
 Path = list[str | None]
@@ -65,63 +64,41 @@ def get_path(value: Any, path: Path) -> Any:
     return value
 
 
-def _as_jsonb(found: Any) -> str | None:
+def find_key(document: str, key: str) -> Any:
+    """`document -> key`"""
+    return get_key(parse(document), key)
+
+
+def find_item(document: str, index: int) -> Any:
+    """`document -> index`"""
+    value = parse(document)
+    # A lone scalar counts as an array of one element here.
+    return get_index([value] if is_scalar(value) else value, index)
+
+
+def find_path(document: str, path: Path) -> Any:
+    """`document #> path`"""
+    return MISSING if None in path else get_path(parse(document), path)
+
+
+def extract_path(document: str, *path: str) -> Any:
+    """jsonb_extract_path()"""
+    return get_path(parse(document), list(path))
+
+
+def _as_jsonb(find: Callable[..., Any], *arguments: Any) -> str | None:
+    found = find(*arguments)
     return None if found is MISSING else write(found)
 
 
-def _as_text(found: Any) -> str | None:
+def _as_text(find: Callable[..., Any], *arguments: Any) -> str | None:
+    found = find(*arguments)
     return None if found is MISSING else write_text(found)
 
 
 def jsonb_in(text: str) -> str:
     """Cast text to jsonb."""
     return write(parse(text))
-
-
-def field(document: str, key: str) -> str | None:
-    """`document -> key`"""
-    return _as_jsonb(get_key(parse(document), key))
-
-
-def field_text(document: str, key: str) -> str | None:
-    """`document ->> key`"""
-    return _as_text(get_key(parse(document), key))
-
-
-def item(document: str, index: int) -> str | None:
-    """`document -> index`"""
-    return _as_jsonb(_get_item(document, index))
-
-
-def item_text(document: str, index: int) -> str | None:
-    """`document ->> index`"""
-    return _as_text(_get_item(document, index))
-
-
-def _get_item(document: str, index: int) -> Any:
-    value = parse(document)
-    # A lone scalar counts as an array of one element here.
-    return get_index([value] if is_scalar(value) else value, index)
-
-
-def at_path(document: str, path: Path) -> str | None:
-    """`document #> path`"""
-    return None if None in path else _as_jsonb(get_path(parse(document), path))
-
-
-def at_path_text(document: str, path: Path) -> str | None:
-    """`document #>> path`"""
-    return None if None in path else _as_text(get_path(parse(document), path))
-
-
-def extract_path(document: str, *path: str) -> str | None:
-    """jsonb_extract_path()"""
-    return at_path(document, list(path))
-
-
-def extract_path_text(document: str, *path: str) -> str | None:
-    """jsonb_extract_path_text()"""
-    return at_path_text(document, list(path))
 
 
 def exists(document: str, key: str) -> bool:
@@ -154,11 +131,6 @@ def contains(document: str, wanted: str) -> bool:
     return _contains(value, part)
 
 
-def is_contained(document: str, whole: str) -> bool:
-    """`document <@ whole`"""
-    return contains(whole, document)
-
-
 def _contains(value: Any, part: Any) -> bool:
     if isinstance(part, dict):
         return isinstance(value, dict) and all(
@@ -171,8 +143,9 @@ def _contains(value: Any, part: Any) -> bool:
     return is_equal(value, part)
 
 
-def _compare(test: Callable[[int, int], bool], one: str, other: str) -> bool:
-    return test(compare(parse(one), parse(other)), 0)
+def compare_documents(one: str, other: str) -> int:
+    """-1, 0 or 1 for less, equal or greater."""
+    return compare(parse(one), parse(other))
 
 
 def typeof(document: str) -> str:
@@ -199,28 +172,96 @@ def _write_pretty(value: Any, depth: int) -> str:
     return f"{start}\n{body}{chr(10) if parts else ''}{'    ' * depth}{end}"
 
 
+def _read_array(document: str) -> list[Any]:
+    value = parse(document)
+    if is_scalar(value):
+        raise ValueError("cannot extract elements from a scalar")
+    if isinstance(value, dict):
+        raise ValueError("cannot extract elements from an object")
+    items: list[Any] = value
+    return items
+
+
+def array_elements(document: str) -> list[str]:
+    """Each element of an array."""
+    return [write(item) for item in _read_array(document)]
+
+
+def array_elements_text(document: str) -> list[str | None]:
+    """Each element of an array as text."""
+    return [write_text(item) for item in _read_array(document)]
+
+
+def array_length(document: str) -> int:
+    """The number of elements of an array."""
+    value = parse(document)
+    if is_scalar(value):
+        raise ValueError("cannot get array length of a scalar")
+    if isinstance(value, dict):
+        raise ValueError("cannot get array length of a non-array")
+    return len(value)
+
+
+def _read_pairs(document: str, function: str) -> list[tuple[str, Any]]:
+    value = parse(document)
+    if not isinstance(value, dict):
+        raise ValueError(f"cannot call {function} on a non-object")
+    return list_pairs(value)
+
+
+def each_value(document: str) -> list[str]:
+    """Each value of an object, in the order of object_keys."""
+    return [write(item) for _, item in _read_pairs(document, "jsonb_each")]
+
+
+def each_text(document: str) -> list[str | None]:
+    """Each value of an object as text, in the order of object_keys."""
+    return [write_text(item) for _, item in _read_pairs(document, "jsonb_each_text")]
+
+
+def object_keys(document: str) -> list[str]:
+    """The keys of an object."""
+    value = parse(document)
+    if not isinstance(value, dict):
+        kind = "a scalar" if is_scalar(value) else "an array"
+        raise ValueError(f"cannot call jsonb_object_keys on {kind}")
+    return [key for key, _ in list_pairs(value)]
+
+
 PAIR = ("jsonb", "jsonb")
+
+
+def _list_access() -> Iterator[Signature]:
+    for takes, mark, find in (
+        ("text", "-", find_key),
+        ("integer", "-", find_item),
+        ("text[]", "#", find_path),
+    ):
+        yield Signature(f"{mark}>", ("jsonb", takes), "jsonb", partial(_as_jsonb, find))
+        yield Signature(f"{mark}>>", ("jsonb", takes), "text", partial(_as_text, find))
+
 
 SIGNATURES: tuple[Signature, ...] = (
     Signature("cast", ("text",), "jsonb", jsonb_in),
-    *(Signature(name, ("jsonb",), "text", str) for name in ("cast", "output")),
-    Signature("->", ("jsonb", "text"), "jsonb", field),
-    Signature("->>", ("jsonb", "text"), "text", field_text),
-    Signature("->", ("jsonb", "integer"), "jsonb", item),
-    Signature("->>", ("jsonb", "integer"), "text", item_text),
-    Signature("#>", ("jsonb", "text[]"), "jsonb", at_path),
-    Signature("#>>", ("jsonb", "text[]"), "text", at_path_text),
-    Signature("jsonb_extract_path", ("jsonb", "text"), "jsonb", extract_path, variadic=True),
-    Signature("jsonb_extract_path_text", ("jsonb", "text"), "text", extract_path_text, variadic=True),
+    *_list_access(),
+    Signature(
+        "jsonb_extract_path", ("jsonb", "text"), "jsonb", partial(_as_jsonb, extract_path), variadic=True
+    ),
+    Signature(
+        "jsonb_extract_path_text", ("jsonb", "text"), "text", partial(_as_text, extract_path), variadic=True
+    ),
     Signature("?", ("jsonb", "text"), "boolean", exists),
     Signature("?|", ("jsonb", "text[]"), "boolean", exists_any),
     Signature("?&", ("jsonb", "text[]"), "boolean", exists_all),
     Signature("@>", PAIR, "boolean", contains),
-    Signature("<@", PAIR, "boolean", is_contained),
-    *(
-        Signature(name, PAIR, "boolean", partial(_compare, test))
-        for name, test in (("=", eq), ("<>", ne), ("<", lt), ("<=", le), (">", gt), (">=", ge))
-    ),
+    Signature("<@", PAIR, "boolean", swapped(contains)),
+    *comparisons("jsonb", compare_documents),
     Signature("jsonb_typeof", ("jsonb",), "text", typeof),
     Signature("jsonb_pretty", ("jsonb",), "text", pretty),
+    Signature("jsonb_array_elements", ("jsonb",), "jsonb", array_elements, is_set=True),
+    Signature("jsonb_array_elements_text", ("jsonb",), "text", array_elements_text, is_set=True),
+    Signature("jsonb_array_length", ("jsonb",), "integer", array_length),
+    Signature("jsonb_object_keys", ("jsonb",), "text", object_keys, is_set=True),
+    Signature("jsonb_each values", ("jsonb",), "jsonb", each_value, is_set=True),
+    Signature("jsonb_each_text values", ("jsonb",), "text", each_text, is_set=True),
 )

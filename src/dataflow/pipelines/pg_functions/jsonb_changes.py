@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.pipelines.pg_functions.json_model import is_scalar, parse, write
 from dataflow.pipelines.pg_functions.jsonb import Path, read_index
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 FAR_BEFORE = -1  # an index before the first element of the array
 
@@ -154,10 +154,7 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("-", ("jsonb", "text[]"), "jsonb", delete_keys),
     Signature("-", ("jsonb", "integer"), "jsonb", delete_index),
     Signature("#-", ("jsonb", "text[]"), "jsonb", delete_path),
-    Signature("jsonb_set", ("jsonb", "text[]", "jsonb"), "jsonb", jsonb_set),
-    Signature("jsonb_set", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_set),
-    Signature("jsonb_insert", ("jsonb", "text[]", "jsonb"), "jsonb", jsonb_insert),
-    Signature("jsonb_insert", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_insert),
-    Signature("jsonb_strip_nulls", ("jsonb",), "jsonb", strip_nulls),
-    Signature("jsonb_strip_nulls", ("jsonb", "boolean"), "jsonb", strip_nulls),
+    *overloads("jsonb_set", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_set, optional=1),
+    *overloads("jsonb_insert", ("jsonb", "text[]", "jsonb", "boolean"), "jsonb", jsonb_insert, optional=1),
+    *overloads("jsonb_strip_nulls", ("jsonb", "boolean"), "jsonb", strip_nulls, optional=1),
 )

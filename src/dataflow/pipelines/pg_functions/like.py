@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from dataflow.pipelines.pg_functions.letters import lower
 from dataflow.pipelines.pg_functions.regexp import matches, substring_matching
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, negated, overloads
 
 ENDS_IN_ESCAPE = "LIKE pattern must not end with escape character"
 BAD_ESCAPE = "invalid escape string"
@@ -23,19 +23,9 @@ def like(text: str, pattern: str) -> bool:
     return found
 
 
-def not_like(text: str, pattern: str) -> bool:
-    """`text NOT LIKE pattern`"""
-    return not like(text, pattern)
-
-
 def ilike(text: str, pattern: str) -> bool:
     """`text ILIKE pattern`"""
     return like(lower(text), lower(pattern))
-
-
-def not_ilike(text: str, pattern: str) -> bool:
-    """`text NOT ILIKE pattern`"""
-    return not ilike(text, pattern)
 
 
 def like_escape(pattern: str, escape: str) -> str:
@@ -171,20 +161,12 @@ class _SimilarPattern:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(
-        Signature(name, ("text", "text"), "boolean", call)
-        for names, call in (
-            (("~~", "like"), like),
-            (("!~~", "notlike"), not_like),
-            (("~~*",), ilike),
-            (("!~~*",), not_ilike),
-            (("similar_to",), similar_to),
-        )
-        for name in names
-    ),
-    Signature("similar_to", ("text", "text", "text"), "boolean", similar_to),
+    *overloads("~~ like", ("text", "text"), "boolean", like),
+    *overloads("!~~ notlike", ("text", "text"), "boolean", negated(like)),
+    Signature("~~*", ("text", "text"), "boolean", ilike),
+    Signature("!~~*", ("text", "text"), "boolean", negated(ilike)),
+    *overloads("similar_to", ("text", "text", "text"), "boolean", similar_to, optional=1),
     Signature("like_escape", ("text", "text"), "text", like_escape),
-    Signature("similar_to_escape", ("text",), "text", similar_to_escape),
-    Signature("similar_to_escape", ("text", "text"), "text", similar_to_escape),
+    *overloads("similar_to_escape", ("text", "text"), "text", similar_to_escape, optional=1),
     Signature("substring", ("text", "text", "text"), "text", substring_similar),
 )

@@ -7,9 +7,12 @@ from decimal import Decimal
 
 from dataflow.pipelines.pg_functions import numeric, numeric_powers
 from dataflow.pipelines.pg_functions.floats import nearest_real, round_even
-from dataflow.pipelines.pg_functions.format_pictures import ordinal_of
+from dataflow.pipelines.pg_functions.format_pictures import (
+    NumberPicture,
+    ordinal_of,
+    parse_number_picture,
+)
 from dataflow.pipelines.pg_functions.integers import fit
-from dataflow.pipelines.pg_functions.number_pictures import NumberPicture, parse_number_picture
 from dataflow.pipelines.pg_functions.numeric_text import show
 from dataflow.pipelines.pg_functions.signatures import Signature
 
@@ -35,7 +38,7 @@ def format_numeric(value: Decimal, text: str) -> str:
     picture = parse_number_picture(text)
     if "RN" in picture.flags:
         number = int(numeric.round_to(value)) if value.adjusted() < 10 else 0
-        return _write(picture, _roman(number), "")
+        return _write(picture, write_roman(number), "")
     if "EEEE" in picture.flags:
         return _scientific(value, picture)
     if "V" in picture.flags:
@@ -48,7 +51,7 @@ def format_numeric(value: Decimal, text: str) -> str:
 def format_integer(value: int, text: str) -> str:
     picture = parse_number_picture(text)
     if "RN" in picture.flags:
-        return _write(picture, _roman(value), "")
+        return _write(picture, write_roman(value), "")
     if "EEEE" in picture.flags:
         return f"{float(value): .{picture.after}e}"
     if "V" in picture.flags:
@@ -62,7 +65,7 @@ def format_integer(value: int, text: str) -> str:
 def format_bigint(value: int, text: str) -> str:
     picture = parse_number_picture(text)
     if "RN" in picture.flags:
-        return _write(picture, _roman(value), "")
+        return _write(picture, write_roman(value), "")
     if "EEEE" in picture.flags:
         return _scientific(Decimal(value), picture)
     if "V" in picture.flags:
@@ -81,7 +84,7 @@ def format_real(value: float, text: str) -> str:
 
 def _format_float(value: float, picture: NumberPicture, digits: int) -> str:
     if "RN" in picture.flags:
-        return _write(picture, _roman(int(round_even(value)) if abs(value) < 4000 else 0), "")
+        return _write(picture, write_roman(int(round_even(value)) if abs(value) < 4000 else 0), "")
     if "EEEE" in picture.flags:
         if not math.isfinite(value):
             filled = "#" * (picture.before + picture.after + 6)
@@ -113,7 +116,8 @@ def _scientific(value: Decimal, picture: NumberPicture) -> str:
     return f"{'' if value < 0 else ' '}{digits}e{exponent:+03d}"
 
 
-def _roman(number: int) -> str:
+def write_roman(number: int) -> str:
+    """A Roman numeral, or `#` for a number that has none."""
     if not 1 <= number <= 3999:
         return "#" * ROMAN_WIDTH
     found = ""

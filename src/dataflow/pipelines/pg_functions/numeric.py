@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Callable
 from decimal import ROUND_05UP, ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from dataflow.pipelines.pg_functions.comparisons import list_comparisons
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 WHOLE_DIGITS = 131_072  # before the point
 MAX_SCALE = 16_383  # decimal digits that a value can have
@@ -115,14 +115,6 @@ def negate(value: Decimal) -> Decimal:
     return checked(value.copy_negate())
 
 
-def absolute(value: Decimal) -> Decimal:
-    return value.copy_abs()
-
-
-def keep(value: Decimal) -> Decimal:
-    return value
-
-
 def sign(value: Decimal) -> Decimal:
     return Decimal((value > 0) - (value < 0))
 
@@ -143,16 +135,11 @@ def floor(value: Decimal) -> Decimal:
     return rescaled(value, 0, ROUND_FLOOR)
 
 
-def greatest_common_divisor(left: Decimal, right: Decimal) -> Decimal:
+def _of_wholes(call: Callable[[int, int], int], left: Decimal, right: Decimal) -> Decimal:
+    """gcd or lcm, of the numbers as integers of the same scale."""
     scale = max(scale_of(left), scale_of(right))
-    wholes = (int(EXACT.scaleb(value, scale)) for value in (left, right))
-    return EXACT.scaleb(Decimal(math.gcd(*wholes)), -scale)
-
-
-def least_common_multiple(left: Decimal, right: Decimal) -> Decimal:
-    scale = max(scale_of(left), scale_of(right))
-    wholes = (int(EXACT.scaleb(value, scale)) for value in (left, right))
-    return checked(EXACT.scaleb(Decimal(math.lcm(*wholes)), -scale))
+    found = call(int(EXACT.scaleb(left, scale)), int(EXACT.scaleb(right, scale)))
+    return checked(EXACT.scaleb(Decimal(found), -scale))
 
 
 def factorial(number: int) -> Decimal:
@@ -171,35 +158,11 @@ def trim_scale(value: Decimal) -> Decimal:
     return rescaled(value, minimal_scale(value))
 
 
-def width_bucket(operand: Decimal, low: Decimal, high: Decimal, count: int) -> int:
-    """The bucket of `operand` among `count` equal ones; 0 or count + 1 outside the bounds."""
-    if count <= 0:
-        raise ValueError("count must be greater than zero")
-    if low == high:
-        raise ValueError("lower bound cannot equal upper bound")
-    if low > high:
-        operand, low, high = operand.copy_negate(), low.copy_negate(), high.copy_negate()
-    if operand < low:
-        return 0
-    if operand < high:
-        part = EXACT.multiply(EXACT.subtract(operand, low), Decimal(count))
-        return int(EXACT.divide_int(part, EXACT.subtract(high, low))) + 1
-    if count == 2**31 - 1:
-        raise ValueError("integer out of range")
-    return count + 1
-
-
-_TWO = ("numeric", "numeric")
 _ONE_TO_ONE = (
     ("-", negate),
-    ("+", keep),
-    ("@", absolute),
-    ("abs", absolute),
+    ("abs", Decimal.copy_abs),
     ("sign", sign),
-    ("round", round_to),
-    ("trunc", truncate_to),
-    ("ceil", ceiling),
-    ("ceiling", ceiling),
+    ("ceil ceiling", ceiling),
     ("floor", floor),
     ("trim_scale", trim_scale),
 )
@@ -208,20 +171,17 @@ _TWO_TO_ONE = (
     ("-", subtract),
     ("*", multiply),
     ("/", divide),
-    ("%", modulo),
-    ("mod", modulo),
+    ("% mod", modulo),
     ("div", divide_whole),
-    ("gcd", greatest_common_divisor),
-    ("lcm", least_common_multiple),
+    ("gcd", partial(_of_wholes, math.gcd)),
+    ("lcm", partial(_of_wholes, math.lcm)),
 )
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature(name, ("numeric",), "numeric", call) for name, call in _ONE_TO_ONE),
-    *(Signature(name, _TWO, "numeric", call) for name, call in _TWO_TO_ONE),
-    *list_comparisons("numeric", "numeric"),
-    Signature("round", ("numeric", "integer"), "numeric", round_to),
-    Signature("trunc", ("numeric", "integer"), "numeric", truncate_to),
+    *(each for names, call in _ONE_TO_ONE for each in overloads(names, ("numeric",), "numeric", call)),
+    *(each for names, call in _TWO_TO_ONE for each in overloads(names, ("numeric",) * 2, "numeric", call)),
+    *overloads("round", ("numeric", "integer"), "numeric", round_to, optional=1),
+    *overloads("trunc", ("numeric", "integer"), "numeric", truncate_to, optional=1),
     Signature("factorial", ("bigint",), "numeric", factorial),
     Signature("scale", ("numeric",), "integer", scale_of),
     Signature("min_scale", ("numeric",), "integer", minimal_scale),
-    Signature("width_bucket", (*_TWO, "numeric", "integer"), "integer", width_bucket),
 )

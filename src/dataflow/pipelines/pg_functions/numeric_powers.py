@@ -20,7 +20,7 @@ from dataflow.pipelines.pg_functions.numeric import (
     scale_of,
     weight_of,
 )
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads
 
 LOG10_E = 0.434294481903252  # as short as in PostgreSQL's source: its estimates depend on it
 EXP_LIMIT = 6000  # above this exponent, exp overflows or is zero
@@ -43,7 +43,7 @@ def square_root(value: Decimal) -> Decimal:
 
 def exponential(value: Decimal) -> Decimal:
     """e to the power of the value."""
-    weight = max(min(_as_double(value) * LOG10_E, 2000.0), -2000.0)
+    weight = max(min(float(value) * LOG10_E, 2000.0), -2000.0)
     return _exponential_to_scale(value, _limited(MIN_SIGNIFICANT - int(weight), value))
 
 
@@ -92,7 +92,7 @@ def _fractional_power(base: Decimal, exponent: Decimal) -> Decimal:
     # An estimate with eight digits: PostgreSQL's rounding of it determines the scale of the result.
     first_scale = max(8 - own, 0)
     first = EXACT.multiply(_logarithm_to_scale(base, first_scale), exponent)
-    weight = _as_double(_rounded(first, first_scale))
+    weight = float(_rounded(first, first_scale))
     if abs(weight) > EXP_LIMIT / 3 * 3.01:
         if weight > 0:
             raise ValueError(OVERFLOW)
@@ -123,7 +123,7 @@ def _exponential_to_scale(value: Decimal, scale: int) -> Decimal:
 
     More digits would change the result: exp(-0.00000001) ends in 1, because PostgreSQL sees a tie there.
     """
-    estimate = _as_double(value)
+    estimate = float(value)
     if abs(estimate) >= EXP_LIMIT:
         if estimate > 0:
             raise ValueError(OVERFLOW)
@@ -169,11 +169,6 @@ def _limited(scale: int, *operands: Decimal) -> int:
     return min(max(scale, *map(scale_of, operands), 0), MAX_RESULT_SCALE)
 
 
-def _as_double(value: Decimal) -> float:
-    """The nearest double; infinite if it is out of range."""
-    return float(value)
-
-
 def _estimate_weight(value: Decimal) -> int:
     """The decimal weight of the natural logarithm, estimated like PostgreSQL."""
     if value <= 0:
@@ -197,16 +192,11 @@ def _estimate_log10(value: Decimal) -> float:
     return math.log10(float(int(EXACT.scaleb(value.copy_abs(), -shift)))) + shift
 
 
-_ONE_TO_ONE = (
-    ("sqrt", square_root),
-    ("exp", exponential),
-    ("ln", natural_logarithm),
-    ("log", logarithm10),
-    ("log10", logarithm10),
-)
-_TWO_TO_ONE = (("log", logarithm), ("power", power), ("pow", power), ("^", power))
-
 SIGNATURES: tuple[Signature, ...] = (
-    *(Signature(name, ("numeric",), "numeric", call) for name, call in _ONE_TO_ONE),
-    *(Signature(name, ("numeric", "numeric"), "numeric", call) for name, call in _TWO_TO_ONE),
+    Signature("sqrt", ("numeric",), "numeric", square_root),
+    Signature("exp", ("numeric",), "numeric", exponential),
+    Signature("ln", ("numeric",), "numeric", natural_logarithm),
+    *overloads("log log10", ("numeric",), "numeric", logarithm10),
+    Signature("log", ("numeric", "numeric"), "numeric", logarithm),
+    *overloads("power pow ^", ("numeric", "numeric"), "numeric", power),
 )

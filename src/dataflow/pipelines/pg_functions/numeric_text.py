@@ -1,31 +1,32 @@
-"""Parses and formats numeric and numeric(precision, scale)."""
+"""Parses and formats numeric, and casts it from and to integers and floats."""
 
 from __future__ import annotations
 
 import math
 import re
 from decimal import Decimal
+from functools import partial
 
+from dataflow.pipelines.pg_functions.floats import round_to_real
+from dataflow.pipelines.pg_functions.integers import BITS, SPACE, fit
 from dataflow.pipelines.pg_functions.numeric import (
     EXACT,
     MAX_SCALE,
     OVERFLOW,
     WHOLE_DIGITS,
     ZERO,
-    checked,
     rescaled,
     scale_of,
 )
 from dataflow.pipelines.pg_functions.signatures import Signature
 
-SPACES = " \t\n\v\f\r"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")
 _SPECIAL = re.compile(r"nan|[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
 def parse(text: str) -> Decimal:
     """Parse a number like PostgreSQL 15: no underscores, no hexadecimal."""
-    bare = text.strip(SPACES)
+    bare = text.strip(SPACE)
     if not (match := _NUMBER.fullmatch(bare)):
         if _SPECIAL.fullmatch(bare):
             raise ValueError(f'NaN and infinity are not supported in type numeric: "{text}"')
@@ -41,20 +42,11 @@ def whole_form(value: Decimal) -> Decimal:
         raise ValueError(OVERFLOW)
     if scale < 0:
         return rescaled(value, 0) if value else ZERO
-    return checked(value)
+    return value if value else value.copy_abs()
 
 
 def show(value: Decimal) -> str:
     return format(value, "f")
-
-
-def to_precision(value: Decimal, precision: int, scale: int = 0) -> Decimal:
-    """Cast the value to numeric(precision, scale)."""
-    if not 1 <= precision <= 1000:
-        raise ValueError(f"NUMERIC precision {precision} must be between 1 and 1000")
-    if not -1000 <= scale <= 1000:
-        raise ValueError(f"NUMERIC scale {scale} must be between -1000 and 1000")
-    return fit_precision(value, precision, scale)
 
 
 def fit_precision(value: Decimal, precision: int, scale: int) -> Decimal:
@@ -76,15 +68,33 @@ def from_double(value: float, digits: int = 15) -> Decimal:
     return whole_form(EXACT.create_decimal(f"{value:.{digits}g}"))
 
 
-def from_real(value: float) -> Decimal:
-    return from_double(value, 6)
+def to_integer(kind: str, value: Decimal) -> int:
+    """Cast with rounding half away from zero."""
+    # Rounding a number with thousands of digits would be slow, and it would be out of range anyway.
+    if value and value.adjusted() > 20:
+        raise ValueError(f"{kind} out of range")
+    return fit(int(rescaled(value, 0)), kind)
+
+
+def to_double(value: Decimal) -> float:
+    return _checked_float(float(value), value, "double precision")
+
+
+def to_real(value: Decimal) -> float:
+    return _checked_float(round_to_real(float(value), value), value, "real")
+
+
+def _checked_float(found: float, value: Decimal, kind: str) -> float:
+    if math.isinf(found) or (found == 0 and value):
+        raise ValueError(f'"{show(value)}" is out of range for type {kind}')
+    return found
 
 
 SIGNATURES: tuple[Signature, ...] = (
     Signature("cast", ("text",), "numeric", parse),
-    Signature("cast", ("numeric",), "text", show),
-    Signature("cast", ("numeric", "integer"), "numeric", to_precision),
-    Signature("cast", ("numeric", "integer", "integer"), "numeric", to_precision),
     Signature("cast", ("double",), "numeric", from_double),
-    Signature("cast", ("real",), "numeric", from_real),
+    Signature("cast", ("real",), "numeric", partial(from_double, digits=6)),
+    *(Signature("cast", ("numeric",), kind, partial(to_integer, kind)) for kind in BITS),
+    Signature("cast", ("numeric",), "double", to_double),
+    Signature("cast", ("numeric",), "real", to_real),
 )

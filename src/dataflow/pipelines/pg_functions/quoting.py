@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dataflow.pipelines.pg_functions.integer_text import integer_in
+from dataflow.pipelines.pg_functions.integers import read_integer
 from dataflow.pipelines.pg_functions.signatures import Signature
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
@@ -140,7 +140,7 @@ class _Template:
         if number:
             self._next = number
         width = self._take()
-        return 0 if width is None else integer_in(width)
+        return 0 if width is None else read_integer("integer", width)
 
     def _take(self) -> str | None:
         if self._next > len(self._arguments):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.regex.dissection import Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag, read_options
 from dataflow.pipelines.pg_functions.regex.pattern import Pattern, compile_pattern
-from dataflow.pipelines.pg_functions.regex.replacement import Replacement, read_replacement
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, negated, overloads
 
 CASELESS = Flag.ADVANCED | Flag.IGNORE_CASE
+REFERENCE = re.compile(r"\\([1-9&\\])")  # to a group or to the whole match
 
 
 def matches(text: str, pattern: str) -> bool:
@@ -18,19 +21,9 @@ def matches(text: str, pattern: str) -> bool:
     return compile_pattern(pattern, Flag.ADVANCED, False).is_in(text)
 
 
-def matches_not(text: str, pattern: str) -> bool:
-    """`text !~ pattern`"""
-    return not matches(text, pattern)
-
-
 def matches_caseless(text: str, pattern: str) -> bool:
     """`text ~* pattern`"""
     return compile_pattern(pattern, CASELESS, False).is_in(text)
-
-
-def matches_caseless_not(text: str, pattern: str) -> bool:
-    """`text !~* pattern`"""
-    return not matches_caseless(text, pattern)
 
 
 def regexp_like(text: str, pattern: str, options: str = "") -> bool:
@@ -94,23 +87,25 @@ def regexp_substr(
     return None if span is None else text[span[0] : span[1]]
 
 
-def regexp_split_to_array(text: str, pattern: str, options: str = "") -> list[str]:
+def regexp_split(function: str, text: str, pattern: str, options: str = "") -> list[str]:
     """The parts of the text between the matches."""
-    return _split(text, pattern, _read_single_options(options, "regexp_split_to_array"))
-
-
-def regexp_split_to_table(text: str, pattern: str, options: str = "") -> list[str]:
-    """The parts of the text between the matches, as rows."""
-    return _split(text, pattern, _read_single_options(options, "regexp_split_to_table"))
+    compiled = compile_pattern(pattern, _read_single_options(options, function), False)
+    parts: list[str] = []
+    previous_end = done = 0
+    for found in _find_all(compiled, text, 0):
+        start, end = found[0]
+        # An empty match at either end of the text or directly after a match separates nothing.
+        if start < len(text) and end > previous_end:
+            parts.append(text[done:start])
+            done = end
+        previous_end = end
+    return [*parts, text[done:]]
 
 
 def substring_matching(text: str, pattern: str) -> str | None:
     """`substring(text from pattern)`: the first group, or the whole match if there are no groups."""
-    compiled = compile_pattern(pattern, Flag.ADVANCED)
-    found = compiled.find(compiled.prepare(text), 0)
-    if found is None:
-        return None
-    return _cut(text, found, 1 if compiled.groups else 0)
+    found = regexp_match(text, pattern)
+    return None if found is None else found[0]
 
 
 def regexp_replace(text: str, pattern: str, replacement: str, options: str = "") -> str:
@@ -131,6 +126,35 @@ def regexp_replace_from(text: str, pattern: str, replacement: str, start: int, *
     return _replace(text, (pattern, flags), read_replacement(replacement), (start - 1, number))
 
 
+class Replacement(NamedTuple):
+    """A replacement: literal strings and group numbers, in order."""
+
+    parts: tuple[str | int, ...]
+    has_groups: bool  # beyond the whole match
+
+    def write(self, text: str, found: Spans) -> Iterator[str]:
+        """Fill in the captures of a match."""
+        for part in self.parts:
+            if isinstance(part, str):
+                yield part
+            elif part in found:
+                yield text[slice(*found[part])]
+
+
+@lru_cache(512)
+def read_replacement(written: str) -> Replacement:
+    """Parse a replacement; a backslash before anything else is literal."""
+    parts: list[str | int] = []
+    done = 0
+    for escape in REFERENCE.finditer(written):
+        parts.append(written[done : escape.start()])
+        done = escape.end()
+        mark = escape[1]
+        parts.append("\\" if mark == "\\" else 0 if mark == "&" else int(mark))
+    parts.append(written[done:])
+    return Replacement(tuple(parts), any(isinstance(part, int) and part > 0 for part in parts))
+
+
 def _replace(text: str, pattern: tuple[str, Flag], parts: Replacement, which: tuple[int, int]) -> str:
     start, number = which
     compiled = compile_pattern(*pattern, parts.has_groups)
@@ -143,20 +167,6 @@ def _replace(text: str, pattern: tuple[str, Flag], parts: Replacement, which: tu
         if number == count:
             break
     return "".join((*pieces, text[done:]))
-
-
-def _split(text: str, pattern: str, flags: Flag) -> list[str]:
-    compiled = compile_pattern(pattern, flags, False)
-    parts: list[str] = []
-    previous_end = done = 0
-    for found in _find_all(compiled, text, 0):
-        start, end = found[0]
-        # An empty match at either end of the text or directly after a match separates nothing.
-        if start < len(text) and end > previous_end:
-            parts.append(text[done:start])
-            done = end
-        previous_end = end
-    return [*parts, text[done:]]
 
 
 def _find_all(compiled: Pattern, text: str, start: int) -> Iterator[Spans]:
@@ -203,50 +213,27 @@ def _check(name: str, value: int, is_allowed: bool) -> None:
         raise ValueError(f'invalid value for parameter "{name}": {value}')
 
 
-TEXTS = ("text", "text", "text")
+PAIR, TEXTS = ("text",) * 2, ("text",) * 3
+SPLIT_ARRAY, SPLIT_TABLE = "regexp_split_to_array", "regexp_split_to_table"
+INSTR_OPTIONS = ("integer", "integer", "integer", "text", "integer")
+SUBSTR_OPTIONS = ("integer", "integer", "text", "integer")
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature("~", TEXTS[:2], "boolean", matches),
-    Signature("!~", TEXTS[:2], "boolean", matches_not),
-    Signature("~*", TEXTS[:2], "boolean", matches_caseless),
-    Signature("!~*", TEXTS[:2], "boolean", matches_caseless_not),
-    Signature("regexp_like", TEXTS[:2], "boolean", regexp_like),
-    Signature("regexp_like", TEXTS, "boolean", regexp_like),
-    Signature("regexp_match", TEXTS[:2], "text[]", regexp_match),
-    Signature("regexp_match", TEXTS, "text[]", regexp_match),
-    Signature("regexp_matches", TEXTS[:2], "text[]", regexp_matches, is_set=True),
-    Signature("regexp_matches", TEXTS, "text[]", regexp_matches, is_set=True),
-    Signature("regexp_split_to_array", TEXTS[:2], "text[]", regexp_split_to_array),
-    Signature("regexp_split_to_array", TEXTS, "text[]", regexp_split_to_array),
-    Signature("regexp_split_to_table", TEXTS[:2], "text", regexp_split_to_table, is_set=True),
-    Signature("regexp_split_to_table", TEXTS, "text", regexp_split_to_table, is_set=True),
-    Signature("substring", TEXTS[:2], "text", substring_matching),
-    Signature("regexp_replace", TEXTS, "text", regexp_replace),
-    Signature("regexp_replace", (*TEXTS, "text"), "text", regexp_replace),
-    *(
-        Signature("regexp_replace", (*TEXTS, *more), "text", regexp_replace_from)
-        for more in (("integer",), ("integer", "integer"), ("integer", "integer", "text"))
+    Signature("~", PAIR, "boolean", matches),
+    Signature("!~", PAIR, "boolean", negated(matches)),
+    Signature("~*", PAIR, "boolean", matches_caseless),
+    Signature("!~*", PAIR, "boolean", negated(matches_caseless)),
+    *overloads("regexp_like", TEXTS, "boolean", regexp_like, optional=1),
+    *overloads("regexp_match", TEXTS, "text[]", regexp_match, optional=1),
+    *overloads("regexp_matches", TEXTS, "text[]", regexp_matches, optional=1, is_set=True),
+    *overloads(SPLIT_ARRAY, TEXTS, "text[]", partial(regexp_split, SPLIT_ARRAY), optional=1),
+    *overloads(SPLIT_TABLE, TEXTS, "text", partial(regexp_split, SPLIT_TABLE), optional=1, is_set=True),
+    Signature("substring", PAIR, "text", substring_matching),
+    *overloads("regexp_replace", (*TEXTS, "text"), "text", regexp_replace, optional=1),
+    *overloads(
+        "regexp_replace", (*TEXTS, "integer", "integer", "text"), "text", regexp_replace_from, optional=2
     ),
-    *(
-        Signature("regexp_count", (*TEXTS[:2], *more), "integer", regexp_count)
-        for more in ((), ("integer",), ("integer", "text"))
-    ),
-    *(
-        Signature(
-            "regexp_instr",
-            (*TEXTS[:2], *("integer", "integer", "integer", "text", "integer")[:count]),
-            "integer",
-            regexp_instr,
-        )
-        for count in range(6)
-    ),
-    *(
-        Signature(
-            "regexp_substr",
-            (*TEXTS[:2], *("integer", "integer", "text", "integer")[:count]),
-            "text",
-            regexp_substr,
-        )
-        for count in range(5)
-    ),
+    *overloads("regexp_count", (*PAIR, "integer", "text"), "integer", regexp_count, optional=2),
+    *overloads("regexp_instr", (*PAIR, *INSTR_OPTIONS), "integer", regexp_instr, optional=5),
+    *overloads("regexp_substr", (*PAIR, *SUBSTR_OPTIONS), "text", regexp_substr, optional=4),
 )

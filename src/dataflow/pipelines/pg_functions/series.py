@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dataflow.pipelines.pg_functions import intervals, numeric, timestamps
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads
 
 ZERO_STEP = "step size cannot equal zero"
 
@@ -38,15 +38,9 @@ def series_of_timestamps(start: int, stop: int, step: Interval) -> list[int]:
 
 
 SIGNATURES: tuple[Signature, ...] = (
-    *(
-        Signature("generate_series", (kind,) * count, kind, series_of_integers, is_set=True)
-        for kind in ("integer", "bigint")
-        for count in (2, 3)
-    ),
-    *(
-        Signature("generate_series", ("numeric",) * count, "numeric", series_of_numeric, is_set=True)
-        for count in (2, 3)
-    ),
+    *overloads("generate_series", ("integer",) * 3, "integer", series_of_integers, optional=1, is_set=True),
+    *overloads("generate_series", ("bigint",) * 3, "bigint", series_of_integers, optional=1, is_set=True),
+    *overloads("generate_series", ("numeric",) * 3, "numeric", series_of_numeric, optional=1, is_set=True),
     *(
         Signature("generate_series", (kind, kind, "interval"), kind, series_of_timestamps, is_set=True)
         for kind in ("timestamp", "timestamptz")

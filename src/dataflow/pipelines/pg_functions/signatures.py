@@ -10,6 +10,8 @@ is a ValueError here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from dataflow.model.record import record
@@ -36,3 +38,44 @@ class Signature:
     strict: bool = True  # a NULL argument gives NULL without a call
     variadic: bool = False  # the last type may repeat
     is_set: bool = False  # returns a list whose elements are rows
+
+
+def overloads(
+    names: str,
+    takes: tuple[str, ...],
+    gives: str,
+    call: Callable[..., Any],
+    optional: int = 0,
+    **options: bool,
+) -> list[Signature]:
+    """One function under names separated by spaces; its last `optional` arguments can be omitted."""
+    return [
+        Signature(name, takes[:count], gives, call, **options)
+        for name in names.split()
+        for count in range(len(takes) - optional, len(takes) + 1)
+    ]
+
+
+def swapped(call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same operation with its operands swapped."""
+    return lambda left, right: call(right, left)
+
+
+def negated(call: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """The opposite condition."""
+    return lambda left, right: not call(left, right)
+
+
+def comparisons(kind: str, compare: Callable[[Any, Any], int]) -> list[Signature]:
+    """The comparison operators of a type, by a function that returns -1, 0 or 1."""
+    tests = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+    return [
+        Signature(name, (kind, kind), "boolean", partial(_compare, compare, test))
+        for name, test in tests.items()
+    ]
+
+
+def _compare(
+    compare: Callable[[Any, Any], int], test: Callable[[int, int], bool], one: Any, other: Any
+) -> bool:
+    return test(compare(one, other), 0)

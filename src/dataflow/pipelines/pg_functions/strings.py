@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.signatures import Signature, overloads, swapped
 
 LARGEST = 0x3FFFFFFF  # bytes per value
 LARGEST_INTEGER = 2**31 - 1
@@ -12,11 +15,6 @@ SMALLEST_INTEGER = -(2**31)
 TOO_LARGE = "requested length too large"
 NEGATIVE_LENGTH = "negative substring length not allowed"
 FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
-
-
-def length(text: str) -> int:
-    """The number of characters."""
-    return len(text)
 
 
 def octet_length(text: str) -> int:
@@ -72,19 +70,9 @@ def reverse(text: str) -> str:
     return text[::-1]
 
 
-def btrim(text: str, characters: str = " ") -> str:
-    """Remove these characters from both ends."""
-    return text.strip(characters) if characters else text
-
-
-def ltrim(text: str, characters: str = " ") -> str:
-    """Remove these characters from the start."""
-    return text.lstrip(characters) if characters else text
-
-
-def rtrim(text: str, characters: str = " ") -> str:
-    """Remove these characters from the end."""
-    return text.rstrip(characters) if characters else text
+def _trim(strip: Callable[[str, str], str], text: str, characters: str = " ") -> str:
+    """Remove these characters from one end or both."""
+    return strip(text, characters) if characters else text
 
 
 def replace(text: str, old: str, new: str) -> str:
@@ -112,16 +100,6 @@ def split_part(text: str, separator: str, number: int) -> str:
 def strpos(text: str, wanted: str) -> int:
     """The position of one string in the other, or 0."""
     return text.find(wanted) + 1
-
-
-def position(wanted: str, text: str) -> int:
-    """`position(wanted in text)`"""
-    return strpos(text, wanted)
-
-
-def starts_with(text: str, beginning: str) -> bool:
-    """Whether the string starts with the prefix."""
-    return text.startswith(beginning)
 
 
 def substr(text: str, start: int, count: int | None = None) -> str:
@@ -171,14 +149,10 @@ def concat_ws(separator: str | None, *texts: str | None) -> str | None:
     return None if separator is None else separator.join(text for text in texts if text is not None)
 
 
-def join(one: str, other: str) -> str:
-    """`one || other`"""
-    return one + other
-
-
 def normalize(text: str, form: str = "NFC") -> str:
     """The string in a Unicode normal form, as far as Python knows its characters."""
-    _check_form(form)
+    if form.upper() not in FORMS:
+        raise ValueError(f"invalid normalization form: {form}")
     return unicodedata.normalize(form.upper(), text)  # type: ignore[arg-type]
 
 
@@ -187,52 +161,33 @@ def is_normalized(text: str, form: str = "NFC") -> bool:
     return normalize(text, form) == text
 
 
-def _check_form(form: str) -> None:
-    if form.upper() not in FORMS:
-        raise ValueError(f"invalid normalization form: {form}")
-
-
 SIGNATURES: tuple[Signature, ...] = (
-    *(
-        Signature(name, ("text",), "integer", length)
-        for name in ("length", "char_length", "character_length")
-    ),
+    *overloads("length char_length character_length", ("text",), "integer", len),
     Signature("octet_length", ("text",), "integer", octet_length),
     Signature("bit_length", ("text",), "integer", bit_length),
-    Signature("octet_length", ("bytea",), "integer", len),
-    Signature("length", ("bytea",), "integer", len),
+    *overloads("octet_length length", ("bytea",), "integer", len),
     Signature("left", ("text", "integer"), "text", left),
     Signature("right", ("text", "integer"), "text", right),
-    Signature("lpad", ("text", "integer"), "text", lpad),
-    Signature("lpad", ("text", "integer", "text"), "text", lpad),
-    Signature("rpad", ("text", "integer"), "text", rpad),
-    Signature("rpad", ("text", "integer", "text"), "text", rpad),
+    *overloads("lpad", ("text", "integer", "text"), "text", lpad, optional=1),
+    *overloads("rpad", ("text", "integer", "text"), "text", rpad, optional=1),
     Signature("repeat", ("text", "integer"), "text", repeat),
     Signature("reverse", ("text",), "text", reverse),
-    Signature("btrim", ("text",), "text", btrim),
-    Signature("btrim", ("text", "text"), "text", btrim),
-    Signature("ltrim", ("text",), "text", ltrim),
-    Signature("ltrim", ("text", "text"), "text", ltrim),
-    Signature("rtrim", ("text",), "text", rtrim),
-    Signature("rtrim", ("text", "text"), "text", rtrim),
+    *overloads("btrim", ("text", "text"), "text", partial(_trim, str.strip), optional=1),
+    *overloads("ltrim", ("text", "text"), "text", partial(_trim, str.lstrip), optional=1),
+    *overloads("rtrim", ("text", "text"), "text", partial(_trim, str.rstrip), optional=1),
     Signature("replace", ("text", "text", "text"), "text", replace),
     Signature("translate", ("text", "text", "text"), "text", translate),
     Signature("split_part", ("text", "text", "integer"), "text", split_part),
     Signature("strpos", ("text", "text"), "integer", strpos),
-    Signature("position", ("text", "text"), "integer", position),
-    Signature("starts_with", ("text", "text"), "boolean", starts_with),
-    Signature("^@", ("text", "text"), "boolean", starts_with),
-    *(Signature(name, ("text", "integer"), "text", substr) for name in ("substr", "substring")),
-    *(Signature(name, ("text", "integer", "integer"), "text", substr) for name in ("substr", "substring")),
-    Signature("overlay", ("text", "text", "integer"), "text", overlay),
-    Signature("overlay", ("text", "text", "integer", "integer"), "text", overlay),
+    Signature("position", ("text", "text"), "integer", swapped(strpos)),
+    *overloads("starts_with ^@", ("text", "text"), "boolean", str.startswith),
+    *overloads("substr substring", ("text", "integer", "integer"), "text", substr, optional=1),
+    *overloads("overlay", ("text", "text", "integer", "integer"), "text", overlay, optional=1),
     Signature("ascii", ("text",), "integer", ascii_code),
     Signature("chr", ("integer",), "text", chr_of),
     Signature("concat", ("text",), "text", concat, strict=False, variadic=True),
     Signature("concat_ws", ("text", "text"), "text", concat_ws, strict=False, variadic=True),
-    Signature("||", ("text", "text"), "text", join),
-    Signature("normalize", ("text",), "text", normalize),
-    Signature("normalize", ("text", "text"), "text", normalize),
-    Signature("is_normalized", ("text",), "boolean", is_normalized),
-    Signature("is_normalized", ("text", "text"), "boolean", is_normalized),
+    Signature("||", ("text", "text"), "text", operator.add),
+    *overloads("normalize", ("text", "text"), "text", normalize, optional=1),
+    *overloads("is_normalized", ("text", "text"), "boolean", is_normalized, optional=1),
 )

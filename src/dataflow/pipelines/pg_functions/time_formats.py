@@ -6,27 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.civil import day_of_year, take_apart, weekday
+from dataflow.pipelines.pg_functions.datetime_fields import DAYS, MONTHS
 from dataflow.pipelines.pg_functions.format_pictures import Node, ordinal_of, parse_picture
-from dataflow.pipelines.pg_functions.integers import divide as cut
-from dataflow.pipelines.pg_functions.integers import modulo
+from dataflow.pipelines.pg_functions.integers import cut, modulo
 from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 _FRACTIONS = {"MS": 3, "US": 6, **{f"FF{digits}": digits for digits in range(1, 7)}}
 
@@ -51,8 +36,12 @@ class Shown(NamedTuple):
         return self.year if self.is_interval or self.year > 0 else 1 - self.year
 
     @property
+    def iso_date(self) -> tuple[int, int, int]:
+        return iso_date_of(self.year, self.month, self.day)
+
+    @property
     def shown_iso_year(self) -> int:
-        year = iso_year_of(self.year, self.month, self.day)
+        year = self.iso_date[0]
         return year if self.is_interval or year > 0 else 1 - year
 
 
@@ -92,9 +81,9 @@ def _format(shown: Shown, picture: str) -> str | None:
 
 def _write(node: Node, shown: Shown) -> str:
     name = node.name
+    if shown.is_interval and name in _NOT_IN_INTERVALS:
+        raise ValueError("invalid format specification for an interval value")
     if name in _NAMES:
-        if shown.is_interval and name not in _IN_INTERVALS:
-            raise ValueError("invalid format specification for an interval value")
         return _NAMES[name](node, shown)
     if name in _FRACTIONS:
         digits = _FRACTIONS[name]
@@ -102,10 +91,6 @@ def _write(node: Node, shown: Shown) -> str:
     elif name in _NUMBERS:
         number, width = _NUMBERS[name](shown)
         text = f"{number:0{width + (number < 0) if not node.fill else 0}d}"
-    elif name in ("D", "ID"):
-        if shown.is_interval:
-            raise ValueError("invalid format specification for an interval value")
-        text = str(shown.weekday + 1 if name == "D" else shown.weekday or 7)
     elif name == "Q":
         if not shown.month:
             return ""
@@ -132,6 +117,11 @@ def _last_digits(year: int, digits: int, sign_of: int) -> tuple[int, int]:
     return found, digits + (sign_of < 0) - (found < 0)
 
 
+def _iso_year(shown: Shown) -> tuple[int, int]:
+    year = shown.shown_iso_year
+    return year, 4 + (shown.shown_year < 0) - (year < 0)
+
+
 # The number that a keyword shows, and its width when padded with zeros.
 _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
     "HH24": lambda shown: (shown.hour, 2),
@@ -143,15 +133,17 @@ _NUMBERS: dict[str, Callable[[Shown], tuple[int, int]]] = {
     "SSSSS": lambda shown: (shown.hour * 3600 + shown.minute * 60 + shown.second, 0),
     "MM": lambda shown: (shown.month, 2),
     "DDD": lambda shown: _filled(shown.day_of_year, 3),
-    "IDDD": lambda shown: _filled(iso_day_of(shown.year, shown.month, shown.day), 3),
+    "IDDD": lambda shown: _filled(shown.iso_date[2], 3),
     "DD": lambda shown: _filled(shown.day, 2),
     "WW": lambda shown: _filled(cut(shown.day_of_year - 1, 7) + 1, 2),
-    "IW": lambda shown: _filled(iso_week_of(shown.year, shown.month, shown.day), 2),
+    "IW": lambda shown: _filled(shown.iso_date[1], 2),
+    "D": lambda shown: (shown.weekday + 1, 0),
+    "ID": lambda shown: (shown.weekday or 7, 0),
     "W": lambda shown: (cut(shown.day - 1, 7) + 1, 0),
     "J": lambda shown: (julian_of(shown.year, shown.month, shown.day), 0),
     "CC": _century,
     "YYYY": lambda shown: (shown.shown_year, 4),
-    "IYYY": lambda shown: _iso_year(shown, 4),
+    "IYYY": _iso_year,
     "YYY": lambda shown: _last_digits(shown.shown_year, 3, shown.shown_year),
     "IYY": lambda shown: _last_digits(shown.shown_iso_year, 3, shown.shown_year),
     "YY": lambda shown: _last_digits(shown.shown_year, 2, shown.shown_year),
@@ -171,11 +163,6 @@ def _twelve_hours(hour: int) -> tuple[int, int]:
     return found, 2 + (hour < 0) - (found < 0)
 
 
-def _iso_year(shown: Shown, width: int) -> tuple[int, int]:
-    year = shown.shown_iso_year
-    return year, width + (shown.shown_year < 0) - (year < 0)
-
-
 def _cased(text: str, node: Node) -> str:
     if node.text.isupper():
         return text.upper()
@@ -186,14 +173,16 @@ def _padded(text: str, node: Node, width: int) -> str:
     return _cased(text if node.fill or node.localized else text.ljust(width), node)
 
 
-def _half(node: Node, shown: Shown) -> str:
-    text = "pm" if modulo(shown.hour, 24) >= 12 else "am"
+def _dotted(text: str, node: Node) -> str:
     return _cased(".".join(text) + "." if "." in node.text else text, node)
+
+
+def _half(node: Node, shown: Shown) -> str:
+    return _dotted("pm" if modulo(shown.hour, 24) >= 12 else "am", node)
 
 
 def _era(node: Node, shown: Shown) -> str:
-    text = "bc" if shown.year <= 0 else "ad"
-    return _cased(".".join(text) + "." if "." in node.text else text, node)
+    return _dotted("bc" if shown.year <= 0 else "ad", node)
 
 
 def _roman_month(node: Node, shown: Shown) -> str:
@@ -220,7 +209,7 @@ _NAMES: dict[str, Callable[[Node, Shown], str]] = {
     "OF": _offset_hours,
     "TZM": lambda _node, _shown: "00",
 }
-_IN_INTERVALS = ("A.M.", "P.M.", "AM", "PM", "RM")
+_NOT_IN_INTERVALS = frozenset((*_NAMES, "D", "ID")) - {"A.M.", "P.M.", "AM", "PM", "RM"}
 
 
 def julian_of(year: int, month: int, day: int) -> int:
@@ -237,28 +226,15 @@ def _iso_start(year: int) -> int:
     return fourth - fourth % 7
 
 
-def iso_year_of(year: int, month: int, day: int) -> int:
+def iso_date_of(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """The ISO year, the week in it and the day in it."""
     julian = julian_of(year, month, day)
     start = _iso_start(year)
     if julian < start:
-        year -= 1
-        start = _iso_start(year)
-    is_late = cut(julian - start, 7) + 1 >= 52
-    return year + 1 if is_late and julian >= _iso_start(year + 1) else year
-
-
-def iso_week_of(year: int, month: int, day: int) -> int:
-    julian = julian_of(year, month, day)
-    start = _iso_start(year)
-    if julian < start:
-        start = _iso_start(year - 1)
-    week = cut(julian - start, 7) + 1
-    next_start = _iso_start(year + 1)
-    return cut(julian - next_start, 7) + 1 if week >= 52 and julian >= next_start else week
-
-
-def iso_day_of(year: int, month: int, day: int) -> int:
-    return julian_of(year, month, day) - _iso_start(iso_year_of(year, month, day)) + 1
+        year, start = year - 1, _iso_start(year - 1)
+    if cut(julian - start, 7) + 1 >= 52 and julian >= _iso_start(year + 1):
+        year, start = year + 1, _iso_start(year + 1)
+    return year, cut(julian - start, 7) + 1, julian - start + 1
 
 
 SIGNATURES: tuple[Signature, ...] = (

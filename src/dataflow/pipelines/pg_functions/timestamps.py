@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
 from typing import Any
 
 from dataflow.pipelines.pg_functions.civil import (
@@ -17,24 +17,26 @@ from dataflow.pipelines.pg_functions.civil import (
     check_timestamp,
     clock,
     days_in_month,
+    find_days,
     from_days,
     is_julian,
-    put_together,
     take_apart,
     to_days,
+    to_micros,
 )
 from dataflow.pipelines.pg_functions.datetime_text import parse_date, parse_timestamp, parse_timestamptz
 from dataflow.pipelines.pg_functions.floats import round_even
-from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import (
     DAY,
     SECOND,
     checked,
+    is_finite,
     justify_hours,
     negate,
     show_clock,
 )
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, swapped
 from dataflow.pipelines.pg_functions.zones import zone_for_making
 
 
@@ -43,14 +45,13 @@ def show_date(days: int) -> str:
     return _with_era(year, f"{month:02d}-{day:02d}", "")
 
 
-def show_timestamp(micros: int) -> str:
+def show_timestamp(micros: int, zone: str = "") -> str:
     year, month, day = from_days(micros // DAY)
-    return _with_era(year, f"{month:02d}-{day:02d} {show_clock(micros % DAY)}", "")
+    return _with_era(year, f"{month:02d}-{day:02d} {show_clock(micros % DAY)}", zone)
 
 
 def show_timestamptz(micros: int) -> str:
-    year, month, day = from_days(micros // DAY)
-    return _with_era(year, f"{month:02d}-{day:02d} {show_clock(micros % DAY)}", "+00")
+    return show_timestamp(micros, "+00")
 
 
 def _with_era(year: int, rest: str, zone: str) -> str:
@@ -61,15 +62,6 @@ def date_to_timestamp(days: int) -> int:
     if days * DAY >= END_TIMESTAMP:
         raise ValueError("date out of range for timestamp")
     return days * DAY
-
-
-def timestamp_to_date(micros: int) -> int:
-    return micros // DAY
-
-
-def keep(micros: int) -> int:
-    """Cast between timestamp and timestamptz, which are the same in UTC."""
-    return micros
 
 
 def to_precision(micros: int, digits: int) -> int:
@@ -94,16 +86,12 @@ def _check_date(days: int) -> int:
     return days
 
 
-def date_difference(left: int, right: int) -> int:
-    return left - right
-
-
 def add_interval(micros: int, span: Interval) -> int:
     """Add the months, then the days, then the time; each step must be a valid timestamp."""
     if span.months:
         moment = take_apart(micros)
         year, month, day = add_months(moment.year, moment.month, moment.day, span.months)
-        micros = put_together(moment._replace(year=year, month=month, day=day))
+        micros = check_timestamp(to_micros(moment._replace(year=year, month=month, day=day)))
     if span.days:
         if micros // DAY + span.days + EPOCH_JULIAN >= 2**31:
             raise ValueError("timestamp out of range")
@@ -158,9 +146,10 @@ def make_date(year: int, month: int, day: int) -> int:
     shown = _date_text(year + 1 if -(2**31) < year < 0 else year, month, day)
     if astronomical is None:
         raise ValueError(f"date field value out of range: {shown}")
-    if not is_julian(astronomical, month) or not MIN_DAY <= to_days(astronomical, month, day) < END_DATE:
+    days = find_days(astronomical, month, day)
+    if days is None:
         raise ValueError(f"date out of range: {shown}")
-    return to_days(astronomical, month, day)
+    return days
 
 
 def make_timestamp(*parts: float) -> int:
@@ -231,11 +220,6 @@ def from_epoch(seconds: float) -> int:
     return micros
 
 
-def is_finite(_value: int) -> bool:
-    """Always true: infinite values are refused when they are parsed."""
-    return True
-
-
 def overlaps(
     start: int | None, end: int | None, other_start: int | None, other_end: int | None
 ) -> bool | None:
@@ -270,11 +254,6 @@ def _end_of(start: int | None, span: Interval | None) -> int | None:
     return None if start is None or span is None else add_interval(start, span)
 
 
-def swapped(call: Callable[[int, Any], int]) -> Callable[[Any, int], int]:
-    """The same sum with its operands swapped."""
-    return lambda left, right: call(right, left)
-
-
 _STAMPS = ("timestamp", "timestamptz")
 _MAKE = (*("integer",) * 5, "double")
 
@@ -285,12 +264,10 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("cast", ("date",), "text", show_date),
     Signature("cast", ("timestamp",), "text", show_timestamp),
     Signature("cast", ("timestamptz",), "text", show_timestamptz),
-    Signature("cast", ("timestamp",), "timestamptz", keep),
-    Signature("cast", ("timestamptz",), "timestamp", keep),
     Signature("+", ("date", "integer"), "date", add_days),
     Signature("+", ("integer", "date"), "date", swapped(add_days)),
     Signature("-", ("date", "integer"), "date", subtract_days),
-    Signature("-", ("date", "date"), "integer", date_difference),
+    Signature("-", ("date", "date"), "integer", operator.sub),
     Signature("+", ("date", "interval"), "timestamp", add_interval_to_date),
     Signature("+", ("interval", "date"), "timestamp", swapped(add_interval_to_date)),
     Signature("-", ("date", "interval"), "timestamp", subtract_interval_from_date),
@@ -304,9 +281,6 @@ SIGNATURES: tuple[Signature, ...] = (
         signature
         for kind in _STAMPS
         for signature in (
-            Signature("cast", ("date",), kind, date_to_timestamp),
-            Signature("cast", (kind,), "date", timestamp_to_date),
-            Signature("cast", (kind, "integer"), kind, to_precision),
             Signature("+", (kind, "interval"), kind, add_interval),
             Signature("+", ("interval", kind), kind, swapped(add_interval)),
             Signature("-", (kind, "interval"), kind, subtract_interval),

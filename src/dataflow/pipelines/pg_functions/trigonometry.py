@@ -150,10 +150,6 @@ def _cosine_quarter(angle: float) -> float:
     return _cosine_to_60(angle) if angle <= 60 else _sine_to_30(90.0 - angle)
 
 
-def pi() -> float:
-    return math.pi
-
-
 _TAN_45 = _sine_quarter(45.0) / _cosine_quarter(45.0)
 _COT_45 = _cosine_quarter(45.0) / _sine_quarter(45.0)
 
@@ -188,5 +184,5 @@ SIGNATURES: tuple[Signature, ...] = (
     *(Signature(name, ("double",), "double", call) for name, call in _ONE_TO_ONE),
     Signature("atan2", ("double", "double"), "double", math.atan2),
     Signature("atan2d", ("double", "double"), "double", arc_tangent2_degrees),
-    Signature("pi", (), "double", pi),
+    Signature("pi", (), "double", lambda: math.pi),
 )

@@ -1,15 +1,25 @@
-"""Parses and formats booleans, UUIDs and bytes."""
+"""Parses and formats booleans, UUIDs and bytes; encodings, digests and Unicode escapes."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from dataflow.pipelines.pg_functions.integer_text import SPACE
+from dataflow.pipelines.pg_functions.integers import SPACE
 from dataflow.pipelines.pg_functions.signatures import Signature
 
 UUID = re.compile(r"(\{)?((?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4})(?(1)\})")
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 BYTEA_ESCAPE = re.compile(rb"\\(?:([0-3][0-7][0-7])|(\\))|\\|[^\\]+", re.DOTALL)
+BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+UNICODE_ESCAPE = re.compile(
+    r"\\(?:(?P<backslash>\\)|u?(?P<four>[0-9a-fA-F]{4})|\+(?P<six>[0-9a-fA-F]{6})|U(?P<eight>[0-9a-fA-F]{8}))?|[^\\]"
+)
+BAD_PAIR = "invalid Unicode surrogate pair"
 
 
 def boolean_in(text: str) -> bool:
@@ -30,11 +40,6 @@ def boolean_out(value: bool) -> str:
 def boolean_to_text(value: bool) -> str:
     """Cast a boolean to text."""
     return "true" if value else "false"
-
-
-def integer_to_boolean(number: int) -> bool:
-    """Cast an integer to boolean."""
-    return number != 0
 
 
 def uuid_in(text: str) -> str:
@@ -89,17 +94,118 @@ def read_escaped(text: str) -> bytes:
     return bytes(data)
 
 
+def encode(data: bytes, form: str) -> str:
+    """Encode bytes as text in `hex`, `base64` or `escape`."""
+    match form.lower():
+        case "hex":
+            return data.hex()
+        case "base64":
+            # A full line ends with a newline even at the end, unless it is padded.
+            return re.sub("(.{75}[^=])", r"\1\n", base64.b64encode(data).decode())
+        case "escape":
+            return "".join(map(_escape_byte, data))
+    raise ValueError(f'unrecognized encoding: "{form}"')
+
+
+def decode(text: str, form: str) -> bytes:
+    """Decode text in `hex`, `base64` or `escape` to bytes."""
+    match form.lower():
+        case "hex":
+            return read_hex(text)
+        case "base64":
+            return _read_base64(text)
+        case "escape":
+            return read_escaped(text)
+    raise ValueError(f'unrecognized encoding: "{form}"')
+
+
+def _escape_byte(byte: int) -> str:
+    if byte == 0 or byte > 127:
+        return f"\\{byte:03o}"
+    return "\\\\" if byte == 92 else chr(byte)
+
+
+def _read_base64(text: str) -> bytes:
+    digits: list[str] = []
+    data = bytearray()
+    kept = 3  # bytes per group of four digits; fewer after the first padding character
+    for character in text:
+        if character in " \t\n\r":
+            continue
+        if character == "=":
+            if kept == 3:
+                kept = len(digits) - 1
+                if kept < 1:
+                    raise ValueError('unexpected "=" while decoding base64 sequence')
+            digits.append("A")
+        elif character in BASE64_DIGITS:
+            digits.append(character)
+        else:
+            raise ValueError(f'invalid symbol "{character}" found while decoding base64 sequence')
+        if len(digits) == 4:
+            data += base64.b64decode("".join(digits))[:kept]
+            digits = []
+    if digits:
+        raise ValueError("invalid base64 end sequence")
+    return bytes(data)
+
+
+def md5(data: str | bytes) -> str:
+    """The MD5 digest as hexadecimal text."""
+    return hashlib.md5(data.encode() if isinstance(data, str) else data, usedforsecurity=False).hexdigest()
+
+
+def digest(algorithm: Callable[[bytes], Any], data: bytes) -> bytes:
+    """The digest by one of hashlib's functions."""
+    result: bytes = algorithm(data).digest()
+    return result
+
+
+def decode_utf8(data: bytes) -> str:
+    text = data.decode()
+    if "\0" in text:
+        raise ValueError('invalid byte sequence for encoding "UTF8": 0x00')
+    return text
+
+
+def unistr(text: str) -> str:
+    """Replace the Unicode escapes in a string by their characters."""
+    written: list[str] = []
+    first = 0  # first half of a surrogate pair
+    for found in UNICODE_ESCAPE.finditer(text):
+        digits = found["four"] or found["six"] or found["eight"]
+        if found[0] == "\\":
+            raise ValueError("invalid Unicode escape")
+        code = int(digits, 16) if digits else 0
+        if digits and not 0 < code <= 0x10FFFF:
+            raise ValueError(f"invalid Unicode code point: {code:04X}")
+        is_second = 0xDC00 <= code <= 0xDFFF
+        if bool(first) != is_second:
+            raise ValueError(BAD_PAIR)
+        if first:
+            code = 0x10000 + ((first & 0x3FF) << 10) + (code & 0x3FF)
+        first = code if 0xD800 <= code <= 0xDBFF else 0
+        if not first:
+            written.append(chr(code) if digits else "\\" if found["backslash"] else found[0])
+    if first:
+        raise ValueError(BAD_PAIR)
+    return "".join(written)
+
+
 SIGNATURES: tuple[Signature, ...] = (
     Signature("cast", ("text",), "boolean", boolean_in),
-    Signature("cast", ("boolean",), "text", boolean_to_text),
-    Signature("output", ("boolean",), "text", boolean_out),
-    Signature("cast", ("integer",), "boolean", integer_to_boolean),
-    Signature("cast", ("boolean",), "integer", int),
     Signature("cast", ("text",), "uuid", uuid_in),
-    Signature("cast", ("uuid",), "text", str),
-    Signature("output", ("uuid",), "text", str),
-    Signature("output", ("text",), "text", str),
     Signature("cast", ("text",), "bytea", bytea_in),
     Signature("cast", ("bytea",), "text", bytea_out),
-    Signature("output", ("bytea",), "text", bytea_out),
+    Signature("encode", ("bytea", "text"), "text", encode),
+    Signature("decode", ("text", "text"), "bytea", decode),
+    Signature("md5", ("text",), "text", md5),
+    Signature("md5", ("bytea",), "text", md5),
+    *(
+        Signature(name, ("bytea",), "bytea", partial(digest, getattr(hashlib, name)))
+        for name in ("sha224", "sha256", "sha384", "sha512")
+    ),
+    Signature("convert_to utf8", ("text",), "bytea", str.encode),
+    Signature("convert_from utf8", ("bytea",), "text", decode_utf8),
+    Signature("unistr", ("text",), "text", unistr),
 )

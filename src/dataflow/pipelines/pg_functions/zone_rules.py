@@ -6,10 +6,11 @@ import importlib.resources
 import re
 import struct
 from bisect import bisect_right
+from calendar import isleap
 from functools import lru_cache
 from typing import NamedTuple
 
-from dataflow.pipelines.pg_functions.civil import days_in_month, from_days, is_leap, to_days, weekday
+from dataflow.pipelines.pg_functions.civil import days_in_month, from_days, to_days, weekday
 
 DAY_SECONDS = 86_400
 AMERICAN_RULES = ",M3.2.0,M11.1.0"  # if a POSIX zone has a summer time but no rules
@@ -19,16 +20,7 @@ class LocalTime(NamedTuple):
     """A zone's offset from UTC in seconds, and its abbreviation."""
 
     offset: int
-    is_summer: bool
     name: str
-
-
-class Boundary(NamedTuple):
-    """The next change of a zone's offset; `moment` is None if there is none."""
-
-    before: LocalTime
-    moment: int | None
-    after: LocalTime
 
 
 class YearRule(NamedTuple):
@@ -43,7 +35,7 @@ class YearRule(NamedTuple):
     def second_of_year(self, year: int) -> int:
         start = to_days(year, 1, 1)
         if self.kind == "J":  # never counts February 29
-            day = self.day - 1 + (self.day >= 60 and is_leap(year))
+            day = self.day - 1 + (self.day >= 60 and isleap(year))
         elif self.kind == "":
             day = self.day
         else:
@@ -84,20 +76,12 @@ class Zone(NamedTuple):
 
     def at(self, moment: int) -> LocalTime:
         """The local time in force at a moment in UTC."""
-        return self.next_boundary(moment).before
-
-    def next_boundary(self, moment: int) -> Boundary:
-        moments, times = self._changes_around(moment)
-        place = bisect_right(moments, moment)
-        before = times[place - 1] if place else self.first
-        if place == len(moments):
-            return Boundary(before, None, before)
-        return Boundary(before, moments[place], times[place])
+        _, times, place = self._changes_around(moment)
+        return times[place - 1] if place else self.first
 
     def find_name(self, name: str, moment: int) -> LocalTime | None:
         """The local time with that abbreviation: the last up to the moment, else the first after it."""
-        moments, times = self._changes_around(moment)
-        place = bisect_right(moments, moment)
+        _, times, place = self._changes_around(moment)
         for time in (*reversed(times[:place]), self.first, *times[place:]):
             if time.name == name:
                 return time
@@ -105,29 +89,31 @@ class Zone(NamedTuple):
 
     def offset_of_local(self, local: int) -> int:
         """The offset of a local time; a repeated time is the later one, a skipped one the earlier."""
-        boundary = self.next_boundary(local - DAY_SECONDS)
-        if boundary.moment is None:
-            return boundary.before.offset
-        before, after = local - boundary.before.offset, local - boundary.after.offset
-        if before < boundary.moment and after < boundary.moment:
-            return boundary.before.offset
-        if before > boundary.moment and after >= boundary.moment:
-            return boundary.after.offset
-        return boundary.before.offset if before > after else boundary.after.offset
+        moments, times, place = self._changes_around(local - DAY_SECONDS)
+        before = (times[place - 1] if place else self.first).offset
+        if place == len(moments):
+            return before
+        change, after = moments[place], times[place].offset
+        if local - before < change and local - after < change:
+            return before
+        if local - before > change and local - after >= change:
+            return after
+        return min(before, after)
 
-    def _changes_around(self, moment: int) -> tuple[tuple[int, ...], tuple[LocalTime, ...]]:
-        if not self.rules or not self.rules.summer:
-            return self.moments, self.times
-        last = self.moments[-1] if self.moments else None
-        year = from_days(moment // DAY_SECONDS)[0]
-        changes = [
-            change
-            for each in range(year - 1, year + 3)
-            for change in self.rules.changes_in(each)
-            if last is None or change[0] > last
-        ]
-        moments = self.moments + tuple(change[0] for change in changes)
-        return moments, self.times + tuple(change[1] for change in changes)
+    def _changes_around(self, moment: int) -> tuple[tuple[int, ...], tuple[LocalTime, ...], int]:
+        """The changes of the offset, what follows each of them, and how many of them are past."""
+        moments, times = self.moments, self.times
+        if self.rules and self.rules.summer:
+            year = from_days(moment // DAY_SECONDS)[0]
+            changes = [
+                change
+                for each in range(year - 1, year + 3)
+                for change in self.rules.changes_in(each)
+                if not moments or change[0] > moments[-1]
+            ]
+            moments += tuple(change[0] for change in changes)
+            times += tuple(change[1] for change in changes)
+        return moments, times, bisect_right(moments, moment)
 
 
 _OFFSET = r"([+-]?)(\d+)(?::(\d+))?(?::(\d+))?"
@@ -150,7 +136,7 @@ def _parse_rules(text: str) -> Rules | None:
     match = _POSIX.fullmatch(text)
     if not match or (offset := _read_offset(match, 3)) is None:
         return None
-    standard = LocalTime(-offset, False, match[1] if match[1] is not None else match[2])
+    standard = LocalTime(-offset, match[1] if match[1] is not None else match[2])
     summer_name = match[7] if match[7] is not None else match[8]
     if not summer_name:
         is_complete = summer_name is None or (match[10] is None and match[13] is None and "<" not in text[1:])
@@ -158,7 +144,7 @@ def _parse_rules(text: str) -> Rules | None:
     summer_offset = _read_offset(match, 9) if match[10] else offset - 3600
     if summer_offset is None:
         return None
-    summer = LocalTime(-summer_offset, True, summer_name)
+    summer = LocalTime(-summer_offset, summer_name)
     parts = (match[13] or AMERICAN_RULES[1:]).split(",")
     rules = [_parse_year_rule(part) for part in parts]
     return Rules(standard, summer, rules[0], rules[1]) if len(rules) == 2 and all(rules) else None
@@ -233,8 +219,8 @@ def parse_zone_file(content: bytes) -> Zone:
 
 
 def _read_type(kind: bytes, names: bytes) -> LocalTime:
-    offset, is_summer, name = struct.unpack(">iBB", kind)
-    return LocalTime(offset, bool(is_summer), names[name:].split(b"\0", 1)[0].decode())
+    offset, _is_summer, name = struct.unpack(">iBB", kind)
+    return LocalTime(offset, names[name:].split(b"\0", 1)[0].decode())
 
 
 def _body_size(counts: tuple[int, ...], width: int) -> int:

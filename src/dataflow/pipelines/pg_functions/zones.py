@@ -8,104 +8,52 @@ from typing import NamedTuple
 
 from dataflow.pipelines.pg_functions.civil import check_timestamp
 from dataflow.pipelines.pg_functions.datetime_fields import Malformed
-from dataflow.pipelines.pg_functions.integers import divide as cut
+from dataflow.pipelines.pg_functions.integers import cut
 from dataflow.pipelines.pg_functions.intervals import SECOND
 from dataflow.pipelines.pg_functions.intervals import show as show_interval
 from dataflow.pipelines.pg_functions.signatures import Interval, Signature
 from dataflow.pipelines.pg_functions.zone_rules import LocalTime, Zone, load_zone
 
-# PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset.
+# PostgreSQL's default set: minutes ahead of UTC and the abbreviations for that offset, those of a summer time
+# with a star.
 _FIXED = {
     -600: "hst taht",
     -570: "mart",
     -540: "akst gamt",
-    -480: "akdt pst",
-    -420: "mst pdt",
-    -360: "cst galt mdt",
-    -300: "act cdt cot est pet",
-    -240: "amt ast bot edt",
+    -480: "akdt* pst",
+    -420: "mst pdt*",
+    -360: "cst galt mdt*",
+    -300: "act cdt* cot est pet",
+    -240: "amt ast bot edt*",
     -210: "nft nst",
-    -180: "adt bra brt clst gft pmst pyst uyt wgt",
-    -150: "ndt",
-    -120: "brst fnt pmdt uyst wgst",
-    -60: "azot egt fnst",
-    0: "azost egst gmt uct ut utc wet z zulu",
-    60: "bst cet met mez wat wetdst",
-    120: "bdst cest cetdst eet ist mest mesz metdst sast",
-    180: "eat eest eetdst fet idt",
+    -180: "adt* bra brt clst* gft pmst pyst* uyt wgt",
+    -150: "ndt*",
+    -120: "brst* fnt pmdt* uyst* wgst*",
+    -60: "azot egt fnst*",
+    0: "azost* egst* gmt uct ut utc wet z zulu",
+    60: "bst* cet met mez wat wetdst*",
+    120: "bdst* cest* cetdst* eet ist mest* mesz* metdst* sast",
+    180: "eat eest* eetdst* fet idt*",
     210: "irt",
-    240: "msd mut ret sct",
+    240: "msd* mut ret sct",
     270: "aft",
-    300: "must mvt pkt tft tjt uzt",
+    300: "must* mvt pkt tft tjt uzt",
     345: "npt",
-    360: "almt bdt btt kgst pkst uzst xjt yekst",
+    360: "almt bdt btt kgst* pkst* uzst* xjt yekst*",
     390: "mmt",
-    420: "almst cxt ict wast",
-    480: "awst bnt bort cct hkt myt pht wadt",
+    420: "almst* cxt ict wast",
+    480: "awst bnt bort cct hkt myt pht wadt*",
     525: "acwst",
-    540: "awsst jayt jst kst pwt ulast wdt",
+    540: "awsst* jayt jst kst pwt ulast* wdt*",
     570: "acst cast",
-    600: "aest chut ddut kdt ligt mpt pgt trut yapt",
-    630: "acdt acsst cadt lhst sadt",
-    660: "aedt aesst pont vut",
+    600: "aest chut ddut kdt* ligt mpt pgt trut yapt",
+    630: "acdt* acsst* cadt* lhst sadt*",
+    660: "aedt* aesst* pont vut",
     720: "fjt gilt mht nzst nzt tvt wakt wft",
     765: "chast",
-    780: "fjst nzdt tot",
-    825: "chadt",
+    780: "fjst* nzdt* tot",
+    825: "chadt*",
 }
-# Summer time abbreviations, which cannot be followed by "DST".
-_SUMMER = frozenset(
-    [
-        "adt",
-        "acdt",
-        "acsst",
-        "aedt",
-        "aesst",
-        "akdt",
-        "almst",
-        "awsst",
-        "azost",
-        "bdst",
-        "brst",
-        "bst",
-        "cadt",
-        "cdt",
-        "cest",
-        "cetdst",
-        "chadt",
-        "clst",
-        "edt",
-        "eest",
-        "eetdst",
-        "egst",
-        "fjst",
-        "fnst",
-        "idt",
-        "kdt",
-        "kgst",
-        "mdt",
-        "mest",
-        "mesz",
-        "metdst",
-        "msd",
-        "must",
-        "ndt",
-        "nzdt",
-        "pdt",
-        "pkst",
-        "pmdt",
-        "pyst",
-        "sadt",
-        "ulast",
-        "uyst",
-        "uzst",
-        "wadt",
-        "wdt",
-        "wetdst",
-        "wgst",
-        "yekst",
-    ]
-)
 # Abbreviations whose meaning changed over time, and the zone that defines it.
 _CHANGING = {
     "America/": "art:Argentina/Buenos_Aires arst:Argentina/Buenos_Aires clt:Santiago gyt:Guyana pyt:Asuncion "
@@ -122,7 +70,8 @@ _CHANGING = {
     "Indian/": "iot:Chagos",
     "Pacific/": "ckt:Rarotonga easst:Easter east:Easter kost:Kosrae lint:Kiritimati nut:Niue tkt:Fakaofo",
 }
-FIXED = {name: minutes * 60 for minutes, names in _FIXED.items() for name in names.split()}
+FIXED = {name.strip("*"): minutes * 60 for minutes, names in _FIXED.items() for name in names.split()}
+_SUMMER = frozenset(name[:-1] for names in _FIXED.values() for name in names.split() if name[-1] == "*")
 CHANGING = {
     pair.split(":")[0]: area + pair.split(":")[1]
     for area, pairs in _CHANGING.items()
@@ -140,7 +89,7 @@ class NamedTime(NamedTuple):
         if found := self.zone.find_name(self.name, moment):
             return found
         local = moment + self.zone.at(moment).offset
-        return LocalTime(self.zone.offset_of_local(local), False, self.name)
+        return LocalTime(self.zone.offset_of_local(local), self.name)
 
     def offset_of_local(self, local: int) -> int:
         offset = self.zone.offset_of_local(local)
@@ -151,19 +100,20 @@ class NamedTime(NamedTuple):
 AnyZone = Zone | NamedTime
 
 
-def fixed_zone(offset: int, name: str = "") -> Zone:
+def fixed_zone(offset: int) -> Zone:
     """A zone with a fixed offset from UTC, in seconds."""
-    return Zone((), (), LocalTime(offset, False, name), None)
+    return Zone((), (), LocalTime(offset, ""), None)
 
 
 def is_summer_abbreviation(name: str) -> bool:
+    """Whether it names a summer time, so that "DST" cannot follow it."""
     return name in _SUMMER
 
 
 def find_abbreviation(name: str) -> AnyZone | None:
     """The zone of a lower-case abbreviation."""
     if name in FIXED:
-        return fixed_zone(FIXED[name], name.upper())
+        return fixed_zone(FIXED[name])
     if name in CHANGING and (zone := load_zone(CHANGING[name])):
         return NamedTime(zone, name.upper())
     return None

@@ -6,6 +6,8 @@ from sqlglot import exp
 
 from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
+from dataflow.pipelines.sql.comparison import COMPARISONS, compare
+from dataflow.pipelines.sql.numbers import WORDS, calculate
 from dataflow.pipelines.sql.operators import is_quantified, quantified
 from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType, read_type
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, text_literal
@@ -187,8 +189,13 @@ def _convert(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _operator(work: Work, node: exp.Operator) -> Typed:
-    values = [work.expression(node.this), work.expression(node.expression)]
-    return call_function(work, str(node.args["operator"]), values, node)
+    word = str(node.args["operator"])
+    left, right = work.expression(node.this), work.expression(node.expression)
+    if word in WORDS.values():
+        return calculate(work, word, left, right, node)
+    if word in COMPARISONS.values() and word != "<=>":
+        return compare(work, word, [left, right], node)
+    return call_function(work, word, [left, right], node)
 
 
 def _similar(work: Work, node: exp.SimilarTo) -> Typed:

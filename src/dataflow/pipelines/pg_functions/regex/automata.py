@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dataflow.pipelines.pg_functions.code_points import CodePoints, contains
-from dataflow.pipelines.pg_functions.regex.expressions import (
+from dataflow.pipelines.pg_functions.letters import CodePoints, contains
+from dataflow.pipelines.pg_functions.regex.parts import (
     Characters,
     Choice,
     Constraint,

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from dataflow.pipelines.pg_functions.code_points import CodePoints, complement, from_ranges, unite
 from dataflow.pipelines.pg_functions.letters import (
     CLASS_NAMES,
+    CodePoints,
+    complement,
+    from_ranges,
     get_class,
     get_mapping,
     lower_code,
+    unite,
     upper_code,
 )
-from dataflow.pipelines.pg_functions.regex.escapes import CHARACTER_NAMES
 from dataflow.pipelines.pg_functions.regex.flags import Flag
 from dataflow.pipelines.pg_functions.regex.tokens import Kind, Tokens, refuse
 
 BAD_RANGE = "invalid character range"
 BAD_ELEMENT = "invalid collating element"
 BAD_CLASS = "invalid character class"
+# The characters that `[[.name.]]` can name; those with code points from 0 on come first.
+_CONTROLS = (
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI "
+    "DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC IS4 IS3 IS2 IS1 "
+    "space exclamation-mark quotation-mark number-sign dollar-sign percent-sign ampersand apostrophe "
+    "left-parenthesis right-parenthesis asterisk plus-sign comma hyphen period slash "
+    "zero one two three four five six seven eight nine "
+    "colon semicolon less-than-sign equals-sign greater-than-sign question-mark commercial-at"
+)
+CHARACTER_NAMES = {name: code for code, name in enumerate(_CONTROLS.split())} | {
+    **{"alert": 7, "backspace": 8, "tab": 9, "newline": 10, "vertical-tab": 11, "form-feed": 12},
+    **{"carriage-return": 13, "FS": 28, "GS": 29, "RS": 30, "US": 31, "hyphen-minus": 45, "full-stop": 46},
+    **{"solidus": 47, "left-square-bracket": 91, "backslash": 92, "reverse-solidus": 92},
+    **{"right-square-bracket": 93, "circumflex": 94, "circumflex-accent": 94, "underscore": 95},
+    **{"low-line": 95, "grave-accent": 96, "left-brace": 123, "left-curly-bracket": 123},
+    **{"vertical-line": 124, "right-brace": 125, "right-curly-bracket": 125, "tilde": 126, "DEL": 127},
+}
 
 
 def character_set(code: int, flags: Flag) -> CodePoints:

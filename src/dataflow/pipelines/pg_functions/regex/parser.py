@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dataflow.pipelines.pg_functions.code_points import CodePoints, complement, from_ranges
-from dataflow.pipelines.pg_functions.letters import get_class
+from dataflow.pipelines.pg_functions.letters import CodePoints, complement, from_ranges, get_class
 from dataflow.pipelines.pg_functions.regex.brackets import character_set, class_set, read_bracket
-from dataflow.pipelines.pg_functions.regex.expressions import (
+from dataflow.pipelines.pg_functions.regex.flags import Flag
+from dataflow.pipelines.pg_functions.regex.parts import (
     EMPTY,
     END,
+    PREFERENCE,
     START,
     Characters,
     Choice,
     Expression,
     Neighbor,
+    Node,
+    Shape,
+    Trait,
+    combine,
     drop_constraints,
     in_sequence,
+    inherit,
+    is_complex,
     look_around,
     repeat,
     word_edge,
 )
-from dataflow.pipelines.pg_functions.regex.flags import Flag
 from dataflow.pipelines.pg_functions.regex.tokens import (
     BAD_BOUND,
     BAD_OPERAND,
@@ -30,15 +36,6 @@ from dataflow.pipelines.pg_functions.regex.tokens import (
     Quantifier,
     Tokens,
     refuse,
-)
-from dataflow.pipelines.pg_functions.regex.tree import (
-    PREFERENCE,
-    Node,
-    Shape,
-    Trait,
-    combine,
-    inherit,
-    is_complex,
 )
 
 BAD_PARENTHESES = "parentheses () not balanced"
@@ -90,9 +87,6 @@ class _Branch:
         self.parts: list[Expression] = []
         self.traits = Trait.NONE
 
-    def get_expression(self) -> Expression:
-        return in_sequence(*self.parts)
-
 
 class _Parser:
     def __init__(self, tokens: Tokens) -> None:
@@ -133,13 +127,13 @@ class _Parser:
                 continue
             traits = branch.traits | count.preference | (atom.node.traits if atom.node else Trait.NONE)
             if atom.must_split or is_complex(inherit(traits)):
-                return self._split_branch(branch, _repeat_node(atom, count), count, (stop, in_look))
+                return self._split_branch(branch, _repeat_node(atom, count), (stop, in_look))
             branch.parts.append(repeat(atom.expression, count.least, count.most))
             branch.traits = traits
-        return Node(Shape.WHOLE, branch.traits, branch.get_expression())
+        return Node(Shape.WHOLE, branch.traits, in_sequence(*branch.parts))
 
-    def _split_branch(self, before: _Branch, item: _Item, count: _Count, context: tuple[Kind, bool]) -> Node:
-        prefix = Node(Shape.WHOLE, before.traits, before.get_expression())
+    def _split_branch(self, before: _Branch, item: _Item, context: tuple[Kind, bool]) -> Node:
+        prefix = Node(Shape.WHOLE, before.traits, in_sequence(*before.parts))
         if self._is_end(context[0]):
             if not before.parts:
                 return item.node

@@ -9,9 +9,9 @@ from dataflow.pipelines.pg_functions.regex.automata import Automaton, Palette, T
 from dataflow.pipelines.pg_functions.regex.dissection import Dissection, Span, Spans
 from dataflow.pipelines.pg_functions.regex.flags import Flag
 from dataflow.pipelines.pg_functions.regex.parser import read_pattern
+from dataflow.pipelines.pg_functions.regex.parts import Node, Trait, drop_captures
 from dataflow.pipelines.pg_functions.regex.shortcut import is_basic, make_shortcut
 from dataflow.pipelines.pg_functions.regex.tokens import refuse
-from dataflow.pipelines.pg_functions.regex.tree import Node, Trait, drop_captures
 
 PATTERNS_KEPT = 512
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from dataflow.pipelines.pg_functions.code_points import CodePoints, list_ranges, overlap, unite
-from dataflow.pipelines.pg_functions.regex.expressions import (
+from dataflow.pipelines.pg_functions.letters import CodePoints, list_ranges, overlap, unite
+from dataflow.pipelines.pg_functions.regex.parts import (
     Characters,
     Choice,
     Edge,
     Expression,
+    Node,
     Repeat,
     Sequence,
+    Shape,
+    Trait,
 )
-from dataflow.pipelines.pg_functions.regex.tree import Node, Shape, Trait
 
 LAST_CODE = 0xFFFF
 NEVER = "[^\\x00-\\uffff]"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import NamedTuple, NoReturn
 
-from dataflow.pipelines.pg_functions.code_points import BEYOND, contains
-from dataflow.pipelines.pg_functions.letters import get_class
-from dataflow.pipelines.pg_functions.regex.escapes import SIMPLE_ESCAPES
+from dataflow.pipelines.pg_functions.letters import BEYOND, contains, get_class
 from dataflow.pipelines.pg_functions.regex.flags import Flag, apply_option
 
 BAD_ESCAPE = r"invalid escape \ sequence"
@@ -94,6 +92,21 @@ NAMES = {
 NAME_ENDS = {place: mark for mark, (_, place) in NAMES.items()}
 QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 SINGLE = {"|": Kind.BAR, ")": Kind.CLOSE, ".": Kind.ANY, "^": Kind.LINE_START, "$": Kind.LINE_END}
+# The letters after a backslash that need no further text.
+ESCAPES: dict[str, tuple[Kind, object]] = {
+    **{
+        letter: (Kind.PLAIN, ord(code))
+        for letter, code in zip("abBefnrtv", "\a\b\\\x1b\f\n\r\t\v", strict=True)
+    },
+    **{name[0]: (Kind.CLASS, name) for name in ("digit", "space", "word")},
+    **{name[0].upper(): (Kind.OTHER_CLASS, name) for name in ("digit", "space", "word")},
+    "A": (Kind.TEXT_START, None),
+    "Z": (Kind.TEXT_END, None),
+    "m": (Kind.WORD_START, None),
+    "M": (Kind.WORD_END, None),
+    "y": (Kind.WORD_EDGE, None),
+    "Y": (Kind.NOT_WORD_EDGE, None),
+}
 WORD_BRACKETS = {"[[:<:]]": Kind.WORD_START, "[[:>:]]": Kind.WORD_END}
 
 
@@ -340,9 +353,8 @@ class Tokens:
         character = self._take()
         if not (character.isascii() and character.isalnum()):
             return Kind.PLAIN, ord(character)
-        if character in SIMPLE_ESCAPES:
-            kind, value = SIMPLE_ESCAPES[character]
-            return Kind[kind], value
+        if character in ESCAPES:
+            return ESCAPES[character]
         if character in "0123456789":
             return self._read_number(character)
         if character == "c" and self.at < len(self.pattern):

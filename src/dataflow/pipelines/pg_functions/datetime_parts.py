@@ -1,8 +1,10 @@
-"""Fields of dates and timestamps: extract, date_part and date_trunc."""
+"""Fields of dates, timestamps and intervals: extract, date_part and date_trunc."""
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
+from functools import partial
 
 from dataflow.pipelines.pg_functions import numeric
 from dataflow.pipelines.pg_functions.civil import (
@@ -17,18 +19,28 @@ from dataflow.pipelines.pg_functions.civil import (
     weekday,
 )
 from dataflow.pipelines.pg_functions.datetime_fields import find_unit, find_word
-from dataflow.pipelines.pg_functions.interval_parts import scaled
-from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND
-from dataflow.pipelines.pg_functions.signatures import Signature
+from dataflow.pipelines.pg_functions.integers import cut
+from dataflow.pipelines.pg_functions.intervals import DAY, HOUR, MINUTE, SECOND, checked
+from dataflow.pipelines.pg_functions.signatures import Interval, Signature, overloads
 from dataflow.pipelines.pg_functions.zones import NamedTime, find_zone
 
 NAMES = {
     "timestamp": "timestamp without time zone",
     "timestamptz": "timestamp with time zone",
     "date": "date",
+    "interval": "interval",
 }
 LAST_EXACT = 2**63 - 1  # from here on, PostgreSQL computes the epoch with fewer digits
 _CLOCK_UNITS = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000, "microsecond": 1}
+_INTERVAL_MONTHS = {
+    "millennium": 12_000,
+    "century": 1200,
+    "decade": 120,
+    "year": 12,
+    "quarter": 3,
+    "month": 1,
+}
+_YEAR_PARTS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
 _ZONE_UNITS = ("timezone", "timezone_hour", "timezone_minute")
 
 
@@ -41,41 +53,25 @@ def extract_from_date(field: str, days: int) -> Decimal:
     return Decimal(_day_part(unit, days, field, "date"))
 
 
-def extract_from_timestamp(field: str, micros: int) -> Decimal:
-    return _extract(field, micros, "timestamp")
-
-
-def extract_from_timestamptz(field: str, micros: int) -> Decimal:
-    return _extract(field, micros, "timestamptz")
-
-
-def part_of_date(field: str, days: int) -> float:
-    return _part(field, days * DAY, "timestamp")
-
-
-def part_of_timestamp(field: str, micros: int) -> float:
-    return _part(field, micros, "timestamp")
-
-
-def part_of_timestamptz(field: str, micros: int) -> float:
-    return _part(field, micros, "timestamptz")
-
-
-def _extract(field: str, micros: int, kind: str) -> Decimal:
+def extract_from_timestamp(kind: str, field: str, micros: int) -> Decimal:
     unit = _find_unit(field, kind)
     days, rest = divmod(micros, DAY)
     if unit == "epoch":
         if micros < LAST_EXACT:
-            return scaled(micros, 6)
+            return _scaled(micros, 6)
         return numeric.round_to(numeric.divide(Decimal(micros), Decimal(SECOND)), 6)
     if unit == "julian":
         return numeric.add(Decimal(days + EPOCH_JULIAN), numeric.divide(Decimal(rest), Decimal(DAY)))
     if unit in ("second", "millisecond"):
-        return scaled(rest % MINUTE, 6 if unit == "second" else 3)
+        return _scaled(rest % MINUTE, 6 if unit == "second" else 3)
     return Decimal(_whole_part(unit, micros, field, kind))
 
 
-def _part(field: str, micros: int, kind: str) -> float:
+def part_of_date(field: str, days: int) -> float:
+    return part_of_timestamp("timestamp", field, days * DAY)
+
+
+def part_of_timestamp(kind: str, field: str, micros: int) -> float:
     unit = _find_unit(field, kind)
     days, rest = divmod(micros, DAY)
     seconds, fraction = divmod(rest, SECOND)
@@ -92,6 +88,11 @@ def _part(field: str, micros: int, kind: str) -> float:
     return float(_whole_part(unit, micros, field, kind))
 
 
+def _scaled(number: int, scale: int) -> Decimal:
+    """An integer number of fractions as numeric with that scale."""
+    return Decimal(number).scaleb(-scale)
+
+
 def _find_unit(field: str, kind: str) -> str:
     lowered = field.lower()
     if (unit := find_unit(lowered)) and unit != "ago":
@@ -99,7 +100,8 @@ def _find_unit(field: str, kind: str) -> str:
     word, value = find_word(lowered) or ("", "")
     if word == "unit" or (word, value) == ("reserved", "epoch"):
         return str(value)
-    problem = "not supported" if word == "reserved" else "not recognized"
+    is_known = word == "reserved" and kind != "interval"
+    problem = "not supported" if is_known else "not recognized"
     raise ValueError(f'unit "{lowered}" {problem} for type {NAMES[kind]}')
 
 
@@ -153,10 +155,15 @@ def truncate_timestamptz(field: str, micros: int, zone: str = "UTC") -> int:
     return check_timestamp(local - offset * SECOND)
 
 
-def _truncate(field: str, micros: int, kind: str) -> int:
+def _find_truncation(field: str, kind: str) -> str:
     unit = find_unit(field.lower())
     if unit is None or unit == "ago":
         raise ValueError(f'unit "{field.lower()}" not recognized for type {NAMES[kind]}')
+    return unit
+
+
+def _truncate(field: str, micros: int, kind: str) -> int:
+    unit = _find_truncation(field, kind)
     if unit in _CLOCK_UNITS:
         return micros - micros % _CLOCK_UNITS[unit]
     days = micros // DAY
@@ -181,14 +188,87 @@ def _first_year(year: int, size: int) -> int:
     return (year + size - 1) // size * size - size + 1 if year > 0 else -((size - year) // size) * size + 1
 
 
+def extract_from_interval(field: str, value: Interval) -> Decimal:
+    """A field as numeric."""
+    unit = _find_unit(field, "interval")
+    if unit == "epoch":
+        return _scaled(_epoch_micros(value), 6)
+    if unit in ("second", "millisecond"):
+        return _scaled(_interval_seconds(value), 6 if unit == "second" else 3)
+    return Decimal(_interval_part(unit, value, field))
+
+
+def part_of_interval(field: str, value: Interval) -> float:
+    """A field as double."""
+    unit = _find_unit(field, "interval")
+    if unit == "epoch":
+        years = cut(value.months, 12)
+        found = value.micros / 1_000_000.0 + (365.25 * 86_400) * years
+        return found + (30.0 * 86_400) * (value.months - years * 12) + 86_400.0 * value.days
+    if unit in ("second", "millisecond"):
+        whole, rest = divmod(abs(_interval_seconds(value)), SECOND)
+        found = whole + rest / 1_000_000.0 if unit == "second" else whole * 1000.0 + rest / 1000.0
+        return math.copysign(found, value.micros) if found else 0.0
+    return float(_interval_part(unit, value, field))
+
+
+def _interval_part(unit: str, value: Interval, field: str) -> int:
+    years = cut(value.months, 12)
+    months = value.months - years * 12
+    if unit in _YEAR_PARTS:
+        return cut(years, _YEAR_PARTS[unit])
+    if unit == "quarter":
+        return cut(months, 3) + (1 if value.months >= 0 else -1)
+    if unit in ("month", "day", "week"):
+        return {"month": months, "day": value.days, "week": cut(value.days, 7)}[unit]
+    if unit == "hour":
+        return cut(value.micros, HOUR)
+    if unit == "minute":
+        return cut(value.micros, MINUTE) - cut(value.micros, HOUR) * 60
+    if unit == "microsecond":
+        return _interval_seconds(value)
+    raise ValueError(f'unit "{field.lower()}" not supported for type interval')
+
+
+def _interval_seconds(value: Interval) -> int:
+    """The remainder of a minute, in microseconds."""
+    return value.micros - cut(value.micros, MINUTE) * MINUTE
+
+
+def _epoch_micros(value: Interval) -> int:
+    """The epoch, with 365.25 days per year and 30 per month."""
+    years = cut(value.months, 12)
+    quarters_of_day = 1461 * years + 120 * (value.months - years * 12) + 4 * value.days
+    return quarters_of_day * (DAY // 4) + value.micros
+
+
+def truncate_interval(field: str, value: Interval) -> Interval:
+    """date_trunc."""
+    unit = _find_truncation(field, "interval")
+    if unit in _INTERVAL_MONTHS:
+        return checked(cut(value.months, _INTERVAL_MONTHS[unit]) * _INTERVAL_MONTHS[unit], 0, 0)
+    if unit != "day" and unit not in _CLOCK_UNITS:
+        raise ValueError(f'unit "{field.lower()}" not supported for type interval')
+    micros = 0 if unit == "day" else cut(value.micros, _CLOCK_UNITS[unit]) * _CLOCK_UNITS[unit]
+    return checked(value.months, value.days, micros)
+
+
 SIGNATURES: tuple[Signature, ...] = (
     Signature("extract", ("text", "date"), "numeric", extract_from_date),
-    Signature("extract", ("text", "timestamp"), "numeric", extract_from_timestamp),
-    Signature("extract", ("text", "timestamptz"), "numeric", extract_from_timestamptz),
     Signature("date_part", ("text", "date"), "double", part_of_date),
-    Signature("date_part", ("text", "timestamp"), "double", part_of_timestamp),
-    Signature("date_part", ("text", "timestamptz"), "double", part_of_timestamptz),
+    Signature("extract", ("text", "interval"), "numeric", extract_from_interval),
+    Signature("date_part", ("text", "interval"), "double", part_of_interval),
+    *(
+        signature
+        for kind in ("timestamp", "timestamptz")
+        for signature in (
+            Signature("extract", ("text", kind), "numeric", partial(extract_from_timestamp, kind)),
+            Signature("date_part", ("text", kind), "double", partial(part_of_timestamp, kind)),
+        )
+    ),
+    Signature("date_trunc", ("text", "interval"), "interval", truncate_interval),
     Signature("date_trunc", ("text", "timestamp"), "timestamp", truncate_timestamp),
-    Signature("date_trunc", ("text", "timestamptz"), "timestamptz", truncate_timestamptz),
-    Signature("date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz),
+    *overloads(
+        "date_trunc", ("text", "timestamptz", "text"), "timestamptz", truncate_timestamptz, optional=1
+    ),
 )
