@@ -191,13 +191,8 @@ def test_what_a_shell_traces_is_masked() -> None:
 @pytest.mark.parametrize("printed", ["export -p", "declare -p SECRET", 'printf %q "$SECRET"'])
 def test_what_bash_quotes_is_masked(printed: str) -> None:
     secret = "pass$word`with\"all' kinds\\of, (quotes)!*?[x];&|"
-    command = printed.replace("$SECRET", '"$SECRET"').replace("%s", '"$SECRET"')
-    done = subprocess.run(
-        ["bash", "-c", command],
-        env={"SECRET": secret, "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        check=True,
-    )
+    environment = {"SECRET": secret, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", printed], env=environment, capture_output=True, check=True)
     assert b"word" in done.stdout
     assert b"word" not in Redactor([secret]).redact(done.stdout)
 
