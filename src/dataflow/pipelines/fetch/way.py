@@ -14,7 +14,7 @@ from dataflow.pipelines.fetch.client import Origins
 from dataflow.pipelines.fetch.limits import Limits
 from dataflow.pipelines.fetch.page import Page
 from dataflow.pipelines.fetch.pagination import Position
-from dataflow.pipelines.fetch.part_list import Entry
+from dataflow.pipelines.fetch.staging_folder import Entry
 
 
 @record
