@@ -11,13 +11,20 @@ from dataflow.model.record import record
 from dataflow.model.wording import shortened
 from dataflow.pipelines.fetch.address import Address, join_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers, check_headers
-from dataflow.pipelines.fetch.body import Body, TooLarge, read_body, start_payloads
+from dataflow.pipelines.fetch.body import (
+    Body,
+    Damaged,
+    TooLarge,
+    explain_encoding,
+    find_unpacker,
+    list_encodings,
+    read_body,
+    start_payloads,
+)
 from dataflow.pipelines.fetch.limits import Limits, Watch
-from dataflow.pipelines.fetch.oauth import Hide, show_no_secret
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
-from dataflow.pipelines.fetch.signer import Signed, Signer
+from dataflow.pipelines.fetch.signer import Hide, Signed, Signer, show_no_secret
 from dataflow.pipelines.fetch.transport import Passing, Transport, refuse_passing, text_headers
-from dataflow.pipelines.fetch.unpacking import Damaged, explain_encoding, find_unpacker, list_encodings
 from dataflow.secrets.known import KnownSecrets
 
 _HEADERS: Headers = (("Accept", "application/json"), ("User-Agent", "dataflow"))

@@ -10,26 +10,19 @@ import hashlib
 import hmac
 import os
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import Address
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 ALGORITHMS = ("sha256", "sha1")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"\\]*)"\s*(?:,\s*|$)')
 _NAMES = frozenset(("id", "ts", "tsm", "nonce", "hash", "error", "ext", "mac", "app", "dlg"))
 _VALUE = re.compile(r"[ \w!#$%&'()*+,\-./:;<=>?@\[\]^`{|}~]*", re.ASCII)
 _LONGEST_HEADER = 4096
-
-
-class Hash(Protocol):
-    """A hashlib hash."""
-
-    def update(self, data: bytes, /) -> None:
-        """Adds bytes."""
-
-    def digest(self) -> bytes:
-        """The hash of all bytes so far."""
 
 
 @record
