@@ -23,8 +23,7 @@ from dataflow.model.mapping import LATEST, SAME
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination
-from dataflow.pipelines.lake.folder_target import FolderTarget
-from dataflow.pipelines.lake.parquet_target import LakeTarget
+from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
 from dataflow.pipelines.register.intervals import Span, span_of
 from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
