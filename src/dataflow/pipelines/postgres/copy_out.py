@@ -47,6 +47,7 @@ class CopiedColumn:
     modifier: int
     is_array: bool
     taken_as: pa.DataType | None = None  # its type in the part files, if it differs from its own
+    taken_from: str = ""  # the column it is read from, if it has another name
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -103,7 +104,7 @@ def select_text(fields: tuple[CopiedColumn, ...]) -> sql.Composed:
     """The columns as copied: arrays as JSON, because CSV has no lists."""
     values = []
     for field in fields:
-        name = sql.Identifier(field.name)
+        name = sql.Identifier(field.taken_from or field.name)
         values.append(sql.SQL("to_json({}::text[])").format(name) if field.is_array else name)
     return sql.SQL(", ").join(values)
 

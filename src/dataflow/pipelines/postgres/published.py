@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from psycopg import errors as pg_errors
 from psycopg import sql
@@ -14,14 +13,19 @@ from dataflow.errors import BadInput, Conflict, InputMoved
 from dataflow.model.record import record, replace
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.handover.published_table import PublishedTable
-from dataflow.pipelines.handover.records import Part
-from dataflow.pipelines.lake.manifest import DATAID, Frame
-from dataflow.pipelines.postgres.copy_out import CopiedColumn, select_text
+from dataflow.pipelines.lake.manifest import DATAID, Columns, Frame
+from dataflow.pipelines.postgres.copy_out import CopiedColumn
 from dataflow.pipelines.postgres.ledger import LEDGER
-from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.table import DatabaseLogin
-from dataflow.pipelines.postgres.table_source import EVERYTHING, copy_parts, list_parts, page_ranges
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.table_source import (
+    EVERYTHING,
+    Work,
+    copy_parts,
+    export_snapshot,
+    list_work,
+    page_ranges,
+)
+from dataflow.pipelines.postgres.transactions import Session, Sessions, exists
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
 from dataflow.private_files import make_private_folder
 
@@ -64,22 +68,17 @@ def read_published(
 
     InputMoved where a table does not hold what these runs published.
     """
-    with (
-        Sessions(connection, stop) as sessions,
-        sessions.snapshot() as first,
-        ThreadPoolExecutor(TASKS) as pool,
-    ):
+    with Sessions(connection, stop) as sessions, sessions.snapshot() as first:
         _lock(first, tables)
-        exported = first.execute("select pg_export_snapshot()").fetchone()
-        assert exported is not None
+        snapshot = export_snapshot(first)
         for table in tables:
             _check(first, table)
         frames, all_work = [], []
         for number, plan in enumerate(_measured(first, [_plan(first, table) for table in tables])):
             work, columns = _list_work(first, plan, _folder_of(folder, number, plan.table))
-            frames.append(Frame(tuple(part.path for _, _, part in work), columns))
+            frames.append(Frame(tuple(part.path for part, _, _ in work), columns))
             all_work += work
-        for _ in copy_parts(sessions, pool, exported[0], all_work):
+        for _ in copy_parts(sessions, snapshot, TASKS, all_work):
             pass
         return frames
 
@@ -182,25 +181,19 @@ def _numeric_of(scale: int, whole: int, odd: int) -> str:
     return f"numeric({MOST_DIGITS},{scale if scale > usual else MOST_DIGITS - whole})"
 
 
-def _list_work(
-    session: Session, plan: _Plan, folder: str
-) -> tuple[list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]], tuple[tuple[str, str], ...]]:
-    """The statement of each part file, and the columns of the files."""
+def _list_work(session: Session, plan: _Plan, folder: str) -> tuple[list[Work], Columns]:
+    """The part files of a table, and their columns."""
     make_private_folder(folder)
     table, kinds = plan.table, dict(plan.kinds)
     fields = tuple(replace(field, taken_as=parse_sql_type(kinds[field.name]).arrow) for field in plan.fields)
-    values: sql.Composable = select_text(fields)
     if table.shows_dataid and table.partition_column and DATAID not in [name.lower() for name in kinds]:
         kinds[DATAID] = "text"
-        fields = (*fields, CopiedColumn(DATAID, 0, -1, False))
-        values = sql.SQL(", ").join([values, sql.Identifier(table.partition_column)])
-    ranges = page_ranges(session, table.schema, table.name)
-    statement = sql.SQL("select {} from {} as source where {} and {}")
-    work = [
-        (statement.format(values, plan.identifier, where, plan.condition), fields, part)
-        for where, part in zip(ranges, list_parts(folder, len(ranges)), strict=True)
+        fields = (*fields, CopiedColumn(DATAID, 0, -1, False, taken_from=table.partition_column))
+    ranges = [
+        sql.SQL("{} and {}").format(where, plan.condition)
+        for where in page_ranges(session, table.schema, table.name)
     ]
-    return work, tuple(kinds.items())
+    return list_work(folder, plan.identifier, fields, ranges), tuple(kinds.items())
 
 
 def _folder_of(folder: str, number: int, table: PublishedTable) -> str:

@@ -16,12 +16,10 @@ from dataflow.model.location import Location
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Staged, TaskReport
 from dataflow.pipelines.postgres.copy_out import describe
-from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.ledger import LEDGER
-from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.staging_table import attempt_number
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, DatabaseLogin
-from dataflow.pipelines.postgres.transactions import Session, connect, transaction
+from dataflow.pipelines.postgres.transactions import Session, Sessions, connect, transaction, translate
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 
 if TYPE_CHECKING:
