@@ -8,6 +8,7 @@ from collections.abc import Set
 from psycopg import sql
 
 from dataflow.errors import Conflict
+from dataflow.pipelines.postgres.copy_out import list_type_names
 from dataflow.pipelines.postgres.table import Column, Index, Table, type_sql
 from dataflow.pipelines.postgres.transactions import Session
 from dataflow.pipelines.shape.fields import LONGEST_NAME
@@ -161,13 +162,7 @@ def _canonical_types(session: Session, columns: tuple[Column, ...]) -> list[str]
     nulls = sql.SQL(", ").join(sql.SQL("null::{}").format(type_sql(column)) for column in columns)
     result = session.execute(sql.SQL("select {}").format(nulls)).pgresult
     assert result is not None
-    kinds = [(result.ftype(place), result.fmod(place)) for place in range(result.nfields)]
-    rows = session.execute(
-        "select format_type(kind, modifier) from unnest(%s::oid[], %s::int[]) "
-        "with ordinality as t (kind, modifier, place) order by place",
-        ([kind for kind, _ in kinds], [modifier for _, modifier in kinds]),
-    ).fetchall()
-    return [kind for (kind,) in rows]
+    return [kind for kind, _ in list_type_names(session, result)]
 
 
 def _check_kind(session: Session, table: Table) -> None:

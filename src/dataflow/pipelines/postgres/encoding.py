@@ -29,9 +29,25 @@ UNMAPPED = {"bytea": pa.binary(), "time": pa.time64("us"), "time without time zo
 ELEMENTS = (pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_())
 
 
+@functools.cache
+def find_copied_type(sql_type: str) -> pa.DataType | None:
+    """The Arrow type of what binary COPY gets for this type; None if that is text."""
+    text = re.sub(r"\btime(stamp(tz)?)? ?\( ?\d ?\)", r"time\1", sql_type.strip().lower())
+    if text in UNMAPPED:
+        return UNMAPPED[text]
+    try:
+        kind = parse_sql_type(text)
+    except BadInput:
+        return None
+    if kind.element is not None:
+        return kind.arrow if kind.element.name == "text" or kind.element.arrow in ELEMENTS else None
+    # A numeric without precision keeps the digits of each value, which no Arrow type does.
+    return None if kind.sql == "numeric" else kind.arrow_type(uuid_as_bytes=True)
+
+
 def staged_type(column: Column) -> str:
     """The column's type in staging: its own, or text where the server has to cast."""
-    if _find_copied(column.sql_type) is not None:
+    if find_copied_type(column.sql_type) is not None:
         return column.sql_type
     return "text[]" if "[" in column.sql_type else "text"
 
@@ -63,7 +79,7 @@ def make_encoder(schema: pa.Schema, columns: tuple[Column, ...]) -> pgpq.ArrowTo
 
 def _fit(array: pa.Array, column: Column) -> pa.Array:
     text = pa.list_(pa.string()) if "[" in column.sql_type else pa.string()
-    wanted = _find_copied(column.sql_type) or text
+    wanted = find_copied_type(column.sql_type) or text
     if array.type == wanted:
         return array
     try:
@@ -74,22 +90,6 @@ def _fit(array: pa.Array, column: Column) -> pa.Array:
         raise InvalidRows(
             f"Column {column.name} ({column.sql_type}) cannot hold {array.type}: {error}", str(error)
         ) from error
-
-
-@functools.cache
-def _find_copied(sql_type: str) -> pa.DataType | None:
-    """The Arrow type of what binary COPY gets for this type; None if that is text."""
-    text = re.sub(r"\btime(stamp(tz)?)? ?\( ?\d ?\)", r"time\1", sql_type.strip().lower())
-    if text in UNMAPPED:
-        return UNMAPPED[text]
-    try:
-        kind = parse_sql_type(text)
-    except BadInput:
-        return None
-    if kind.element is not None:
-        return kind.arrow if kind.element.name == "text" or kind.element.arrow in ELEMENTS else None
-    # A numeric without precision keeps the digits of each value, which no Arrow type does.
-    return None if kind.sql == "numeric" else kind.arrow_type(uuid_as_bytes=True)
 
 
 def _uuids(array: pa.Array) -> pa.Array:

@@ -32,7 +32,7 @@ from dataflow.private_files import make_private_folder
 TASKS = 2
 LOCK_SECONDS = 30
 COLUMNS = """
-    select a.attname, a.atttypid, a.atttypmod, t.typcategory = 'A', format_type(a.atttypid, a.atttypmod)
+    select a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory = 'A'
     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
     join pg_type t on t.oid = a.atttypid
     where n.nspname = %s and c.relname = %s and a.attnum > 0 and not a.attisdropped order by a.attnum
@@ -119,8 +119,8 @@ def _plan(session: Session, table: PublishedTable) -> _Plan:
     if not rows:
         raise _gone(table)
     rows = [row for row in rows if row[0] != table.partition_column]
-    fields = tuple(CopiedColumn(*row[:4]) for row in rows)
-    kinds = {name: _kind_of(kind, is_array) for name, _, _, is_array, kind in rows}
+    fields = tuple(CopiedColumn(*row) for row in rows)
+    kinds = {name: _kind_of(kind, is_array) for name, kind, is_array in rows}
     condition: sql.Composable = EVERYTHING
     if table.partition_column:
         dataids = [dataid for dataid, _ in table.runs]
@@ -188,7 +188,7 @@ def _list_work(session: Session, plan: _Plan, folder: str) -> tuple[list[Work], 
     fields = tuple(replace(field, taken_as=parse_sql_type(kinds[field.name]).arrow) for field in plan.fields)
     if table.shows_dataid and table.partition_column and DATAID not in [name.lower() for name in kinds]:
         kinds[DATAID] = "text"
-        fields = (*fields, CopiedColumn(DATAID, 0, -1, False, taken_from=table.partition_column))
+        fields = (*fields, CopiedColumn(DATAID, "text", False, taken_from=table.partition_column))
     ranges = [
         sql.SQL("{} and {}").format(where, plan.condition)
         for where in page_ranges(session, table.schema, table.name)

@@ -50,7 +50,7 @@ def list_columns(connection: DatabaseLogin, schema: str, select: str) -> tuple[C
     with transaction(connection) as session:
         _prepare(session, schema)
         return tuple(
-            Column(field.name, _type_name(session, field.type_id, field.modifier))
+            Column(field.name, field.kind if field.kind != "unknown" else "text")
             for field in describe(session, select)
         )
 
@@ -178,9 +178,3 @@ def _refuse_moved(what: str, table: str, found: int | None, location: str) -> No
 def _prepare(session: Session, schema: str) -> None:
     session.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(schema)))
     session.execute("set timezone to 'UTC'")
-
-
-def _type_name(session: Session, type_id: int, modifier: int) -> str:
-    row = session.execute("select format_type(%s, %s)", (type_id, modifier)).fetchone()
-    assert row is not None
-    return str(row[0]) if row[0] != "unknown" else "text"
