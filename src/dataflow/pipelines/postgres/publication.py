@@ -21,7 +21,7 @@ from dataflow.pipelines.postgres.safeguards import (
 from dataflow.pipelines.postgres.staging_table import StagingTable, attempt_numbers
 from dataflow.pipelines.postgres.swap import check_can_swap, make_twin, take_place
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
 
 NOTHING = sql.SQL("")
 
@@ -80,7 +80,7 @@ def _is_missing(session: Session, table: Table) -> bool:
     if exists(session, table.schema, table.name):
         return False
     # Two dataids may be first at the same time: one creates the table, the other then finds it.
-    session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (str(table),))
+    lock_name(session, str(table))
     return not exists(session, table.schema, table.name)
 
 
@@ -90,7 +90,7 @@ def _load_first(session: Session, load: Load) -> None:
     else:
         load.staging.check(session, list(load.accepted))
         ddl.create_table(session, load.table, load.partition)
-        _add(session, load, load.table.identifier)
+        _add(session, load)
     ddl.add_constraints(session, load.table, load.partition)
 
 
@@ -129,8 +129,8 @@ def _replace(session: Session, load: Load) -> None:
     check_taken(session, load.table, taken, load.rows)
 
 
-def _append(session: Session, load: Load) -> None:
-    _add(session, load, load.table.identifier)
+def _add(session: Session, load: Load, into: sql.Identifier | None = None) -> None:
+    check_taken(session, load.table, _insert(session, load, into or load.table.identifier), load.rows)
 
 
 def _merge(session: Session, load: Load) -> None:
@@ -158,11 +158,7 @@ def _swap(session: Session, load: Load) -> None:
     take_place(session, load.table, twin)
 
 
-_LOADS = {"replace": _replace, "append": _append, "merge": _merge, "swap": _swap}
-
-
-def _add(session: Session, load: Load, into: sql.Identifier) -> None:
-    check_taken(session, load.table, _insert(session, load, into), load.rows)
+_LOADS = {"replace": _replace, "append": _add, "merge": _merge, "swap": _swap}
 
 
 # Values are literals in these statements: with parameters, a percent sign in a name would be one, too.

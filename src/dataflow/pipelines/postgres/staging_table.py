@@ -12,7 +12,7 @@ from dataflow.errors import StagingLost, TargetDenied
 from dataflow.pipelines.handover.records import Destination, Staged
 from dataflow.pipelines.postgres.encoding import is_cast, staged_type
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
 
 SCHEMA = "dataflow_staging"
 HAS_DEFAULT_GRANTS = """
@@ -93,7 +93,7 @@ class StagingTable:
         found = session.execute("select 1 from pg_namespace where nspname = %s", (self.schema,)).fetchone()
         if found:
             return
-        session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (self.schema,))
+        lock_name(session, self.schema)
         try:
             session.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(self.schema)))
         except pg_errors.InsufficientPrivilege as error:

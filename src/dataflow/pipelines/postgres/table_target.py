@@ -29,7 +29,8 @@ HOLDERS = """
     select a.pid, a.usename, a.application_name, a.state, min(l.mode),
            round(extract(epoch from now() - a.xact_start))
     from pg_locks l join pg_stat_activity a using (pid)
-    where l.granted and l.pid <> pg_backend_pid() and l.relation = any(%s::text[]::regclass[]::oid[])
+    where l.granted and l.pid <> pg_backend_pid()
+      and l.relation in (select to_regclass(name) from unnest(%s::text[]) name)
     group by a.pid, a.usename, a.application_name, a.state, a.xact_start
     order by bool_and(l.mode = 'AccessShareLock'), a.xact_start limit 3
 """
@@ -58,8 +59,7 @@ class PostgresTarget:
         # Merged rows belong to the table, whichever dataid they came with.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
         self.staging = StagingTable(table, destination)
-        whole, in_order = self.partition is None, options.strategy != "append"
-        self._ledger = Ledger(table, destination, whole, in_order)
+        self._ledger = Ledger(table, destination, self.partition is None, options.strategy != "append")
         # Called before the commit: after waiting for locks, the run may have lost its lease.
         self.last_look: Callable[[], None] = lambda: None
         # For a run with time left; otherwise a publish is retried once, which finds out how it ended.
@@ -110,10 +110,8 @@ class PostgresTarget:
         TargetLocked if somebody held a lock too long. A second call changes nothing.
         """
         staged = tuple(each for each in accepted if each.rows)
-        options = self.options
-        load = Load(
-            self.table, self.staging, staged, options.strategy, self.destination.dataid, self.partition
-        )
+        strategy, dataid = self.options.strategy, self.destination.dataid
+        load = Load(self.table, self.staging, staged, strategy, dataid, self.partition)
 
         def act(session: Session, entry: Entry) -> None:
             publish_rows(session, load, entry, self._ledger)
@@ -143,12 +141,8 @@ class PostgresTarget:
             self._drop(sql.Identifier(self.staging.schema, name))
 
     def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
-        while True:
-            try:
-                return self._try_to_give_out(act, rows)
-            except TargetUnreachable as trouble:
-                # Perhaps only the reply to the commit was lost: the ledger tells the next attempt.
-                self.patience.wait(trouble)
+        # Perhaps only the reply to the commit was lost: the ledger tells the next attempt.
+        return self.patience.repeat(lambda: self._try_to_give_out(act, rows), (TargetUnreachable,))
 
     def _try_to_give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
         try:
@@ -187,12 +181,7 @@ class PostgresTarget:
     def _holders(self) -> str:
         names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
         with self._transaction() as session:
-            found = [
-                name.as_string(session)
-                for name in names
-                if session.execute("select to_regclass(%s)", (name.as_string(session),)).fetchone() != (None,)
-            ]
-            rows = session.execute(HOLDERS, (found,)).fetchall()
+            rows = session.execute(HOLDERS, ([name.as_string(session) for name in names],)).fetchall()
         shown = [
             f"process {pid} (user {user}, {application or 'unnamed'}, {state}, {mode}, for {seconds} s)"
             for pid, user, application, state, mode, seconds in rows

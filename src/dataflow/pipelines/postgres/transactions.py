@@ -80,6 +80,11 @@ def set_lock_limit(session: Session, seconds: float) -> None:
     )
 
 
+def lock_name(session: Session, name: str) -> None:
+    """Wait until no other transaction has locked this name, and lock it until the end of this one."""
+    session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
+
+
 def exists(session: Session, schema: str, name: str) -> bool:
     """True if a table or view of that name exists."""
     found = session.execute(
