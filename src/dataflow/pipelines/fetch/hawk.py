@@ -12,7 +12,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.pipelines.fetch.address import Address
 
 if TYPE_CHECKING:
@@ -59,12 +59,11 @@ def is_header_text(text: str) -> bool:
 def sign_request(key: HawkKey, method: str, address: Address, timestamp: int) -> HawkRequest:
     """Sign a request without body, with a fresh nonce; sign again for every retry."""
     nonce = base64.urlsafe_b64encode(os.urandom(9)).decode()
-    empty = start_payload(key.algorithm, "")
-    digest = finish_payload(empty)
+    digest = finish_payload(start_payload(key.algorithm, ""))
     request = HawkRequest(key, method, address, timestamp, nonce, "")
     mac = _mac(key, _normalized("header", request, digest, ""))
     header = f'Hawk id="{key.id}", ts="{timestamp}", nonce="{nonce}", hash="{digest}", mac="{mac}"'
-    return HawkRequest(key, method, address, timestamp, nonce, header)
+    return replace(request, header=header)
 
 
 def start_payload(algorithm: str, content_type: str) -> Hash:

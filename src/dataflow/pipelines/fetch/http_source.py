@@ -18,7 +18,7 @@ from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
 from dataflow.pipelines.fetch.chain_walk import walk_chain
 from dataflow.pipelines.fetch.client import Access, Client, Origins
-from dataflow.pipelines.fetch.limits import Limits, Stop, Tell, Watch, say_nothing
+from dataflow.pipelines.fetch.limits import Limits, Tell, Watch, say_nothing
 from dataflow.pipelines.fetch.page import Page, read_page
 from dataflow.pipelines.fetch.page_document import Reading
 from dataflow.pipelines.fetch.pagination import NextLink, Offset, PageNumber, Pagination, Position
@@ -86,7 +86,7 @@ class HttpSource:
     def fetch(
         self,
         staging: Staging,
-        stop: Stop | None = None,
+        stop: threading.Event | None = None,
         tell: Tell = say_nothing,
         hide: Hide = show_no_secret,
     ) -> Iterator[Part]:
