@@ -25,8 +25,6 @@ _READ_BYTES = 256 * 1024
 _PASSING = frozenset((408, 425, 429))
 _STAYING = frozenset((501, 505))
 """Server errors (500 and above) that waiting does not cure."""
-_REPEATED = {"link": ", "}
-"""Headers whose repetitions form one list."""
 
 
 class Passing(Exception):
@@ -184,8 +182,8 @@ def text_headers(response: httpcore.Response) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in response.headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key in found and key in _REPEATED:
-            found[key] += _REPEATED[key] + text
+        if key == "link" and key in found:  # repetitions form one list
+            found[key] += f", {text}"
         elif key not in found or (key == "www-authenticate" and text.lower().startswith("hawk ")):
             found[key] = text
     return found
