@@ -152,24 +152,19 @@ class Tokens:
 
     def _ask(self) -> tuple[str, float]:
         """A new token, and its lifetime in seconds."""
+        headers, form = _request(self._grant, self._client)
         try:
-            status, told, document = self._send()
+            with self._transport.send(self._address, headers, "POST", form) as response:
+                told = refuse_passing(response.status, text_headers(response))
+                body = read_body(response.iter_stream(), None, _TOKEN_BYTES, ())
+        except TooLarge:
+            raise FetchError(f"The token endpoint {self._address} returned more than 1 MiB.") from None
         except Passing as trouble:
             raise Passing(f"no token from {self._address}: {trouble}", 0, trouble.wait_seconds) from trouble
-        if status != 200:
-            raise _refused(self._address, status, told, document)
+        document = _parse(body.data)
+        if response.status != 200:
+            raise _refused(self._address, response.status, told, document)
         return _read(self._address, document)
-
-    def _send(self) -> tuple[int, str, dict[str, Any]]:
-        """The status of the response, the same in words, and its document."""
-        headers, form = _request(self._grant, self._client)
-        with self._transport.send(self._address, headers, "POST", form) as response:
-            told = refuse_passing(response.status, text_headers(response))
-            try:
-                body = read_body(response.iter_stream(), None, _TOKEN_BYTES, ())
-            except TooLarge:
-                raise FetchError(f"The token endpoint {self._address} returned more than 1 MiB.") from None
-        return response.status, told, _parse(body.data)
 
 
 def _request(grant: Grant, client: tuple[str, str]) -> tuple[Headers, bytes]:

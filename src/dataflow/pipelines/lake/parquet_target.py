@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from dataflow.model.location import MANIFEST
+from dataflow.model.record import record
 from dataflow.pipelines.handover.records import (
     REJECTS,
     Destination,
@@ -40,16 +41,13 @@ FILE_SIZE = 128 * 1024 * 1024
 REPLACED = ".replaced"
 
 
+@record
 class LakeWriter:
     """Writes a task attempt's batches as Parquet files into the run's folder."""
 
-    def __init__(
-        self, folder: str, file_size: int = FILE_SIZE, opener: Callable[[str, int], int] | None = None
-    ) -> None:
-        """`opener` opens the files; without one the umask determines their permissions."""
-        self._folder = folder
-        self._file_size = file_size
-        self._opener = opener
+    folder: str
+    file_size: int = FILE_SIZE
+    opener: Callable[[str, int], int] | None = None  # without one the umask determines their permissions
 
     def write(self, batches: Iterator[pa.RecordBatch], attempt: str) -> Staged:
         """Write one or more files, each named after the attempt: no attempt overwrites another's."""
@@ -57,8 +55,8 @@ class LakeWriter:
         batch = next(batches, None)
         while batch is not None:
             path = f"part-{attempt}-{len(files):03}.parquet"
-            rows, batch = self._write_one(os.path.join(self._folder, path), batch, batches)
-            files.append(StagedFile(path, rows, os.stat(os.path.join(self._folder, path)).st_size))
+            rows, batch = self._write_one(os.path.join(self.folder, path), batch, batches)
+            files.append(StagedFile(path, rows, os.stat(os.path.join(self.folder, path)).st_size))
         return Staged(
             attempt, sum(file.rows for file in files), sum(file.size for file in files), tuple(files)
         )
@@ -72,10 +70,10 @@ class LakeWriter:
         rows = 0
         following: pa.RecordBatch | None = batch
         with (
-            open(path, "xb", opener=self._opener) as file,
+            open(path, "xb", opener=self.opener) as file,
             pq.ParquetWriter(file, batch.schema, compression="zstd") as writer,
         ):
-            while following is not None and (rows == 0 or file.tell() < self._file_size):
+            while following is not None and (rows == 0 or file.tell() < self.file_size):
                 writer.write_batch(following)
                 rows += following.num_rows
                 following = next(rest, None)

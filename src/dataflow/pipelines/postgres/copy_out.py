@@ -53,6 +53,15 @@ class CopiedColumn:
         return pa.string() if found is None or self.kind in ("uuid", "bytea") else found
 
 
+@record
+class PartWork:
+    """A part file still to be written, with the statement and columns of its rows."""
+
+    part: Part
+    statement: sql.Composed
+    fields: tuple[CopiedColumn, ...]
+
+
 def describe(session: Session, query: str) -> tuple[CopiedColumn, ...]:
     """The columns of a query; BadInput unless it is a single statement that returns rows."""
     # Parsed alone, by the protocol that accepts one statement: it cannot close the parentheses around it.
@@ -75,10 +84,9 @@ def list_type_names(session: Session, result: PGresult) -> list[tuple[str, bool]
     return session.execute(TYPE_NAMES, kinds).fetchall()
 
 
-def copy_part(
-    session: Session, statement: sql.Composed, fields: tuple[CopiedColumn, ...], part: Part
-) -> Part:
+def copy_part(session: Session, work: PartWork) -> Part:
     """Write the statement's rows to the part's file atomically; returns their number."""
+    part, fields = work.part, work.fields
     schema = pa.schema([(field.name, field.arrow_type) for field in fields])
     unfinished = f"{part.path}.tmp"
     rows = 0
@@ -86,7 +94,7 @@ def copy_part(
         open(unfinished, "wb", opener=open_private) as file,
         pa.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
     ):
-        for data in _blocks(session, sql.SQL("copy ({}) to stdout (format csv)").format(statement)):
+        for data in _blocks(session, sql.SQL("copy ({}) to stdout (format csv)").format(work.statement)):
             table = _parse(data, fields, schema)
             rows += table.num_rows
             writer.write_table(table)

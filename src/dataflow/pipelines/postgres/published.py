@@ -14,12 +14,11 @@ from dataflow.model.record import record, replace
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.handover.published_table import PublishedTable
 from dataflow.pipelines.lake.manifest import DATAID, Columns, Frame
-from dataflow.pipelines.postgres.copy_out import CopiedColumn
+from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork
 from dataflow.pipelines.postgres.ledger import LEDGER
 from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.table_source import (
     EVERYTHING,
-    Work,
     copy_parts,
     export_snapshot,
     list_work,
@@ -59,10 +58,7 @@ class _Plan:
 
 
 def read_published(
-    connection: DatabaseLogin,
-    tables: Sequence[PublishedTable],
-    folder: str,
-    stop: threading.Event,
+    connection: DatabaseLogin, tables: Sequence[PublishedTable], folder: str, stop: threading.Event
 ) -> list[Frame]:
     """The rows of these tables as files in that folder, all from one snapshot; by run if partitioned.
 
@@ -76,7 +72,7 @@ def read_published(
         frames, all_work = [], []
         for number, plan in enumerate(_measured(first, [_plan(first, table) for table in tables])):
             work, columns = _list_work(first, plan, _folder_of(folder, number, plan.table))
-            frames.append(Frame(tuple(part.path for part, _, _ in work), columns))
+            frames.append(Frame(tuple(each.part.path for each in work), columns))
             all_work += work
         for _ in copy_parts(sessions, snapshot, TASKS, all_work):
             pass
@@ -181,7 +177,7 @@ def _numeric_of(scale: int, whole: int, odd: int) -> str:
     return f"numeric({MOST_DIGITS},{scale if scale > usual else MOST_DIGITS - whole})"
 
 
-def _list_work(session: Session, plan: _Plan, folder: str) -> tuple[list[Work], Columns]:
+def _list_work(session: Session, plan: _Plan, folder: str) -> tuple[list[PartWork], Columns]:
     """The part files of a table, and their columns."""
     make_private_folder(folder)
     table, kinds = plan.table, dict(plan.kinds)

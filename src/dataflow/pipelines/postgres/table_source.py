@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from psycopg import sql
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
-from dataflow.pipelines.postgres.copy_out import CopiedColumn, copy_part, describe, select_text
+from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork, copy_part, describe, select_text
 from dataflow.pipelines.postgres.table import DatabaseLogin
 from dataflow.pipelines.postgres.transactions import Session, Sessions
 from dataflow.private_files import make_private_folder
@@ -25,9 +26,6 @@ SIZE = """
     select relkind in ('r', 'm'), pg_relation_size(c.oid) / current_setting('block_size')::bigint
     from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s and c.relname = %s
 """
-
-Work = tuple[Part, sql.Composed, tuple[CopiedColumn, ...]]
-"""A part file, and the statement and columns of its rows."""
 
 
 @record
@@ -109,24 +107,20 @@ def export_snapshot(session: Session) -> str:
 
 def list_work(
     folder: str, relation: sql.Composable, fields: tuple[CopiedColumn, ...], ranges: Sequence[sql.Composable]
-) -> list[Work]:
-    """A part file still to be written for each range, with its statement."""
-    statement = sql.SQL("select {} from {} as source where {}")
-    values = select_text(fields)
-    return [
-        (
-            Part(number, f"{folder}/part-{number:08}.parquet", 0, 0),
-            statement.format(values, relation, where),
-            fields,
-        )
-        for number, where in enumerate(ranges, start=1)
-    ]
+) -> list[PartWork]:
+    """The part file of each range."""
+    work = []
+    for number, where in enumerate(ranges, start=1):
+        part = Part(number, os.path.join(folder, f"part-{number:08}.parquet"), 0, 0)
+        statement = sql.SQL("select {} from {} as source where {}")
+        work.append(PartWork(part, statement.format(select_text(fields), relation, where), fields))
+    return work
 
 
-def copy_parts(sessions: Sessions, snapshot: str, tasks: int, work: list[Work]) -> Iterator[Part]:
+def copy_parts(sessions: Sessions, snapshot: str, tasks: int, work: list[PartWork]) -> Iterator[Part]:
     """Write the part file of each statement, all from that snapshot; yields them in order."""
     with ThreadPoolExecutor(tasks) as pool:
-        jobs = [pool.submit(_read_part, sessions, snapshot, *each) for each in work]
+        jobs = [pool.submit(_read_part, sessions, snapshot, each) for each in work]
         try:
             for job in jobs:
                 yield job.result()
@@ -136,13 +130,11 @@ def copy_parts(sessions: Sessions, snapshot: str, tasks: int, work: list[Work]) 
             raise
 
 
-def _read_part(
-    sessions: Sessions, snapshot: str, part: Part, statement: sql.Composed, fields: tuple[CopiedColumn, ...]
-) -> Part:
+def _read_part(sessions: Sessions, snapshot: str, work: PartWork) -> Part:
     with sessions.snapshot() as session:
         session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
         session.execute("set local timezone = 'UTC'; set local datestyle = 'ISO'")
-        return copy_part(session, statement, fields, part)
+        return copy_part(session, work)
 
 
 def _between(value: sql.Composable, bounds: list[sql.Composable]) -> list[sql.Composable]:
