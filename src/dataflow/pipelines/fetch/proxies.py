@@ -10,6 +10,7 @@ from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from dataflow.errors import BadInput, ConfigError
+from dataflow.model.exposure import is_this_machine
 from dataflow.model.record import record
 from dataflow.pipelines.fetch.address import PORTS, Address
 
@@ -56,7 +57,7 @@ class Proxies:
         """The proxy for requests to this address; None means a direct connection. ConfigError."""
         if self.fixed or not self.variables:
             return self.fixed
-        if _is_loopback(address.host) or any(_matches(entry, address) for entry in self.exceptions):
+        if is_this_machine(address.host) or any(_matches(entry, address) for entry in self.exceptions):
             return None
         for variable in self.variables:
             if variable.scheme == address.scheme:
@@ -128,11 +129,6 @@ def _matches(entry: str, address: Address) -> bool:
     host_name = address.host.lower()
     fits = host_name == name or host_name.endswith(f".{name}")
     return bool(name) and fits and port in ("", str(address.port))
-
-
-def _is_loopback(host: str) -> bool:
-    found = _find(ipaddress.ip_address, host)
-    return found.is_loopback if found else host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
 def _find(parse: Callable[[str], Found], text: str) -> Found | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -60,11 +60,9 @@ class _WatchedStream(httpcore.NetworkStream):
         """Closes the connection."""
         self._stream.close()
 
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
+    def start_tls(self, *arguments: Any, **named: Any) -> httpcore.NetworkStream:
         """The same connection, encrypted."""
-        return _WatchedStream(self._stream.start_tls(ssl_context, server_hostname, timeout), self._watch)
+        return _WatchedStream(self._stream.start_tls(*arguments, **named), self._watch)
 
     def get_extra_info(self, info: str) -> Any:
         """Socket details that httpcore requests."""
@@ -77,24 +75,15 @@ class _WatchedStream(httpcore.NetworkStream):
         return left
 
 
-class _WatchedBackend(httpcore.NetworkBackend):
+class _WatchedBackend(httpcore.SyncBackend):
     """Opens watched connections."""
 
     def __init__(self, watch: Watch) -> None:
-        self._backend = httpcore.SyncBackend()
         self._watch = watch
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        """A connection to the host."""
-        stream = self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
-        return _WatchedStream(stream, self._watch)
+    def connect_tcp(self, *arguments: Any, **named: Any) -> httpcore.NetworkStream:
+        """A connection to a host."""
+        return _WatchedStream(super().connect_tcp(*arguments, **named), self._watch)
 
 
 class Transport:

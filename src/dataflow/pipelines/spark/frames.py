@@ -165,8 +165,3 @@ def open_place(session: SparkSession, location: str) -> DataFrame:
     if Location(location).is_manifest:
         return open_frame(session, read_frame(location))
     return session.read.parquet(location)
-
-
-def write_away(frame: DataFrame, location: str) -> None:
-    """Write a Parquet folder that is not on this machine, with Spark's own writer."""
-    frame.write.mode("overwrite").parquet(location)
