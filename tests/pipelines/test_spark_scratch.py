@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.pipelines.spark.scratch import find_scratch_folder
+from dataflow.pipelines.spark.session_setup import find_scratch_folder
 
 SHUFFLE = """
 import glob, sys

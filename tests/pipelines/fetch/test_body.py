@@ -6,22 +6,22 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dataflow.pipelines.fetch.body import Body, TooLarge, start_payloads
+from dataflow.pipelines.fetch.body import Body, Damaged, TooLarge, find_unpacker, start_payloads
 from dataflow.pipelines.fetch.body import read_body as read
-from dataflow.pipelines.fetch.hawk import Hash, finish_payload, start_payload
-from dataflow.pipelines.fetch.unpacking import Damaged, find_unpacker
+from dataflow.pipelines.fetch.hawk import finish_payload, start_payload
 
 LIMIT = 5_000_000
 PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, zlib.compress]
 datas = some.one_of(some.binary(max_size=3000), some.integers(0, 4_300_000).map(bytes))
 
 
-def read_body(chunks: list[bytes], encoding: str, limit: int, payloads: tuple[Hash, ...]) -> Body:
+def read_body(chunks: list[bytes], encoding: str, limit: int, payloads: tuple[Any, ...]) -> Body:
     return read(chunks, find_unpacker(encoding), limit, payloads)
 
 

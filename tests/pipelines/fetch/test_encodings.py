@@ -17,10 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from dataflow.model.record import replace
-from dataflow.pipelines.fetch import unpacking
-from dataflow.pipelines.fetch.body import TooLarge, read_body
+from dataflow.pipelines.fetch.body import (
+    PIECE_BYTES,
+    Damaged,
+    TooLarge,
+    _find_package,
+    find_unpacker,
+    read_body,
+)
 from dataflow.pipelines.fetch.http_source import HttpSource
-from dataflow.pipelines.fetch.unpacking import Damaged, find_unpacker
 from tests.pipelines.answer_server import AnswerServer, Reply
 from tests.pipelines.fetch.fetching import QUICK, fetch, ids_in, make_rows, refuse
 
@@ -56,7 +61,7 @@ def test_a_body_that_ends_at_a_piece_boundary_is_complete(
     encoding: str, pack: Callable[[bytes], bytes]
 ) -> None:
     unpack = find_unpacker(encoding)
-    for size in range(unpacking.PIECE_BYTES - 2, unpacking.PIECE_BYTES + 300):
+    for size in range(PIECE_BYTES - 2, PIECE_BYTES + 300):
         assert len(read_body([pack(b"a" * size)], unpack, 10_000_000, ()).data) == size
 
 
@@ -147,10 +152,10 @@ def test_several_frames_are_one_body() -> None:
 def without_packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("brotli", "zstandard"):
         monkeypatch.setitem(sys.modules, name, None)
-    unpacking._find_package.cache_clear()
+    _find_package.cache_clear()
     yield
     monkeypatch.undo()
-    unpacking._find_package.cache_clear()
+    _find_package.cache_clear()
 
 
 @pytest.mark.usefixtures("without_packages")

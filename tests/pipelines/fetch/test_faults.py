@@ -152,11 +152,7 @@ def test_retry_after_is_parsed_in_both_forms() -> None:
 
 
 def test_waits_double_and_have_jitter() -> None:
-    class Never:
-        def is_set(self) -> bool:
-            return False
-
-    watch = Watch(Limits(first_wait_seconds=1, longest_wait_seconds=200), Never())
+    watch = Watch(Limits(first_wait_seconds=1, longest_wait_seconds=200), threading.Event())
     waits = [[watch.get_retry_wait(attempt, None) for _ in range(200)] for attempt in range(1, 10)]
     for attempt, drawn in enumerate(waits):
         longest = min(2**attempt, 200)

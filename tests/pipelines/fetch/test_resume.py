@@ -14,7 +14,7 @@ import pytest
 
 from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.pagination import Pagination
-from dataflow.pipelines.fetch.part_list import read_manifest
+from dataflow.pipelines.fetch.staging_folder import read_manifest
 from tests.pipelines.api_server import ApiServer, Hawk
 from tests.pipelines.fetch.fetching import (
     HAWK,

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from dataflow.errors import BadInput, FetchError
-from dataflow.pipelines.fetch.part_list import read_manifest
-from dataflow.pipelines.fetch.staging_folder import SETTLED_SECONDS, Staging
+from dataflow.pipelines.fetch.staging_folder import SETTLED_SECONDS, Staging, read_manifest
 
 
 def open_run(folder: Path, run: int, fingerprint: str = "source") -> Staging:

@@ -15,7 +15,7 @@ from dataflow.model.record import replace
 from dataflow.pipelines.handover.records import Staged
 from dataflow.pipelines.postgres.ddl import add_indexes, create_table, list_indexes_elsewhere
 from dataflow.pipelines.postgres.rejects_table import rejects_name
-from dataflow.pipelines.postgres.table import Column, Index
+from dataflow.pipelines.postgres.table import Column
 from dataflow.pipelines.shape.checks import unique
 from dataflow.pipelines.shape.shaped import Reject
 from tests.pipelines.postgres.orders import (
@@ -195,9 +195,9 @@ def test_dataids_may_be_appended_in_any_order(postgres_url: str) -> None:
 
 
 def test_two_tables_whose_index_names_collide_both_get_their_index(postgres_url: str) -> None:
-    one = replace(ORDERS, name="orders_id", indexes=(Index(("name",)),), columns=ORDERS.columns)
+    one = replace(ORDERS, name="orders_id", indexes=(("name",),), columns=ORDERS.columns)
     columns = (*ORDERS.columns, Column("id_name", "text"))
-    other = replace(ORDERS, indexes=(Index(("id_name",)),), columns=columns)
+    other = replace(ORDERS, indexes=(("id_name",),), columns=columns)
     with psycopg.connect(postgres_url) as session:
         for table in (one, other):
             create_table(session, table, None)
@@ -318,7 +318,7 @@ def test_a_straggler_cannot_write_once_its_run_has_published(postgres_url: str) 
 
 
 def test_declared_indexes_and_comments_are_created_once(postgres_url: str) -> None:
-    indexes = (Index(("name", "total")), Index(("total",)))
+    indexes = (("name", "total"), ("total",))
     table = replace(ORDERS, indexes=indexes, comment="it's all orders")
     for run_id in (1, 2):
         load(make_target(postgres_url, run_id, table=table), make_rows(3))
@@ -423,7 +423,7 @@ def test_a_view_with_the_tables_name_is_refused(postgres_url: str) -> None:
             {"table": replace(ORDERS, columns=(Column("id", "int); drop table x; --"),))},
             "has an invalid type",
         ),
-        ({"table": replace(ORDERS, indexes=(Index(("nothing",)),))}, "the unknown column"),
+        ({"table": replace(ORDERS, indexes=(("nothing",),))}, "the unknown column"),
     ],
 )
 def test_an_invalid_table_is_refused_before_connecting(options: dict[str, object], message: str) -> None:
@@ -435,7 +435,7 @@ def test_names_may_contain_any_characters(postgres_url: str) -> None:
     evil = '"; drop table victims; --%s'
     query(postgres_url, "create table victims (id integer)")
     columns = (Column("id", "integer", primary_key=True), Column(evil, "text"), Column("it's", "text"))
-    table = replace(ORDERS, name=evil, columns=columns, indexes=(Index((evil,)),), comment=evil)
+    table = replace(ORDERS, name=evil, columns=columns, indexes=((evil,),), comment=evil)
     for run_id, strategy in enumerate(("replace", "replace", "merge", "swap"), 1):
         target = make_target(postgres_url, run_id, evil, table=table, strategy=strategy)
         batch_of = {"id": [1], evil: ["a"], "it's": [evil]}

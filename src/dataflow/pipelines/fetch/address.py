@@ -10,7 +10,7 @@ from dataflow.model.record import record, replace
 from dataflow.model.url_text import is_secret_name
 from dataflow.model.wording import shortened
 
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
 # Characters that RFC 3986 allows in a path or query, plus `%`: existing escapes stay unchanged.
 _PLAIN = "/%:@!$&'()*+,;=~-._?[]"
 _DOUBTFUL_NAME = re.compile(r"code|pin", re.IGNORECASE)  # may be personal, but also a country or shop code
@@ -29,7 +29,7 @@ class Address:
     def authority(self) -> str:
         """Host and port as in the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
@@ -58,7 +58,7 @@ def parse_address(url: str) -> Address:
         host = (split.hostname or "").encode("ascii" if ":" in (split.hostname or "") else "idna").decode()
     except ValueError:
         raise FetchError(f"The URL {_harmless(url)} is malformed: write http(s)://host/path.") from None
-    if split.scheme not in _PORTS or not host:
+    if split.scheme not in PORTS or not host:
         raise FetchError(f"The URL {_harmless(url)} is not an http or https URL: write http(s)://host/path.")
     if "@" in split.netloc:
         raise FetchError(
@@ -67,7 +67,7 @@ def parse_address(url: str) -> Address:
     target = quote(split.path or "/", safe=_PLAIN.replace("?", ""))
     if split.query:
         target += "?" + quote(split.query, safe=_PLAIN)
-    return Address(split.scheme, host, _PORTS[split.scheme] if port is None else port, target)
+    return Address(split.scheme, host, PORTS[split.scheme] if port is None else port, target)
 
 
 def join_address(base: Address, link: str) -> Address:

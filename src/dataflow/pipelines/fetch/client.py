@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 import httpcore
 
 from dataflow.errors import FetchError
@@ -11,13 +9,20 @@ from dataflow.model.record import record
 from dataflow.model.wording import shortened
 from dataflow.pipelines.fetch.address import Address, join_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers, check_headers
-from dataflow.pipelines.fetch.body import Body, TooLarge, read_body, start_payloads
+from dataflow.pipelines.fetch.body import (
+    Body,
+    Damaged,
+    TooLarge,
+    explain_encoding,
+    find_unpacker,
+    list_encodings,
+    read_body,
+    start_payloads,
+)
 from dataflow.pipelines.fetch.limits import Limits, Watch
-from dataflow.pipelines.fetch.oauth import Hide, show_no_secret
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
-from dataflow.pipelines.fetch.signer import Signed, Signer
+from dataflow.pipelines.fetch.signer import Hide, Signed, Signer, show_no_secret
 from dataflow.pipelines.fetch.transport import Passing, Transport, refuse_passing, text_headers
-from dataflow.pipelines.fetch.unpacking import Damaged, explain_encoding, find_unpacker, list_encodings
 from dataflow.secrets.known import KnownSecrets
 
 _HEADERS: Headers = (("Accept", "application/json"), ("User-Agent", "dataflow"))
@@ -103,9 +108,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._transport.close()
 
     def get(self, address: Address) -> HttpAnswer:
@@ -171,7 +174,7 @@ class Client:
         """Where the credentials came from and what the server says about them, without secrets."""
         variables = self._access.credentials.variables
         told = f" They came from {', '.join(variables)}." if variables else ""
-        unpack = find_unpacker(headers.get("content-encoding", "").strip().lower().removeprefix("identity"))
+        unpack = find_unpacker(_encoding_of(headers))
         try:
             body = read_body(response.iter_stream(), unpack, _REFUSAL_BYTES, ()).data
         except (TooLarge, Damaged):
@@ -183,7 +186,7 @@ class Client:
     def _read(
         self, response: httpcore.Response, headers: dict[str, str], address: Address, signed: Signed
     ) -> HttpAnswer:
-        encoding = headers.get("content-encoding", "").strip().lower().removeprefix("identity")
+        encoding = _encoding_of(headers)
         unpack = find_unpacker(encoding)
         if encoding and not unpack:
             raise FetchError(
@@ -204,6 +207,10 @@ class Client:
         if signed.hawk:
             self._signer.verify(signed.hawk, headers.get("server-authorization", ""), body.digests)
         return HttpAnswer(address, body, kind, headers.get("link", ""))
+
+
+def _encoding_of(headers: dict[str, str]) -> str:
+    return headers.get("content-encoding", "").strip().lower().removeprefix("identity")
 
 
 def _redirect_or_error(status: int, headers: dict[str, str], address: Address, said: str) -> _Redirect:

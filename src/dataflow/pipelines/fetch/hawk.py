@@ -10,26 +10,19 @@ import hashlib
 import hmac
 import os
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from dataflow.model.record import record
+from dataflow.model.record import record, replace
 from dataflow.pipelines.fetch.address import Address
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 ALGORITHMS = ("sha256", "sha1")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"\\]*)"\s*(?:,\s*|$)')
 _NAMES = frozenset(("id", "ts", "tsm", "nonce", "hash", "error", "ext", "mac", "app", "dlg"))
 _VALUE = re.compile(r"[ \w!#$%&'()*+,\-./:;<=>?@\[\]^`{|}~]*", re.ASCII)
 _LONGEST_HEADER = 4096
-
-
-class Hash(Protocol):
-    """A hashlib hash."""
-
-    def update(self, data: bytes, /) -> None:
-        """Adds bytes."""
-
-    def digest(self) -> bytes:
-        """The hash of all bytes so far."""
 
 
 @record
@@ -66,12 +59,11 @@ def is_header_text(text: str) -> bool:
 def sign_request(key: HawkKey, method: str, address: Address, timestamp: int) -> HawkRequest:
     """Sign a request without body, with a fresh nonce; sign again for every retry."""
     nonce = base64.urlsafe_b64encode(os.urandom(9)).decode()
-    empty = start_payload(key.algorithm, "")
-    digest = finish_payload(empty)
+    digest = finish_payload(start_payload(key.algorithm, ""))
     request = HawkRequest(key, method, address, timestamp, nonce, "")
     mac = _mac(key, _normalized("header", request, digest, ""))
     header = f'Hawk id="{key.id}", ts="{timestamp}", nonce="{nonce}", hash="{digest}", mac="{mac}"'
-    return HawkRequest(key, method, address, timestamp, nonce, header)
+    return replace(request, header=header)
 
 
 def start_payload(algorithm: str, content_type: str) -> Hash:

@@ -16,17 +16,16 @@ from dataflow.model.record import names_of, record
 from dataflow.model.url_text import SHORTEST_GUESSED, is_secret_name, list_secret_parameters
 from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY, Credentials, Headers
-from dataflow.pipelines.fetch.chain_walk import walk_chain
 from dataflow.pipelines.fetch.client import Access, Client, Origins
-from dataflow.pipelines.fetch.limits import Limits, Stop, Tell, Watch, say_nothing
-from dataflow.pipelines.fetch.oauth import Hide, show_no_secret
+from dataflow.pipelines.fetch.limits import Limits, Tell, Watch, say_nothing
 from dataflow.pipelines.fetch.page import Page, read_page
 from dataflow.pipelines.fetch.page_document import Reading
+from dataflow.pipelines.fetch.page_walk import Way, walk_chain
 from dataflow.pipelines.fetch.pagination import NextLink, Offset, PageNumber, Pagination, Position
 from dataflow.pipelines.fetch.proxies import DIRECT, Proxies
 from dataflow.pipelines.fetch.series_walk import walk_series
+from dataflow.pipelines.fetch.signer import Hide, show_no_secret
 from dataflow.pipelines.fetch.staging_folder import Staging
-from dataflow.pipelines.fetch.way import Way
 from dataflow.pipelines.handover.records import Part
 
 # Statuses that mean the server no longer knows a resumed position.
@@ -86,7 +85,7 @@ class HttpSource:
     def fetch(
         self,
         staging: Staging,
-        stop: Stop | None = None,
+        stop: threading.Event | None = None,
         tell: Tell = say_nothing,
         hide: Hide = show_no_secret,
     ) -> Iterator[Part]:

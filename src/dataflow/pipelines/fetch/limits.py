@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from typing import Protocol
 
 from dataflow.errors import FetchError, FetchStopped
 from dataflow.model.record import record
@@ -34,13 +33,6 @@ class Limits:
     empty_pages: int = 10
 
 
-class Stop(Protocol):
-    """Signal that ends a fetch early; a threading.Event qualifies."""
-
-    def is_set(self) -> bool:
-        """True once the fetch must end."""
-
-
 Tell = Callable[[str, str], None]
 """Receives, from any thread, what went wrong and what happens next."""
 
@@ -55,7 +47,7 @@ class Watch:
     def __init__(
         self,
         limits: Limits,
-        stop: Stop,
+        stop: threading.Event,
         tell: Tell = say_nothing,
         count_staged: Callable[[], int] = lambda: 0,
     ) -> None:

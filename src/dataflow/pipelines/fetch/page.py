@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 from dataflow.errors import FetchError
@@ -39,10 +40,15 @@ class Page:
 
 def read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
     """Parse a response as a page; FetchError when it is not JSON or lacks a required key."""
-    if len(answer.body.data) < LARGE_BYTES:
-        return _read_quietly(pagination, answer, reading)
-    with _one_large_page:
-        return _read_quietly(pagination, answer, reading)
+    with _one_large_page if len(answer.body.data) >= LARGE_BYTES else nullcontext():
+        # Rows live only for this call and hold no cycles; garbage collection would take a third of the time.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return _read_page(pagination, answer, reading)
+        finally:
+            if collecting:
+                gc.enable()
 
 
 def have_same_rows(one: bytes, other: bytes, results: str) -> bool:
@@ -64,17 +70,6 @@ def _list_rows(document: Any, results: str) -> list[Any]:
     for key in results.split(".") if results else ():
         document = document[key]
     return list(document)
-
-
-def _read_quietly(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:
-    # Rows live only for this call and hold no cycles; garbage collection would take a third of the time.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return _read_page(pagination, answer, reading)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _read_page(pagination: Pagination, answer: HttpAnswer, reading: Reading) -> Page:

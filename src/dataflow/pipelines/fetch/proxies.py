@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from dataflow.errors import BadInput, ConfigError
+from dataflow.model.exposure import is_this_machine
 from dataflow.model.record import record
-from dataflow.pipelines.fetch.address import Address
+from dataflow.pipelines.fetch.address import PORTS, Address
 
-_PORTS = {"http": 80, "https": 443}
+Found = TypeVar("Found")
 
 
 @record
@@ -54,7 +57,7 @@ class Proxies:
         """The proxy for requests to this address; None means a direct connection. ConfigError."""
         if self.fixed or not self.variables:
             return self.fixed
-        if _is_loopback(address.host) or any(_matches(entry, address) for entry in self.exceptions):
+        if is_this_machine(address.host) or any(_matches(entry, address) for entry in self.exceptions):
             return None
         for variable in self.variables:
             if variable.scheme == address.scheme:
@@ -78,7 +81,7 @@ def find_proxies(given: str | None, environ: Mapping[str, str]) -> Proxies:
     if given is not None:
         return Proxies(parse_proxy(given, "proxy")) if given else DIRECT
     found = []
-    for scheme in _PORTS:
+    for scheme in PORTS:
         names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
         name = next((name for name in names if environ.get(name)), "")
         if name:
@@ -98,10 +101,10 @@ def parse_proxy(url: str, name: str) -> Proxy:
         raise BadInput(
             f"{name} is not the URL of a proxy: write http://host:port, or http://user:password@host:port."
         )
-    if split.scheme not in _PORTS:
+    if split.scheme not in PORTS:
         raise BadInput(f"{name} is a {split.scheme!r} proxy: only http and https proxies are supported.")
     user, password = unquote(split.username or ""), unquote(split.password or "")
-    return Proxy(split.scheme, host, port or _PORTS[split.scheme], user, password)
+    return Proxy(split.scheme, host, port or PORTS[split.scheme], user, password)
 
 
 def _read_variable(variable: Variable) -> Proxy:
@@ -115,9 +118,9 @@ def _matches(entry: str, address: Address) -> bool:
     """True if an item of NO_PROXY (a domain, host or network, perhaps with a port) matches this address."""
     if entry == "*":
         return True
-    network = _find_network(entry)
+    network = _find(partial(ipaddress.ip_network, strict=False), entry.strip("[]"))
     if network is not None:
-        host = _find_ip(address.host)
+        host = _find(ipaddress.ip_address, address.host)
         return host is not None and host in network
     name, _, port = (
         entry.strip("[]").rpartition(":") if re.search(r"[^:]:[0-9]+$", entry) else (entry, "", "")
@@ -128,20 +131,8 @@ def _matches(entry: str, address: Address) -> bool:
     return bool(name) and fits and port in ("", str(address.port))
 
 
-def _is_loopback(host: str) -> bool:
-    found = _find_ip(host)
-    return found.is_loopback if found else host.lower() == "localhost" or host.lower().endswith(".localhost")
-
-
-def _find_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _find(parse: Callable[[str], Found], text: str) -> Found | None:
     try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
-
-
-def _find_network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    try:
-        return ipaddress.ip_network(entry.strip("[]"), strict=False)
+        return parse(text)
     except ValueError:
         return None

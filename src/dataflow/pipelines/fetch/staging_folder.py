@@ -1,26 +1,63 @@
-"""The staging folder of one run: part files as received, and the manifest from which the next run resumes."""
+"""The staging folder of one run: part files as received, and the manifest from which the next run resumes.
+
+The manifest has one JSON line per finished part and is readable after a crash at any byte.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import orjson
 
 from dataflow.errors import BadInput, FetchError
-from dataflow.pipelines.fetch.part_list import (
-    Entry,
-    Manifest,
-    append_line,
-    cut_manifest,
-    entry_line,
-    read_manifest,
-)
+from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
 from dataflow.private_files import make_private_folder, open_private
 
+MANIFEST = "manifest.jsonl"
 SETTLED_SECONDS = 600
 """A part written this long before the last one is certainly on disk. After a power cut a later one may have
 the right size and arbitrary content, since writes are not synced."""
+
+
+@record
+class Entry:
+    """A finished part. `path` is absolute; `next` is the position after it: None after the last page.
+
+    `total` is the source's row count when the page was fetched, None where it is not stated.
+    """
+
+    number: int
+    path: str
+    rows: int
+    size: int
+    sha256: str
+    next: str | int | None
+    total: int | None = None
+
+    @property
+    def part(self) -> Part:
+        """The entry as the pipeline's part record."""
+        return Part(self.number, self.path, self.rows, self.size)
+
+
+@record
+class Manifest:
+    """Content of a folder's manifest; `length` is the size of its complete lines in bytes."""
+
+    fingerprint: str
+    entries: tuple[Entry, ...] = ()
+    complete: bool = False
+    closed: str = ""
+    length: int = 0
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of its parts."""
+        return {entry.path for entry in self.entries}
 
 
 class Staging:
@@ -31,17 +68,15 @@ class Staging:
         self.folder = os.path.abspath(folder)
         self._fingerprint = fingerprint
         make_private_folder(self.folder)
-        found = read_manifest(self.folder)
-        if found and found.fingerprint != fingerprint:
+        found = read_manifest(self.folder) or Manifest("")
+        if found.length and found.fingerprint != fingerprint:
             raise BadInput(f"Staging folder {self.folder} belongs to another source: use one folder per run.")
-        self.entries: list[Entry] = list(found.entries) if found else []
-        self.complete = bool(found and found.complete)
-        self.closed = found.closed if found else ""
-        if found:
+        self.entries, self.complete, self.closed = list(found.entries), found.complete, found.closed
+        with self._open() as file:
             # An incomplete line may follow the complete ones; the next line must not be appended to it.
-            cut_manifest(self.folder, found.length)
-        else:
-            self._start()
+            file.truncate(found.length)
+        if not found.length:
+            self._append({"fingerprint": fingerprint, "format": 1})
 
     def continue_from(self, earlier_folders: Mapping[str, bool]) -> int:
         """Take over the parts of the earlier run of this work that got furthest; returns the number of parts.
@@ -57,10 +92,10 @@ class Staging:
             found = read_manifest(folder)
             if found and (found.closed or (found.complete and not same_call)):
                 # Including parts taken over from others: otherwise the next run would resume from those.
-                closed |= _paths(found)
+                closed |= found.paths
             elif found:
                 open_ones.append(found)
-        usable = [each for each in map(self._usable, open_ones) if each and not closed & _paths(each)]
+        usable = [each for each in map(self._usable, open_ones) if each and not closed & each.paths]
         best = max(usable, key=lambda each: (each.complete, len(each.entries)), default=None)
         for entry in best.entries if best else ():
             self._record(entry)
@@ -88,37 +123,41 @@ class Staging:
                 f"Page {number} cannot be written to the staging folder {self.folder}: {wrong.strerror}."
                 + (" The earlier pages are kept; free disk space and run it again." if number > 1 else "")
             ) from wrong
-        return as_part(entry)
+        return entry.part
 
     def finish(self) -> None:
         """Record that all pages are staged."""
         if not self.complete:
-            rows, size = sum(each.rows for each in self.entries), sum(each.size for each in self.entries)
-            append_line(
-                self.folder, {"complete": True, "parts": len(self.entries), "rows": rows, "size": size}
-            )
+            self._append({"complete": True})
             self.complete = True
 
     def close(self, reason: str) -> None:
         """Record that no later run may resume from here, nor from the runs that this one continued."""
-        append_line(self.folder, {"closed": reason or "closed"})
         self.closed = reason or "closed"
+        self._append({"closed": self.closed})
 
     def list_parts(self) -> list[Part]:
         """The finished parts, in order."""
-        return [as_part(entry) for entry in self.entries]
+        return [entry.part for entry in self.entries]
 
     def read(self, index: int) -> bytes:
         """The content of a finished part, counted from 0."""
         with open(self.entries[index].path, "rb") as file:
             return file.read()
 
-    def _start(self) -> None:
-        cut_manifest(self.folder, 0)
-        append_line(self.folder, {"fingerprint": self._fingerprint, "format": 1})
+    def _open(self) -> BinaryIO:
+        """The manifest for appending; readable by the owner only, since a next URL can hold a secret."""
+        return open(os.path.join(self.folder, MANIFEST), "ab", buffering=0, opener=open_private)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        with self._open() as file:
+            file.write(orjson.dumps(line) + b"\n")  # one write: at most the last line is incomplete
 
     def _record(self, entry: Entry) -> None:
-        append_line(self.folder, entry_line(entry, self.folder))
+        facts = {name: getattr(entry, name) for name in ("number", "rows", "size", "sha256", "next", "total")}
+        # A file in the manifest's own folder is stored by its bare name.
+        is_own = os.path.dirname(entry.path) == self.folder
+        self._append(facts | {"file": os.path.basename(entry.path) if is_own else entry.path})
         self.entries.append(entry)
 
     def _usable(self, manifest: Manifest) -> Manifest | None:
@@ -135,9 +174,20 @@ class Staging:
         return Manifest(manifest.fingerprint, tuple(whole), complete, "", manifest.length)
 
 
-def as_part(entry: Entry) -> Part:
-    """A manifest entry as the pipeline's part record."""
-    return Part(entry.number, entry.path, entry.rows, entry.size)
+def read_manifest(folder: str) -> Manifest | None:
+    """The manifest of a folder; None when it is missing or its first line is incomplete."""
+    try:
+        with open(os.path.join(folder, MANIFEST), "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    lines, length = _whole_lines(text)
+    if not lines or "fingerprint" not in lines[0]:
+        return None
+    entries = tuple(_entry(line, folder) for line in lines if "number" in line)
+    closed = next((line["closed"] for line in lines if "closed" in line), "")
+    complete = any("complete" in line for line in lines)
+    return Manifest(lines[0]["fingerprint"], entries, complete, closed, length)
 
 
 def _write_whole(path: str, body: bytes) -> None:
@@ -149,8 +199,26 @@ def _write_whole(path: str, body: bytes) -> None:
     os.rename(unfinished, path)
 
 
-def _paths(manifest: Manifest) -> set[str]:
-    return {entry.path for entry in manifest.entries}
+def _whole_lines(text: bytes) -> tuple[list[dict[str, Any]], int]:
+    """The lines before the first torn one: a crash may leave half a line, with nothing complete after it."""
+    lines = []
+    length = 0
+    for line in text.splitlines(keepends=True):
+        try:
+            read = orjson.loads(line) if line.endswith(b"\n") else None
+        except orjson.JSONDecodeError:
+            break
+        if not isinstance(read, dict):
+            break
+        lines.append(read)
+        length += len(line)
+    return lines, length
+
+
+def _entry(line: dict[str, Any], folder: str) -> Entry:
+    path = os.path.join(folder, str(line["file"]))
+    what = line["rows"], line["size"], line["sha256"], line["next"], line.get("total")
+    return Entry(line["number"], path, *what)
 
 
 def _written_at(entry: Entry) -> float:

@@ -1,4 +1,7 @@
-"""One request and its response over the network; network errors are translated here."""
+"""One request and its response over the network; network errors are translated here.
+
+Its sockets react to a stop and keep a request's time limit, even when the server only trickles.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,21 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import Any
 
 import httpcore
 
 from dataflow.errors import FetchError
 from dataflow.pipelines.fetch.address import Address
 from dataflow.pipelines.fetch.authentication import Headers
-from dataflow.pipelines.fetch.limits import Limits, Watch, find_retry_after
+from dataflow.pipelines.fetch.body import Damaged
+from dataflow.pipelines.fetch.limits import SLICE_SECONDS, Limits, Watch, find_retry_after
 from dataflow.pipelines.fetch.proxies import Proxies, Proxy
-from dataflow.pipelines.fetch.sockets import open_pool
-from dataflow.pipelines.fetch.unpacking import Damaged
 
+_READ_BYTES = 256 * 1024
 _PASSING = frozenset((408, 425, 429))
 _STAYING = frozenset((501, 505))
 """Server errors (500 and above) that waiting does not cure."""
-_REPEATED = {"link": ", "}
-"""Headers whose repetitions form one list."""
 
 
 class Passing(Exception):
@@ -32,6 +34,56 @@ class Passing(Exception):
         super().__init__(reason)
         self.status = status
         self.wait_seconds = wait_seconds
+
+
+class _WatchedStream(httpcore.NetworkStream):
+    """A network stream whose reads end when the request's time is up, even if bytes keep trickling."""
+
+    def __init__(self, stream: httpcore.NetworkStream, watch: Watch) -> None:
+        self._stream = stream
+        self._watch = watch
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """The bytes received; reads more at once than requested, because pages are large."""
+        while True:
+            seconds = min(self._left(), SLICE_SECONDS)
+            try:
+                return self._stream.read(max(max_bytes, _READ_BYTES), seconds)
+            except httpcore.ReadTimeout:
+                continue
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Sends a request, which always fits the socket's buffer."""
+        self._stream.write(buffer, self._left())
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._stream.close()
+
+    def start_tls(self, *arguments: Any, **named: Any) -> httpcore.NetworkStream:
+        """The same connection, encrypted."""
+        return _WatchedStream(self._stream.start_tls(*arguments, **named), self._watch)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Socket details that httpcore requests."""
+        return self._stream.get_extra_info(info)
+
+    def _left(self) -> float:
+        left = self._watch.get_request_seconds()
+        if left <= 0:
+            raise httpcore.ReadTimeout("the request's time is up")
+        return left
+
+
+class _WatchedBackend(httpcore.SyncBackend):
+    """Opens watched connections."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def connect_tcp(self, *arguments: Any, **named: Any) -> httpcore.NetworkStream:
+        """A connection to a host."""
+        return _WatchedStream(super().connect_tcp(*arguments, **named), self._watch)
 
 
 class Transport:
@@ -72,10 +124,25 @@ class Transport:
             yield response
 
     def _find_pool(self, proxy: Proxy | None) -> httpcore.ConnectionPool:
+        """Connections kept alive between requests, directly to the server or through the proxy."""
         if proxy not in self._pools:
-            made = open_pool(self._watch, max(self._limits.parallel, 1), self._context, proxy)
-            self._pools.setdefault(proxy, made)
+            self._pools.setdefault(proxy, self._open_pool(proxy))
         return self._pools[proxy]
+
+    def _open_pool(self, proxy: Proxy | None) -> httpcore.ConnectionPool:
+        options: dict[str, Any] = {
+            "ssl_context": self._context,
+            "max_connections": max(self._limits.parallel, 1),
+            "network_backend": _WatchedBackend(self._watch),
+        }
+        if proxy is None:
+            return httpcore.ConnectionPool(**options)
+        return httpcore.HTTPProxy(
+            proxy_url=httpcore.URL(scheme=proxy.scheme, host=proxy.host, port=proxy.port, target="/"),
+            proxy_auth=(proxy.user.encode(), proxy.password.encode()) if proxy.user else None,
+            proxy_ssl_context=self._context if proxy.scheme == "https" else None,
+            **options,
+        )
 
     @contextmanager
     def _explained(self, address: Address, proxy: Proxy | None) -> Iterator[None]:
@@ -104,8 +171,8 @@ def text_headers(response: httpcore.Response) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in response.headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key in found and key in _REPEATED:
-            found[key] += _REPEATED[key] + text
+        if key == "link" and key in found:  # repetitions form one list
+            found[key] += f", {text}"
         elif key not in found or (key == "www-authenticate" and text.lower().startswith("hawk ")):
             found[key] = text
     return found

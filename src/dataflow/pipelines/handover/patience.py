@@ -9,6 +9,8 @@ from typing import TypeVar
 from dataflow.errors import StagingLost, TargetError, TargetUnreachable
 
 Result = TypeVar("Result")
+Errors = tuple[type[TargetError], ...]
+LOST: Errors = (TargetUnreachable, StagingLost)
 
 
 class Patience:
@@ -22,15 +24,15 @@ class Patience:
         self._tell = tell
         self._waited = 0.0
 
-    def repeat(self, work: Callable[[], Result]) -> Result:
-        """Do the work, and repeat it from the start if the target became unreachable."""
+    def repeat(self, work: Callable[[], Result], after: Errors = LOST) -> Result:
+        """Do the work, and repeat it from the start after one of these errors."""
         while True:
             try:
                 return work()
-            except (TargetUnreachable, StagingLost) as trouble:
-                self.wait(trouble)
+            except after as trouble:
+                self._wait(trouble)
 
-    def wait(self, trouble: TargetError) -> None:
+    def _wait(self, trouble: TargetError) -> None:
         """Wait for the next retry; raises the error when none is left."""
         if not self._waits:
             waited = f" Gave up after {self._waited:.0f} s." if self._waited else ""

@@ -100,16 +100,12 @@ def _read(files: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
                 waiting.append(batch)
                 rows += batch.num_rows
                 while rows >= BATCH_ROWS:
-                    whole = _joined(waiting)
+                    whole = pa.concat_batches(waiting)
                     yield whole.slice(0, BATCH_ROWS)
                     rows -= BATCH_ROWS
                     waiting = [whole.slice(BATCH_ROWS)] if rows else []
     if rows:
-        yield _joined(waiting)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+        yield pa.concat_batches(waiting)
 
 
 def is_same(one: Any, other: Any) -> bool:

@@ -15,6 +15,8 @@ from dataflow.private_files import open_unlinked
 FORMAT = 1
 DATAID = "dataid"
 """The column that holds each row's chunk."""
+Columns = tuple[tuple[str, str], ...]
+"""Names and PostgreSQL types."""
 
 
 @record
@@ -24,7 +26,7 @@ class Manifest:
     dataset: str
     dataid: str
     run_id: int
-    columns: tuple[tuple[str, str], ...]  # name and PostgreSQL type
+    columns: Columns
     files: tuple[StagedFile, ...]
 
     @property
@@ -40,10 +42,10 @@ class Manifest:
 
 @record
 class Frame:
-    """Files that form one table, with the table's columns: name and PostgreSQL type."""
+    """Files that form one table, with the table's columns."""
 
     files: tuple[str, ...]
-    columns: tuple[tuple[str, str], ...]
+    columns: Columns
 
 
 @record
@@ -53,7 +55,7 @@ class Whole:
     parts: tuple[Frame, ...]  # one for each set of columns, newest first
 
     @property
-    def columns(self) -> tuple[tuple[str, str], ...]:
+    def columns(self) -> Columns:
         """All columns, the newest chunk's first and with its types, then `dataid`."""
         found: dict[str, tuple[str, str]] = {}
         for part in self.parts:
@@ -113,7 +115,7 @@ def read_frame(path: str) -> Frame:
 
 def put_together(frames: Iterable[Frame]) -> Whole:
     """Chunks, newest first, as one table."""
-    files: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    files: dict[Columns, list[str]] = {}
     for frame in frames:
         files.setdefault(frame.columns, []).extend(frame.files)
     return Whole(tuple(Frame(tuple(paths), columns) for columns, paths in files.items()))

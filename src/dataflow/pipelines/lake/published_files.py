@@ -91,8 +91,7 @@ def locate_chunk(store: Store, name: str, dataid: str, project_dir: str) -> tupl
 
 def _chunk(dataset: Dataset, chunk: PublishedChunk, project_dir: str) -> LakeChunk:
     path = absolute_place(chunk.location, project_dir)
-    facts = (chunk.dataid, chunk.version, chunk.location)
-    return LakeChunk(dataset.name, *facts, path, read_manifest(path))
+    return LakeChunk(dataset.name, chunk.dataid, chunk.version, chunk.location, path, read_manifest(path))
 
 
 def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: str = "") -> None:

@@ -14,39 +14,33 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 from psycopg import sql
+from psycopg.pq.abc import PGresult
 
 from dataflow.errors import BadInput, InvalidRows
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
+from dataflow.pipelines.postgres.encoding import find_copied_type
 from dataflow.pipelines.postgres.transactions import Session
 from dataflow.private_files import open_private
 
 BYTES_AT_ONCE = 8 * 1024 * 1024
-MOST_DIGITS = 38
-NUMERIC = 1700
-ARROW_TYPES = {
-    16: pa.bool_(),
-    20: pa.int64(),
-    21: pa.int16(),
-    23: pa.int32(),
-    700: pa.float32(),
-    701: pa.float64(),
-    1082: pa.date32(),
-    1083: pa.time64("us"),
-    1114: pa.timestamp("us"),
-    1184: pa.timestamp("us", "UTC"),
-}
+# In the order of the columns; a type without a name, such as that of NULL, is "unknown".
+TYPE_NAMES = """
+    select format_type(kind, modifier), typcategory = 'A'
+    from unnest(%s::oid[], %s::int[]) with ordinality as t (kind, modifier, place)
+    join pg_type on oid = kind order by place
+"""
 
 
 @record
 class CopiedColumn:
-    """A column of the result, with PostgreSQL's oid and modifier of its type."""
+    """A column of the result, with PostgreSQL's name of its type."""
 
     name: str
-    type_id: int
-    modifier: int
+    kind: str
     is_array: bool
     taken_as: pa.DataType | None = None  # its type in the part files, if it differs from its own
+    taken_from: str = ""  # the column it is read from, if it has another name
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -55,10 +49,17 @@ class CopiedColumn:
             return self.taken_as
         if self.is_array:
             return pa.list_(pa.string())
-        if self.type_id == NUMERIC and self.modifier >= 4:
-            precision, scale = (self.modifier - 4) >> 16, (self.modifier - 4) & 0x7FF
-            return pa.decimal128(precision, scale) if scale <= precision <= MOST_DIGITS else pa.string()
-        return ARROW_TYPES.get(self.type_id, pa.string())
+        found = find_copied_type(self.kind)
+        return pa.string() if found is None or self.kind in ("uuid", "bytea") else found
+
+
+@record
+class PartWork:
+    """A part file still to be written, with the statement and columns of its rows."""
+
+    part: Part
+    statement: sql.Composed
+    fields: tuple[CopiedColumn, ...]
 
 
 def describe(session: Session, query: str) -> tuple[CopiedColumn, ...]:
@@ -69,20 +70,23 @@ def describe(session: Session, query: str) -> tuple[CopiedColumn, ...]:
     if described.error_message:
         text = described.get_error_message().splitlines()[0].removeprefix("ERROR:").strip()
         raise BadInput(f"The query is invalid: {text}. It must be a single SELECT.")
-    kinds = [(described.ftype(place), described.fmod(place)) for place in range(described.nfields)]
     names = [(described.fname(place) or b"").decode() for place in range(described.nfields)]
     if not names or len(set(names)) < len(names):
         raise BadInput(f"The query must be a SELECT with unique column names, got {names}.")
-    arrays = _list_arrays(session, [kind for kind, _ in kinds])
-    return tuple(
-        CopiedColumn(name, *kind, kind[0] in arrays) for name, kind in zip(names, kinds, strict=True)
-    )
+    kinds = list_type_names(session, described)
+    return tuple(CopiedColumn(name, *kind) for name, kind in zip(names, kinds, strict=True))
 
 
-def copy_part(
-    session: Session, statement: sql.Composed, fields: tuple[CopiedColumn, ...], part: Part
-) -> Part:
+def list_type_names(session: Session, result: PGresult) -> list[tuple[str, bool]]:
+    """The type of each column of a result, as PostgreSQL writes it, and whether it is an array."""
+    places = range(result.nfields)
+    kinds = [result.ftype(place) for place in places], [result.fmod(place) for place in places]
+    return session.execute(TYPE_NAMES, kinds).fetchall()
+
+
+def copy_part(session: Session, work: PartWork) -> Part:
     """Write the statement's rows to the part's file atomically; returns their number."""
+    part, fields = work.part, work.fields
     schema = pa.schema([(field.name, field.arrow_type) for field in fields])
     unfinished = f"{part.path}.tmp"
     rows = 0
@@ -90,7 +94,7 @@ def copy_part(
         open(unfinished, "wb", opener=open_private) as file,
         pa.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
     ):
-        for data in _blocks(session, sql.SQL("copy ({}) to stdout (format csv)").format(statement)):
+        for data in _blocks(session, sql.SQL("copy ({}) to stdout (format csv)").format(work.statement)):
             table = _parse(data, fields, schema)
             rows += table.num_rows
             writer.write_table(table)
@@ -103,7 +107,7 @@ def select_text(fields: tuple[CopiedColumn, ...]) -> sql.Composed:
     """The columns as copied: arrays as JSON, because CSV has no lists."""
     values = []
     for field in fields:
-        name = sql.Identifier(field.name)
+        name = sql.Identifier(field.taken_from or field.name)
         values.append(sql.SQL("to_json({}::text[])").format(name) if field.is_array else name)
     return sql.SQL(", ").join(values)
 
@@ -151,8 +155,3 @@ def _parse(data: bytes, fields: tuple[CopiedColumn, ...], schema: pa.Schema) -> 
 def _lists(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     values = [None if text is None else json.loads(text) for text in texts.to_pylist()]
     return pa.array(values, pa.list_(pa.string())).cast(kind)
-
-
-def _list_arrays(session: Session, kinds: list[int]) -> set[int]:
-    rows = session.execute("select oid from pg_type where oid = any(%s) and typcategory = 'A'", (kinds,))
-    return {kind for (kind,) in rows.fetchall()}

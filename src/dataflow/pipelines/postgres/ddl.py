@@ -8,7 +8,8 @@ from collections.abc import Set
 from psycopg import sql
 
 from dataflow.errors import Conflict
-from dataflow.pipelines.postgres.table import Column, Index, Table, type_sql
+from dataflow.pipelines.postgres.copy_out import list_type_names
+from dataflow.pipelines.postgres.table import Column, Table, type_sql
 from dataflow.pipelines.postgres.transactions import Session
 from dataflow.pipelines.shape.fields import LONGEST_NAME
 
@@ -107,17 +108,13 @@ def add_indexes(session: Session, table: Table, partition: str | None, taken: Se
     """Create the declared indexes that are missing, under free names; readers are not blocked."""
     wanted = list(table.indexes)
     if partition and not primary_key(table, partition):
-        wanted.append(Index((partition,)))  # otherwise replacing one dataid would read the whole table
-    for index in wanted:
-        name = _index_name(table, index)
+        wanted.append((partition,))  # otherwise replacing one dataid would read the whole table
+    for columns in wanted:
+        name = _index_name(table, columns)
         if name in taken:
-            name = _index_name(table, index, always=True)
-        statement = sql.SQL("create index if not exists {} on {} ({})").format(
-            sql.Identifier(name),
-            table.identifier,
-            names(index.columns),
-        )
-        session.execute(statement)
+            name = _index_name(table, columns, always=True)
+        statement = sql.SQL("create index if not exists {} on {} ({})")
+        session.execute(statement.format(sql.Identifier(name), table.identifier, names(columns)))
 
 
 def add_comment(session: Session, table: Table) -> None:
@@ -161,13 +158,7 @@ def _canonical_types(session: Session, columns: tuple[Column, ...]) -> list[str]
     nulls = sql.SQL(", ").join(sql.SQL("null::{}").format(type_sql(column)) for column in columns)
     result = session.execute(sql.SQL("select {}").format(nulls)).pgresult
     assert result is not None
-    kinds = [(result.ftype(place), result.fmod(place)) for place in range(result.nfields)]
-    rows = session.execute(
-        "select format_type(kind, modifier) from unnest(%s::oid[], %s::int[]) "
-        "with ordinality as t (kind, modifier, place) order by place",
-        ([kind for kind, _ in kinds], [modifier for _, modifier in kinds]),
-    ).fetchall()
-    return [kind for (kind,) in rows]
+    return [kind for kind, _ in list_type_names(session, result)]
 
 
 def _check_kind(session: Session, table: Table) -> None:
@@ -178,10 +169,10 @@ def _check_kind(session: Session, table: Table) -> None:
         raise Conflict(f"{table} exists but is not a table. Drop it, or name another table.")
 
 
-def _index_name(table: Table, index: Index, always: bool = False) -> str:
+def _index_name(table: Table, columns: tuple[str, ...], always: bool = False) -> str:
     """The name of an index; with a digest of its columns if the name is too long, or `always`."""
-    name = "_".join((table.name, *index.columns, "idx"))
+    name = "_".join((table.name, *columns, "idx"))
     if len(name.encode()) <= LONGEST_NAME and not always:
         return name
-    digest = hashlib.sha256(repr((table.name, index.columns)).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(repr((table.name, columns)).encode()).hexdigest()[:12]
     return f"{name.encode()[:40].decode(errors='ignore')}_{digest}_idx"

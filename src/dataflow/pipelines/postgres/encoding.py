@@ -5,6 +5,7 @@ Types that binary COPY cannot get from Arrow are staged as text and cast by the 
 
 from __future__ import annotations
 
+import functools
 import re
 import uuid
 
@@ -14,42 +15,41 @@ import pyarrow.compute as pc
 from pgpq import encoders
 from pgpq import schema as pg
 
-from dataflow.errors import InvalidRows
+from dataflow.errors import BadInput, InvalidRows
 from dataflow.pipelines.postgres.table import ATTEMPT, Column
+from dataflow.pipelines.shape.sql_types import parse_sql_type
 
-MOST_DIGITS = 38  # of a decimal128
 NO_UUID = "0" * 32  # placeholder for NULL
 UUID_TEXT = re.compile(r"(?P<open>\{)?[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){7}(?(open)\})")
 """PostgreSQL's input format: optional hyphen after any four digits, optional braces."""
 
-ARROW_TYPES: dict[str, pa.DataType] = {
-    **dict.fromkeys(("smallint", "int2"), pa.int16()),
-    **dict.fromkeys(("integer", "int", "int4"), pa.int32()),
-    **dict.fromkeys(("bigint", "int8"), pa.int64()),
-    **dict.fromkeys(("real", "float4"), pa.float32()),
-    **dict.fromkeys(("double precision", "float8", "float"), pa.float64()),
-    **dict.fromkeys(("boolean", "bool"), pa.bool_()),
-    **dict.fromkeys(("text", "varchar", "character varying", "char", "character"), pa.string()),
-    **dict.fromkeys(("json", "jsonb"), pa.string()),
-    **dict.fromkeys(("timestamp with time zone", "timestamptz"), pa.timestamp("us", "UTC")),
-    **dict.fromkeys(("timestamp without time zone", "timestamp"), pa.timestamp("us")),
-    **dict.fromkeys(("time without time zone", "time"), pa.time64("us")),
-    "date": pa.date32(),
-    "uuid": pa.binary(16),
-    "bytea": pa.binary(),
-}
+# Types that a mapping cannot name, but a query of the database can return.
+UNMAPPED = {"bytea": pa.binary(), "time": pa.time64("us"), "time without time zone": pa.time64("us")}
 # An array states the type of its elements, and pgpq does not support the others.
 ELEMENTS = (pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_())
-NUMERIC = ("numeric", "decimal")
+
+
+@functools.cache
+def find_copied_type(sql_type: str) -> pa.DataType | None:
+    """The Arrow type of what binary COPY gets for this type; None if that is text."""
+    text = re.sub(r"\btime(stamp(tz)?)? ?\( ?\d ?\)", r"time\1", sql_type.strip().lower())
+    if text in UNMAPPED:
+        return UNMAPPED[text]
+    try:
+        kind = parse_sql_type(text)
+    except BadInput:
+        return None
+    if kind.element is not None:
+        return kind.arrow if kind.element.name == "text" or kind.element.arrow in ELEMENTS else None
+    # A numeric without precision keeps the digits of each value, which no Arrow type does.
+    return None if kind.sql == "numeric" else kind.arrow_type(uuid_as_bytes=True)
 
 
 def staged_type(column: Column) -> str:
     """The column's type in staging: its own, or text where the server has to cast."""
-    base, arguments, is_array = _parse(column.sql_type)
-    if is_array:
-        return column.sql_type if _has_plain_elements(base) else "text[]"
-    # A numeric without precision keeps the digits of each value, which no Arrow type does.
-    return column.sql_type if base in ARROW_TYPES or (base in NUMERIC and arguments) else "text"
+    if find_copied_type(column.sql_type) is not None:
+        return column.sql_type
+    return "text[]" if "[" in column.sql_type else "text"
 
 
 def is_cast(column: Column) -> bool:
@@ -71,14 +71,15 @@ def make_encoder(schema: pa.Schema, columns: tuple[Column, ...]) -> pgpq.ArrowTo
     """The encoder for batches made by `fit`."""
     made = {field.name: pgpq.ArrowToPostgresBinaryEncoder.infer_encoder(field) for field in schema}
     for column in columns:
-        if _parse(column.sql_type)[0] == "jsonb" and not is_cast(column):
+        if column.sql_type.strip().lower() == "jsonb":
             field = schema.field(column.name)
             made[column.name] = encoders.StringEncoderBuilder.new_with_output(field, pg.Jsonb())
     return pgpq.ArrowToPostgresBinaryEncoder.new_with_encoders(schema, made)
 
 
 def _fit(array: pa.Array, column: Column) -> pa.Array:
-    wanted = _arrow_type(column)
+    text = pa.list_(pa.string()) if "[" in column.sql_type else pa.string()
+    wanted = find_copied_type(column.sql_type) or text
     if array.type == wanted:
         return array
     try:
@@ -89,20 +90,6 @@ def _fit(array: pa.Array, column: Column) -> pa.Array:
         raise InvalidRows(
             f"Column {column.name} ({column.sql_type}) cannot hold {array.type}: {error}", str(error)
         ) from error
-
-
-def _arrow_type(column: Column) -> pa.DataType:
-    base, arguments, is_array = _parse(column.sql_type)
-    if is_array:
-        return pa.list_(ARROW_TYPES[base] if _has_plain_elements(base) else pa.string())
-    if base in NUMERIC and arguments:
-        precision, scale = (*arguments, 0)[:2]
-        return pa.decimal128(min(precision, MOST_DIGITS), scale)
-    return ARROW_TYPES.get(base, pa.string())
-
-
-def _has_plain_elements(base: str) -> bool:
-    return base == "text" or ARROW_TYPES.get(base) in ELEMENTS
 
 
 def _uuids(array: pa.Array) -> pa.Array:
@@ -126,12 +113,3 @@ def _uuid(text: str) -> bytes:
     if not UUID_TEXT.fullmatch(text):  # Python's own parser ignores spaces and underscores
         raise ValueError(f"{text!r} is not a uuid")
     return uuid.UUID(text).bytes
-
-
-def _parse(sql_type: str) -> tuple[str, list[int], bool]:
-    """Split `character varying (20) []` into base type, numbers and whether it is an array."""
-    text = " ".join(sql_type.lower().split())
-    numbers = re.search(r"\(([^)]*)\)", text)
-    base = " ".join(re.sub(r"\([^)]*\)|\[ ?\]", " ", text).split())
-    arguments = [int(number) for number in numbers[1].split(",")] if numbers else []
-    return base, arguments, "[" in text

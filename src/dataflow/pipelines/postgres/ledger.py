@@ -6,6 +6,8 @@ stored with them: a table belongs to one store until `dataflow pipeline takeover
 
 from __future__ import annotations
 
+from typing import LiteralString
+
 from psycopg import sql
 
 from dataflow.actions.next_commands import resubmit_command, shell
@@ -13,7 +15,7 @@ from dataflow.errors import Conflict, Superseded, TargetError
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Destination
 from dataflow.pipelines.postgres.table import Table
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
 
 LEDGER = "dataflow_ledger"
 
@@ -43,15 +45,10 @@ RAISE = sql.SQL("""
         where l.fence <= excluded.fence and l.store_id = excluded.store_id and l.dataset = excluded.dataset
     returning 1
 """)
-# All rows of the table if it is replaced as a whole: publishers of its other dataids have to wait.
-LOCK = sql.SQL("""
-    select dataid, dataset, store_id, sort_key, fence, run_id, claim, rows, inputs from {ledger}
-    where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
-    order by dataid for update
-""")
 READ = sql.SQL("""
     select dataid, dataset, store_id, sort_key, fence, run_id, claim, rows, inputs from {ledger}
-    where table_name = %(table)s
+    where table_name = %(table)s and (%(whole)s or dataid = %(dataid)s)
+    order by dataid {lock}
 """)
 WRITE = sql.SQL("""
     update {ledger}
@@ -108,8 +105,8 @@ class Ledger:
             "run_id": destination.run_id,
             "claim": destination.claim,
             "inputs": destination.inputs,
-            "whole": whole,
         }
+        self._whole = whole
         self._in_order = in_order and destination.mode == "snapshot"
 
     def raise_fence(self, session: Session) -> Entry:
@@ -119,7 +116,7 @@ class Ledger:
         """
         self._create(session)
         raised = session.execute(RAISE.format(**self._names), self._values).fetchone()
-        entries = self._read(session, READ)
+        entries = self._read(session, whole=True)
         own = entries[self._destination.dataid]
         self._refuse_foreign(entries)
         if raised is None and own.fence > self._destination.newest_run > 0:
@@ -135,7 +132,8 @@ class Ledger:
 
     def lock(self, session: Session) -> Entry:
         """The dataid's row, locked until the transaction ends; Superseded if another run holds the fence."""
-        entries = self._read(session, LOCK)
+        # All rows of a table that is replaced as a whole: publishers of its other dataids have to wait.
+        entries = self._read(session, self._whole, "for update")
         own = entries.get(self._destination.dataid)
         if own is None:
             raise TargetError(
@@ -168,21 +166,19 @@ class Ledger:
         """The dataid's row, once no publish of it is in progress; None when no run of this store began it."""
         if not exists(session, self._table.schema, LEDGER):
             return None
-        found = self._read(session, LOCK, whole=False).get(self._destination.dataid)
+        found = self._read(session, False, "for update").get(self._destination.dataid)
         return found if found and found.store_id == self._destination.store_id else None
 
     def _create(self, session: Session) -> None:
         # IF NOT EXISTS alone fails for concurrent calls, and for users without CREATE.
         if exists(session, self._table.schema, LEDGER):
             return
-        session.execute(
-            "select pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{self._table.schema}.{LEDGER}",)
-        )
+        lock_name(session, f"{self._table.schema}.{LEDGER}")
         session.execute(CREATE.format(**self._names))
 
-    def _read(self, session: Session, statement: sql.SQL, **changes: bool) -> dict[str, Entry]:
-        values = self._values | changes
-        rows = session.execute(statement.format(**self._names), values).fetchall()
+    def _read(self, session: Session, whole: bool, lock: LiteralString = "") -> dict[str, Entry]:
+        statement = READ.format(**self._names, lock=sql.SQL(lock))
+        rows = session.execute(statement, self._values | {"whole": whole}).fetchall()
         return {row[0]: Entry(*row) for row in rows}
 
     def _refuse_older(self, session: Session, entries: dict[str, Entry]) -> None:

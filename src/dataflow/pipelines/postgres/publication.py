@@ -18,10 +18,10 @@ from dataflow.pipelines.postgres.safeguards import (
     check_taken,
     count_rows,
 )
-from dataflow.pipelines.postgres.staging_table import StagingTable, attempt_numbers
+from dataflow.pipelines.postgres.staging_table import StagingTable, attempt_number
 from dataflow.pipelines.postgres.swap import check_can_swap, make_twin, take_place
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
 
 NOTHING = sql.SQL("")
 
@@ -38,8 +38,9 @@ class Load:
     partition: str | None  # the column that holds the dataid; None if the table is replaced as a whole
 
     @property
-    def attempts(self) -> list[int]:
-        return attempt_numbers(list(self.accepted))
+    def source(self) -> sql.Composed:
+        """The staged rows, to follow FROM."""
+        return self.staging.rows_of(self.accepted)
 
     @property
     def rows(self) -> int:
@@ -67,7 +68,7 @@ def publish_rows(session: Session, load: Load, entry: Entry, ledger: Ledger) -> 
         if load.strategy in ("append", "merge"):
             ddl.check_keys(session, load.table, load.partition)
         check_rules(session, load.table)
-        load.staging.check(session, list(load.accepted))
+        load.staging.check(session, load.accepted)
         # Rows that a foreign key elsewhere references are deleted and reinserted in one transaction.
         session.execute("set constraints all deferred")
         _LOADS[load.strategy](session, load)
@@ -80,7 +81,7 @@ def _is_missing(session: Session, table: Table) -> bool:
     if exists(session, table.schema, table.name):
         return False
     # Two dataids may be first at the same time: one creates the table, the other then finds it.
-    session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (str(table),))
+    lock_name(session, str(table))
     return not exists(session, table.schema, table.name)
 
 
@@ -88,9 +89,9 @@ def _load_first(session: Session, load: Load) -> None:
     if load.staging.is_logged(session):
         _adopt(session, load)
     else:
-        load.staging.check(session, list(load.accepted))
+        load.staging.check(session, load.accepted)
         ddl.create_table(session, load.table, load.partition)
-        _add(session, load, load.table.identifier)
+        _add(session, load)
     ddl.add_constraints(session, load.table, load.partition)
 
 
@@ -99,10 +100,10 @@ def _adopt(session: Session, load: Load) -> None:
     staging = load.staging
     # A task that Spark abandoned may still be copying; rows it commits after the check would be published.
     session.execute(sql.SQL("lock table {} in access exclusive mode").format(staging.identifier))
-    staging.check(session, list(load.accepted))
+    staging.check(session, load.accepted)
     attempt = sql.Identifier(ATTEMPT)
     others = sql.SQL("delete from {} where {} <> all(%s)").format(staging.identifier, attempt)
-    session.execute(others, (load.attempts,))
+    session.execute(others, ([attempt_number(staged.attempt) for staged in load.accepted],))
     alter = sql.SQL("alter table {} ").format(staging.identifier)
     session.execute(alter + sql.SQL("drop column {}").format(attempt))
     if load.partition:
@@ -129,8 +130,8 @@ def _replace(session: Session, load: Load) -> None:
     check_taken(session, load.table, taken, load.rows)
 
 
-def _append(session: Session, load: Load) -> None:
-    _add(session, load, load.table.identifier)
+def _add(session: Session, load: Load, into: sql.Identifier | None = None) -> None:
+    check_taken(session, load.table, _insert(session, load, into or load.table.identifier), load.rows)
 
 
 def _merge(session: Session, load: Load) -> None:
@@ -158,27 +159,20 @@ def _swap(session: Session, load: Load) -> None:
     take_place(session, load.table, twin)
 
 
-_LOADS = {"replace": _replace, "append": _append, "merge": _merge, "swap": _swap}
+_LOADS = {"replace": _replace, "append": _add, "merge": _merge, "swap": _swap}
 
 
-def _add(session: Session, load: Load, into: sql.Identifier) -> None:
-    check_taken(session, load.table, _insert(session, load, into), load.rows)
-
-
-# Values are literals in these statements: with parameters, a percent sign in a name would be one, too.
 def _insert(session: Session, load: Load, into: sql.Identifier, tail: sql.Composable = NOTHING) -> int:
     """The number of rows that the table accepted."""
     columns = ddl.all_columns(load.table, load.partition)
     values = [_value(column) for column in load.table.columns]
     if load.partition:
         values.append(sql.Literal(load.dataid))
-    statement = sql.SQL("insert into {} ({}) select {} from {} where {} = any({}) {} {}").format(
+    statement = sql.SQL("insert into {} ({}) select {} from {} {} {}").format(
         into,
         ddl.names(tuple(column.name for column in columns)),
         sql.SQL(", ").join(values),
-        load.staging.identifier,
-        sql.Identifier(ATTEMPT),
-        sql.Literal(load.attempts),
+        load.source,
         _order(load.table),
         tail,
     )
@@ -195,13 +189,11 @@ def _count_absent(session: Session, load: Load, key: tuple[str, ...]) -> int:
     values = [sql.SQL("row({})::text").format(_of(side, columns)) for side in ("s", "t")]
     keys = [sql.Identifier(name) for name in key]
     statement = sql.SQL(
-        "select count(*) from (select {} from {} where {} = any({})) s where not exists "
+        "select count(*) from (select {} from {}) s where not exists "
         "(select 1 from {} t where ({}) = ({}) and {} = {})"
     ).format(
         given,
-        load.staging.identifier,
-        sql.Identifier(ATTEMPT),
-        sql.Literal(load.attempts),
+        load.source,
         load.table.identifier,
         _of("t", keys),
         _of("s", keys),
@@ -216,9 +208,8 @@ def _of(side: str, columns: list[sql.Identifier]) -> sql.Composable:
 
 
 def _find_twice(session: Session, load: Load, key: tuple[str, ...]) -> str:
-    statement = sql.SQL("select {0} from {1} where {2} = any({3}) group by {0} having count(*) > 1 limit 1")
-    attempt, attempts = sql.Identifier(ATTEMPT), sql.Literal(load.attempts)
-    found = session.execute(statement.format(ddl.names(key), load.staging.identifier, attempt, attempts))
+    statement = sql.SQL("select {0} from {1} group by {0} having count(*) > 1 limit 1")
+    found = session.execute(statement.format(ddl.names(key), load.source))
     return f"Key ({', '.join(key)})=({', '.join(map(str, found.fetchone() or ()))})"
 
 

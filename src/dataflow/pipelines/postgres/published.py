@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from psycopg import errors as pg_errors
 from psycopg import sql
@@ -14,21 +13,25 @@ from dataflow.errors import BadInput, Conflict, InputMoved
 from dataflow.model.record import record, replace
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.handover.published_table import PublishedTable
-from dataflow.pipelines.handover.records import Part
-from dataflow.pipelines.lake.manifest import DATAID, Frame
-from dataflow.pipelines.postgres.copy_out import CopiedColumn, select_text
+from dataflow.pipelines.lake.manifest import DATAID, Columns, Frame
+from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork
 from dataflow.pipelines.postgres.ledger import LEDGER
-from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.table import DatabaseLogin
-from dataflow.pipelines.postgres.table_source import EVERYTHING, copy_parts, list_parts, page_ranges
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.table_source import (
+    EVERYTHING,
+    copy_parts,
+    export_snapshot,
+    list_work,
+    page_ranges,
+)
+from dataflow.pipelines.postgres.transactions import Session, Sessions, exists
 from dataflow.pipelines.shape.sql_types import BARE_NUMERIC, MOST_DIGITS, parse_sql_type
 from dataflow.private_files import make_private_folder
 
 TASKS = 2
 LOCK_SECONDS = 30
 COLUMNS = """
-    select a.attname, a.atttypid, a.atttypmod, t.typcategory = 'A', format_type(a.atttypid, a.atttypmod)
+    select a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory = 'A'
     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
     join pg_type t on t.oid = a.atttypid
     where n.nspname = %s and c.relname = %s and a.attnum > 0 and not a.attisdropped order by a.attnum
@@ -55,31 +58,23 @@ class _Plan:
 
 
 def read_published(
-    connection: DatabaseLogin,
-    tables: Sequence[PublishedTable],
-    folder: str,
-    stop: threading.Event,
+    connection: DatabaseLogin, tables: Sequence[PublishedTable], folder: str, stop: threading.Event
 ) -> list[Frame]:
     """The rows of these tables as files in that folder, all from one snapshot; by run if partitioned.
 
     InputMoved where a table does not hold what these runs published.
     """
-    with (
-        Sessions(connection, stop) as sessions,
-        sessions.snapshot() as first,
-        ThreadPoolExecutor(TASKS) as pool,
-    ):
+    with Sessions(connection, stop) as sessions, sessions.snapshot() as first:
         _lock(first, tables)
-        exported = first.execute("select pg_export_snapshot()").fetchone()
-        assert exported is not None
+        snapshot = export_snapshot(first)
         for table in tables:
             _check(first, table)
         frames, all_work = [], []
         for number, plan in enumerate(_measured(first, [_plan(first, table) for table in tables])):
             work, columns = _list_work(first, plan, _folder_of(folder, number, plan.table))
-            frames.append(Frame(tuple(part.path for _, _, part in work), columns))
+            frames.append(Frame(tuple(each.part.path for each in work), columns))
             all_work += work
-        for _ in copy_parts(sessions, pool, exported[0], all_work):
+        for _ in copy_parts(sessions, snapshot, TASKS, all_work):
             pass
         return frames
 
@@ -120,8 +115,8 @@ def _plan(session: Session, table: PublishedTable) -> _Plan:
     if not rows:
         raise _gone(table)
     rows = [row for row in rows if row[0] != table.partition_column]
-    fields = tuple(CopiedColumn(*row[:4]) for row in rows)
-    kinds = {name: _kind_of(kind, is_array) for name, _, _, is_array, kind in rows}
+    fields = tuple(CopiedColumn(*row) for row in rows)
+    kinds = {name: _kind_of(kind, is_array) for name, kind, is_array in rows}
     condition: sql.Composable = EVERYTHING
     if table.partition_column:
         dataids = [dataid for dataid, _ in table.runs]
@@ -182,25 +177,19 @@ def _numeric_of(scale: int, whole: int, odd: int) -> str:
     return f"numeric({MOST_DIGITS},{scale if scale > usual else MOST_DIGITS - whole})"
 
 
-def _list_work(
-    session: Session, plan: _Plan, folder: str
-) -> tuple[list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]], tuple[tuple[str, str], ...]]:
-    """The statement of each part file, and the columns of the files."""
+def _list_work(session: Session, plan: _Plan, folder: str) -> tuple[list[PartWork], Columns]:
+    """The part files of a table, and their columns."""
     make_private_folder(folder)
     table, kinds = plan.table, dict(plan.kinds)
     fields = tuple(replace(field, taken_as=parse_sql_type(kinds[field.name]).arrow) for field in plan.fields)
-    values: sql.Composable = select_text(fields)
     if table.shows_dataid and table.partition_column and DATAID not in [name.lower() for name in kinds]:
         kinds[DATAID] = "text"
-        fields = (*fields, CopiedColumn(DATAID, 0, -1, False))
-        values = sql.SQL(", ").join([values, sql.Identifier(table.partition_column)])
-    ranges = page_ranges(session, table.schema, table.name)
-    statement = sql.SQL("select {} from {} as source where {} and {}")
-    work = [
-        (statement.format(values, plan.identifier, where, plan.condition), fields, part)
-        for where, part in zip(ranges, list_parts(folder, len(ranges)), strict=True)
+        fields = (*fields, CopiedColumn(DATAID, "text", False, taken_from=table.partition_column))
+    ranges = [
+        sql.SQL("{} and {}").format(where, plan.condition)
+        for where in page_ranges(session, table.schema, table.name)
     ]
-    return work, tuple(kinds.items())
+    return list_work(folder, plan.identifier, fields, ranges), tuple(kinds.items())
 
 
 def _folder_of(folder: str, number: int, table: PublishedTable) -> str:

@@ -16,9 +16,7 @@ FAMILY = """
     )
 """
 # A key within the family does not matter if all its rows are deleted at once.
-CASCADES = (
-    FAMILY
-    + """
+CASCADES = f"""{FAMILY}
     select conname, conrelid::regclass::text,
            case confdeltype when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end
     from pg_constraint join family on confrelid = member
@@ -26,18 +24,14 @@ CASCADES = (
       and not (%(whole)s and conrelid in (select member from family))
     order by 2, 1 limit 1
 """
-)
 # A child with the parent's columns holds the parent's rows; one with extra columns holds its own.
-CHILDREN = (
-    FAMILY
-    + """
+CHILDREN = f"""{FAMILY}
     select member::regclass::text from family
     where exists (select 1 from pg_attribute
                   where attrelid = member and attnum > 0 and attinhcount = 0 and not attisdropped)
       and member <> to_regclass(%(table)s)
     order by 1 limit 1
 """
-)
 # Without row security, or with a policy that shows this user every row, a DELETE reaches all rows.
 HIDDEN = """
     select 1 where row_security_active(to_regclass(%(table)s)::oid) and coalesce((

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 from psycopg import errors as pg_errors
 from psycopg import sql
@@ -11,8 +12,8 @@ from psycopg import sql
 from dataflow.errors import StagingLost, TargetDenied
 from dataflow.pipelines.handover.records import Destination, Staged
 from dataflow.pipelines.postgres.encoding import is_cast, staged_type
-from dataflow.pipelines.postgres.table import ATTEMPT, Column, Table, type_sql
-from dataflow.pipelines.postgres.transactions import Session, exists
+from dataflow.pipelines.postgres.table import ATTEMPT, Table
+from dataflow.pipelines.postgres.transactions import Session, exists, lock_name
 
 SCHEMA = "dataflow_staging"
 HAS_DEFAULT_GRANTS = """
@@ -46,7 +47,7 @@ class StagingTable:
         self._create_schema(session)
         kind = sql.SQL("" if self._may_become_the_table(session, table) else "unlogged")
         columns = [
-            sql.SQL("{} {}").format(sql.Identifier(column.name), type_sql(_staged(column)))
+            sql.SQL("{} {}").format(sql.Identifier(column.name), sql.SQL(staged_type(column)))
             for column in table.columns
         ]
         columns.append(sql.SQL("{} bigint not null").format(sql.Identifier(ATTEMPT)))
@@ -63,11 +64,19 @@ class StagingTable:
             raise StagingLost(f"The staging table {self} is gone. Resubmit the work.")
         return bool(row[0])
 
-    def check(self, session: Session, accepted: list[Staged]) -> None:
+    def rows_of(self, accepted: Sequence[Staged]) -> sql.Composed:
+        """The rows of these attempts, to follow FROM.
+
+        The attempts are literals: with parameters, a percent sign in a name would be one, too.
+        """
+        attempts = sql.Literal([attempt_number(staged.attempt) for staged in accepted])
+        return sql.SQL("{} where {} = any({})").format(self.identifier, sql.Identifier(ATTEMPT), attempts)
+
+    def check(self, session: Session, accepted: Sequence[Staged]) -> None:
         """Refuse if rows of accepted attempts are missing, or more of them exist than were reported."""
-        statement = sql.SQL("select {attempt}, count(*) from {table} where {attempt} = any(%s) group by 1")
-        named = {"attempt": sql.Identifier(ATTEMPT), "table": self.identifier}
-        found = dict(session.execute(statement.format(**named), (attempt_numbers(accepted),)).fetchall())
+        statement = sql.SQL("select {}, count(*) from {} group by 1")
+        counts = statement.format(sql.Identifier(ATTEMPT), self.rows_of(accepted))
+        found = dict(session.execute(counts).fetchall())
         for staged in accepted:
             rows = found.get(attempt_number(staged.attempt), 0)
             if rows != staged.rows:
@@ -93,7 +102,7 @@ class StagingTable:
         found = session.execute("select 1 from pg_namespace where nspname = %s", (self.schema,)).fetchone()
         if found:
             return
-        session.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (self.schema,))
+        lock_name(session, self.schema)
         try:
             session.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(self.schema)))
         except pg_errors.InsufficientPrivilege as error:
@@ -116,14 +125,5 @@ def attempt_number(attempt: str) -> int:
     return int.from_bytes(hashlib.sha256(attempt.encode()).digest()[:8], signed=True)
 
 
-def attempt_numbers(accepted: list[Staged]) -> list[int]:
-    """The numbers of the attempts that staged anything."""
-    return [attempt_number(staged.attempt) for staged in accepted]
-
-
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _staged(column: Column) -> Column:
-    return Column(column.name, staged_type(column))

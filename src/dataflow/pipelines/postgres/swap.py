@@ -29,21 +29,23 @@ DEPENDENTS = """
                and (select relkind in ('r', 'p', 'S', 'f') from pg_class c where c.oid = d.objid)))
     order by 1
 """
-CONSTRAINTS = """
-    select conname, pg_get_constraintdef(oid) from pg_constraint
-    where conrelid = to_regclass(%(table)s) and contype in ('p', 'u', 'x') order by oid
-"""
-# What follows the table's name in an index's definition, after a head that PostgreSQL itself quotes.
-INDEXES = """
-    select relname, indisunique, substr(definition, strpos(definition, head) + length(head))
+# Constraints, then the other indexes: what follows the table's name in an index's definition, after a head
+# that PostgreSQL itself quotes.
+KEYS = """
+    select conname, 'alter table {twin} add constraint {made} {rest}', pg_get_constraintdef(oid)
+    from pg_constraint where conrelid = to_regclass(%(table)s) and contype in ('p', 'u', 'x')
+    union all
+    select relname, format('create %%s {made} on {twin} {rest}', kind),
+           substr(definition, strpos(definition, head) + length(head))
     from (
-        select c.relname, i.indisunique, pg_get_indexdef(i.indexrelid) as definition,
+        select c.relname, case when i.indisunique then 'unique index' else 'index' end as kind,
+               pg_get_indexdef(i.indexrelid) as definition,
                format(' INDEX %%I ON %%I.%%I', c.relname, %(schema)s::text, %(name)s::text) as head
         from pg_index i join pg_class c on c.oid = i.indexrelid
         where i.indrelid = to_regclass(%(table)s)
           and not exists (select 1 from pg_constraint
                           where conindid = i.indexrelid and contype in ('p', 'u', 'x'))
-    ) found order by relname
+    ) found
 """
 GRANTS = """
     select case when a.grantee = 0 then null else pg_get_userbyid(a.grantee) end, a.privilege_type,
@@ -68,7 +70,9 @@ GRANTEES = """
     where c.oid = to_regclass(%s)
 """
 SETTINGS = """
-    select reloptions, relrowsecurity, relforcerowsecurity from pg_class where oid = to_regclass(%(table)s)
+    select pg_get_userbyid(relowner), obj_description(oid, 'pg_class'), reloptions, relrowsecurity,
+           relforcerowsecurity
+    from pg_class where oid = to_regclass(%(table)s)
 """
 
 
@@ -93,11 +97,9 @@ def make_twin(session: Session, table: Table, run_id: int) -> sql.Identifier:
 def take_place(session: Session, table: Table, twin: sql.Identifier) -> None:
     """Give the filled twin keys, indexes and grants, then the table's name: only this blocks readers."""
     values = _values(session, table)
-    renames = _add_constraints(session, values, twin) + _add_indexes(session, values, twin)
-    _copy_owner(session, values, twin)
-    _copy_grants(session, values, twin)
+    renames = _copy_keys(session, values, twin)
     _copy_settings(session, values, twin)
-    _copy_comment(session, values, twin)
+    _copy_grants(session, values, twin)
     session.execute(sql.SQL("drop table {}").format(table.identifier))
     session.execute(sql.SQL("alter table {} rename to {}").format(twin, sql.Identifier(table.name)))
     for made, old in renames:
@@ -105,23 +107,13 @@ def take_place(session: Session, table: Table, twin: sql.Identifier) -> None:
         session.execute(sql.SQL("alter index {} rename to {}").format(index, sql.Identifier(old)))
 
 
-def _add_constraints(session: Session, values: dict[str, str], twin: sql.Identifier) -> list[tuple[str, str]]:
+def _copy_keys(session: Session, values: dict[str, str], twin: sql.Identifier) -> list[tuple[str, str]]:
+    """Create constraints and indexes under names that are free; returns each with the name it shall have."""
     renames = []
-    for number, (name, definition) in enumerate(session.execute(CONSTRAINTS, values).fetchall()):
+    for number, (name, statement, rest) in enumerate(session.execute(KEYS, values).fetchall()):
         made = f"dataflow_twin_key_{number}"
-        statement = sql.SQL("alter table {} add constraint {} {}")
-        session.execute(statement.format(twin, sql.Identifier(made), sql.SQL(definition)))
-        renames.append((made, name))
-    return renames
-
-
-def _add_indexes(session: Session, values: dict[str, str], twin: sql.Identifier) -> list[tuple[str, str]]:
-    renames = []
-    for number, (name, is_unique, rest) in enumerate(session.execute(INDEXES, values).fetchall()):
-        made = f"dataflow_twin_index_{number}"
-        kind = sql.SQL("unique index" if is_unique else "index")
-        statement = sql.SQL("create {} {} on {} {}")
-        session.execute(statement.format(kind, sql.Identifier(made), twin, sql.SQL(rest)))
+        named = {"twin": twin, "made": sql.Identifier(made), "rest": sql.SQL(rest)}
+        session.execute(sql.SQL(statement).format(**named))
         renames.append((made, name))
     return renames
 
@@ -142,11 +134,7 @@ def _copy_grants(session: Session, values: dict[str, str], twin: sql.Identifier)
 def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
     """Revoke the twin's default privileges: the table's may have been revoked since it was created."""
     name = twin.as_string(session)
-    owner, has_own, is_plain = session.execute(RIGHTS, values | {"twin": name}).fetchone() or (
-        "",
-        False,
-        True,
-    )
+    [(owner, has_own, is_plain)] = session.execute(RIGHTS, values | {"twin": name}).fetchall()
     if is_plain:
         return
     for (grantee,) in session.execute(GRANTEES, (name,)).fetchall():
@@ -157,30 +145,18 @@ def _clear_grants(session: Session, values: dict[str, str], twin: sql.Identifier
 
 
 def _copy_settings(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
-    """Storage parameters, and row security, which without a policy hides all rows from all but the owner."""
-    row = session.execute(SETTINGS, values).fetchone()
-    assert row is not None
-    options, is_secured, is_forced = row
+    """Owner, comment, storage parameters, and row security, which without a policy hides rows from others."""
+    [(owner, comment, options, is_secured, is_forced)] = session.execute(SETTINGS, values).fetchall()
     changes: list[sql.Composable] = []
+    if owner != session.info.user:
+        changes.append(sql.SQL("owner to {}").format(sql.Identifier(owner)))
     for name, _, value in (option.partition("=") for option in options or ()):
         changes.append(sql.SQL("set ({} = {})").format(sql.Identifier(name), sql.Literal(value)))
     changes += [sql.SQL("enable row level security")] if is_secured else []
     changes += [sql.SQL("force row level security")] if is_forced else []
     for change in changes:
         session.execute(sql.SQL("alter table {} {}").format(twin, change))
-
-
-def _copy_owner(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
-    statement = "select pg_get_userbyid(relowner) from pg_class where oid = to_regclass(%(table)s)"
-    row = session.execute(statement, values).fetchone()
-    if row and row[0] != session.info.user:
-        session.execute(sql.SQL("alter table {} owner to {}").format(twin, sql.Identifier(row[0])))
-
-
-def _copy_comment(session: Session, values: dict[str, str], twin: sql.Identifier) -> None:
-    row = session.execute("select obj_description(to_regclass(%(table)s), 'pg_class')", values).fetchone()
-    comment = sql.Literal(row[0] if row else None)
-    session.execute(sql.SQL("comment on table {} is {}").format(twin, comment))
+    session.execute(sql.SQL("comment on table {} is {}").format(twin, sql.Literal(comment)))
 
 
 def _values(session: Session, table: Table) -> dict[str, str]:

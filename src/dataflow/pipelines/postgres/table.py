@@ -50,20 +50,13 @@ class Column:
 
 
 @record
-class Index:
-    """An index of the table; its name is derived from table and columns."""
-
-    columns: tuple[str, ...]
-
-
-@record
 class Table:
     """The target table as the pipeline declares it."""
 
     schema: str
     name: str
     columns: tuple[Column, ...]
-    indexes: tuple[Index, ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()  # their columns; the names are derived from table and columns
     comment: str = ""
 
     def __str__(self) -> str:
@@ -103,7 +96,7 @@ def check_table(table: Table, options: Options, partitioned: bool) -> None:
     for column in table.columns:
         if not _TYPE.fullmatch(column.sql_type.strip()):
             raise BadInput(f"{table}: column {column.name} has an invalid type: {column.sql_type!r}.")
-    if unknown := {name for index in table.indexes for name in index.columns} - {*names, *own}:
+    if unknown := {name for index in table.indexes for name in index} - {*names, *own}:
         raise BadInput(f"{table}: an index names the unknown column {', '.join(sorted(unknown))}.")
     if options.strategy == "merge" and not any(column.primary_key for column in table.columns):
         raise BadInput(f'{table}: write = "merge" needs a PRIMARY KEY in the mapping.')

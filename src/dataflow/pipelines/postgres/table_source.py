@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from itertools import pairwise
@@ -15,10 +15,9 @@ from psycopg import sql
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Part
-from dataflow.pipelines.postgres.copy_out import CopiedColumn, copy_part, describe, select_text
-from dataflow.pipelines.postgres.sessions import Sessions
+from dataflow.pipelines.postgres.copy_out import CopiedColumn, PartWork, copy_part, describe, select_text
 from dataflow.pipelines.postgres.table import DatabaseLogin
-from dataflow.pipelines.postgres.transactions import Session
+from dataflow.pipelines.postgres.transactions import Session, Sessions
 from dataflow.private_files import make_private_folder
 
 PAGES_PER_PART = 4096  # 32 MB of a table
@@ -47,24 +46,15 @@ class PostgresSource:
         FetchStopped soon after `stop` was set: running statements are cancelled.
         """
         make_private_folder(folder)
-        with (
-            Sessions(self.connection, stop or threading.Event()) as sessions,
-            sessions.snapshot() as first,
-            ThreadPoolExecutor(self.tasks) as pool,
-        ):
-            exported = first.execute("select pg_export_snapshot()").fetchone()
-            assert exported is not None
+        stop = stop or threading.Event()
+        with Sessions(self.connection, stop) as sessions, sessions.snapshot() as first:
+            snapshot = export_snapshot(first)
             relation = self._relation()
-            text = relation.as_string(first)
-            fields = describe(
-                first, self.query.strip().rstrip(";") if self.query else f"select * from {text}"
-            )
+            query = self.query.strip().rstrip(";")
+            fields = describe(first, query or f"select * from {relation.as_string(first)}")
             ranges = self._ranges(first, relation, fields)
-            work = [
-                (self._statement(fields, relation, where), fields, part)
-                for where, part in zip(ranges, list_parts(folder, len(ranges)), strict=True)
-            ]
-            yield from copy_parts(sessions, pool, exported[0], work)
+            work = list_work(folder, relation, fields, ranges)
+            yield from copy_parts(sessions, snapshot, self.tasks, work)
 
     def _relation(self) -> sql.Composable:
         if bool(self.query) == bool(self.table):
@@ -73,12 +63,6 @@ class PostgresSource:
             return sql.Identifier(self.schema or "public", self.table)
         # A comment at the query's end must not swallow the parenthesis.
         return sql.SQL("({}\n)").format(sql.SQL(self.query.strip().rstrip(";")))
-
-    def _statement(
-        self, fields: tuple[CopiedColumn, ...], relation: sql.Composable, where: sql.Composable
-    ) -> sql.Composed:
-        statement = sql.SQL("select {} from {} as source where {}")
-        return statement.format(select_text(fields), relation, where)
 
     def _ranges(
         self, session: Session, relation: sql.Composable, fields: tuple[CopiedColumn, ...]
@@ -115,36 +99,42 @@ def page_ranges(session: Session, schema: str, table: str) -> list[sql.Composabl
     return _between(sql.SQL("ctid"), [sql.SQL("{}::tid").format(bound) for bound in bounds])
 
 
-def copy_parts(
-    sessions: Sessions,
-    pool: ThreadPoolExecutor,
-    snapshot: str,
-    work: list[tuple[sql.Composed, tuple[CopiedColumn, ...], Part]],
-) -> Iterator[Part]:
-    """Write the part file of each statement from that snapshot; yields them in order."""
-    jobs = [pool.submit(_read_part, sessions, snapshot, *each) for each in work]
-    try:
-        for job in jobs:
-            yield job.result()
-    except BaseException:
-        sessions.end()
-        pool.shutdown(cancel_futures=True)
-        raise
+def export_snapshot(session: Session) -> str:
+    """The name of the session's snapshot, for other sessions while its transaction lasts."""
+    [[name]] = session.execute("select pg_export_snapshot()").fetchall()
+    return str(name)
 
 
-def list_parts(folder: str, count: int) -> list[Part]:
-    """This many parts still to be written."""
-    names = [(number, os.path.join(folder, f"part-{number:08}.parquet")) for number in range(1, count + 1)]
-    return [Part(number, path, 0, 0) for number, path in names]
+def list_work(
+    folder: str, relation: sql.Composable, fields: tuple[CopiedColumn, ...], ranges: Sequence[sql.Composable]
+) -> list[PartWork]:
+    """The part file of each range."""
+    work = []
+    for number, where in enumerate(ranges, start=1):
+        part = Part(number, os.path.join(folder, f"part-{number:08}.parquet"), 0, 0)
+        statement = sql.SQL("select {} from {} as source where {}")
+        work.append(PartWork(part, statement.format(select_text(fields), relation, where), fields))
+    return work
 
 
-def _read_part(
-    sessions: Sessions, snapshot: str, statement: sql.Composed, fields: tuple[CopiedColumn, ...], part: Part
-) -> Part:
+def copy_parts(sessions: Sessions, snapshot: str, tasks: int, work: list[PartWork]) -> Iterator[Part]:
+    """Write the part file of each statement, all from that snapshot; yields them in order."""
+    with ThreadPoolExecutor(tasks) as pool:
+        jobs = [pool.submit(_read_part, sessions, snapshot, each) for each in work]
+        try:
+            for job in jobs:
+                yield job.result()
+        except BaseException:
+            sessions.end()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _read_part(sessions: Sessions, snapshot: str, work: PartWork) -> Part:
     with sessions.snapshot() as session:
         session.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
         session.execute("set local timezone = 'UTC'; set local datestyle = 'ISO'")
-        return copy_part(session, statement, fields, part)
+        return copy_part(session, work)
 
 
 def _between(value: sql.Composable, bounds: list[sql.Composable]) -> list[sql.Composable]:

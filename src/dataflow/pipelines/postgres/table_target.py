@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from psycopg import errors as pg_errors
 from psycopg import sql
 
-from dataflow.errors import Conflict, InvalidRows, TargetError, TargetLocked, TargetUnreachable
+from dataflow.errors import BadInput, Conflict, InvalidRows, TargetError, TargetLocked, TargetUnreachable
 from dataflow.pipelines.handover.patience import Patience
 from dataflow.pipelines.handover.records import Destination, Published, Staged
 from dataflow.pipelines.postgres import ddl
@@ -16,24 +16,37 @@ from dataflow.pipelines.postgres.ledger import LEDGER, Entry, Ledger
 from dataflow.pipelines.postgres.publication import Load, publish_rows
 from dataflow.pipelines.postgres.rejects_table import replace_rejects
 from dataflow.pipelines.postgres.sealed import SealedConnection, seal
-from dataflow.pipelines.postgres.staged_checks import count_bad_rows
 from dataflow.pipelines.postgres.staging_table import StagingTable
 from dataflow.pipelines.postgres.table import DatabaseLogin, Options, Table, check_table
 from dataflow.pipelines.postgres.transactions import Session, transaction
 from dataflow.pipelines.postgres.writer import CopyWriter
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.shaped import Reject
+from dataflow.pipelines.sql.parsing import read_statement
 
 # Readers come last: they are seldom the ones that block.
 HOLDERS = """
     select a.pid, a.usename, a.application_name, a.state, min(l.mode),
            round(extract(epoch from now() - a.xact_start))
     from pg_locks l join pg_stat_activity a using (pid)
-    where l.granted and l.pid <> pg_backend_pid() and l.relation = any(%s::text[]::regclass[]::oid[])
+    where l.granted and l.pid <> pg_backend_pid()
+      and l.relation in (select to_regclass(name) from unnest(%s::text[]) name)
     group by a.pid, a.usename, a.application_name, a.state, a.xact_start
     order by bool_and(l.mode = 'AccessShareLock'), a.xact_start limit 3
 """
 SECONDS_FOR_DROP = 2
+SHOWN = 3
+# Keys that contain NULL equal nothing.
+TWINS = sql.SQL("""
+    select sum(twins.rows) over (), twins.key from (
+        select count(*) as rows, row({columns})::text as key from (select * from {rows}) r
+        where {no_nulls} group by {columns} having count(*) > 1) twins
+    limit {shown}
+""")
+FALSE = sql.SQL("""
+    select count(*) over (), to_jsonb(r)::text from (select * from {rows}) r
+    where not ({condition}) limit {shown}
+""")
 
 
 class PostgresTarget:
@@ -58,8 +71,7 @@ class PostgresTarget:
         # Merged rows belong to the table, whichever dataid they came with.
         self.partition = options.partition_column if partitioned and options.strategy != "merge" else None
         self.staging = StagingTable(table, destination)
-        whole, in_order = self.partition is None, options.strategy != "append"
-        self._ledger = Ledger(table, destination, whole, in_order)
+        self._ledger = Ledger(table, destination, self.partition is None, options.strategy != "append")
         # Called before the commit: after waiting for locks, the run may have lost its lease.
         self.last_look: Callable[[], None] = lambda: None
         # For a run with time left; otherwise a publish is retried once, which finds out how it ended.
@@ -101,7 +113,13 @@ class PostgresTarget:
         with self._transaction() as session:
             if check.kind == "unique" and ddl.has_key(session, self.table, self.partition, check.values):
                 return 0, []
-            return count_bad_rows(session, check, self.staging, accepted)
+            session.execute("set transaction read only")
+            statement = _find_bad_rows(check, self.staging.rows_of(accepted))
+            try:
+                found = session.execute(statement).fetchall()
+            except (pg_errors.SyntaxErrorOrAccessRuleViolation, pg_errors.ReadOnlySqlTransaction) as error:
+                raise BadInput(f"check {check}: {error.diag.message_primary}") from error
+        return (int(found[0][0]) if found else 0), [row[1] for row in found]
 
     def publish(self, accepted: list[Staged], rejects: Sequence[Reject] = ()) -> Published:
         """Publish what the accepted attempts staged, all or nothing, in one transaction.
@@ -110,10 +128,8 @@ class PostgresTarget:
         TargetLocked if somebody held a lock too long. A second call changes nothing.
         """
         staged = tuple(each for each in accepted if each.rows)
-        options = self.options
-        load = Load(
-            self.table, self.staging, staged, options.strategy, self.destination.dataid, self.partition
-        )
+        strategy, dataid = self.options.strategy, self.destination.dataid
+        load = Load(self.table, self.staging, staged, strategy, dataid, self.partition)
 
         def act(session: Session, entry: Entry) -> None:
             publish_rows(session, load, entry, self._ledger)
@@ -143,12 +159,8 @@ class PostgresTarget:
             self._drop(sql.Identifier(self.staging.schema, name))
 
     def _give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
-        while True:
-            try:
-                return self._try_to_give_out(act, rows)
-            except TargetUnreachable as trouble:
-                # Perhaps only the reply to the commit was lost: the ledger tells the next attempt.
-                self.patience.wait(trouble)
+        # Perhaps only the reply to the commit was lost: the ledger tells the next attempt.
+        return self.patience.repeat(lambda: self._try_to_give_out(act, rows), (TargetUnreachable,))
 
     def _try_to_give_out(self, act: Callable[[Session, Entry], None], rows: int) -> Published:
         try:
@@ -187,12 +199,7 @@ class PostgresTarget:
     def _holders(self) -> str:
         names = [self.table.identifier, sql.Identifier(self.table.schema, LEDGER), self.staging.identifier]
         with self._transaction() as session:
-            found = [
-                name.as_string(session)
-                for name in names
-                if session.execute("select to_regclass(%s)", (name.as_string(session),)).fetchone() != (None,)
-            ]
-            rows = session.execute(HOLDERS, (found,)).fetchall()
+            rows = session.execute(HOLDERS, ([name.as_string(session) for name in names],)).fetchall()
         shown = [
             f"process {pid} (user {user}, {application or 'unnamed'}, {state}, {mode}, for {seconds} s)"
             for pid, user, application, state, mode, seconds in rows
@@ -201,3 +208,16 @@ class PostgresTarget:
 
     def _transaction(self) -> AbstractContextManager[Session]:
         return transaction(self.connection, self.options.lock_seconds)
+
+
+def _find_bad_rows(check: Check, rows: sql.Composed) -> sql.Composed:
+    """The statement that counts the rows that violate a check, with a few samples."""
+    shown = sql.Literal(SHOWN)
+    if check.kind == "unique":
+        columns = [sql.Identifier(name) for name in check.values]
+        no_nulls = sql.SQL(" and ").join(sql.SQL("{} is not null").format(column) for column in columns)
+        return TWINS.format(rows=rows, columns=sql.SQL(", ").join(columns), no_nulls=no_nulls, shown=shown)
+    # Parsed on its own first: a condition cannot close the parentheses around it.
+    statement = read_statement(f"select 1 where ({check.values[0]})", "postgres", f"check {check}")
+    condition = statement.args["where"].this.sql(dialect="postgres", comments=False)
+    return FALSE.format(rows=rows, condition=sql.SQL(condition), shown=shown)

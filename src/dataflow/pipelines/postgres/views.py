@@ -16,12 +16,10 @@ from dataflow.model.location import Location
 from dataflow.model.record import record
 from dataflow.pipelines.handover.records import Staged, TaskReport
 from dataflow.pipelines.postgres.copy_out import describe
-from dataflow.pipelines.postgres.failures import translate
 from dataflow.pipelines.postgres.ledger import LEDGER
-from dataflow.pipelines.postgres.sessions import Sessions
 from dataflow.pipelines.postgres.staging_table import attempt_number
 from dataflow.pipelines.postgres.table import ATTEMPT, Column, DatabaseLogin
-from dataflow.pipelines.postgres.transactions import Session, connect, transaction
+from dataflow.pipelines.postgres.transactions import Session, Sessions, connect, transaction, translate
 from dataflow.pipelines.shape.statistics import ColumnStatistics, Statistics, Wanted
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ def list_columns(connection: DatabaseLogin, schema: str, select: str) -> tuple[C
     with transaction(connection) as session:
         _prepare(session, schema)
         return tuple(
-            Column(field.name, _type_name(session, field.type_id, field.modifier))
+            Column(field.name, field.kind if field.kind != "unknown" else "text")
             for field in describe(session, select)
         )
 
@@ -180,9 +178,3 @@ def _refuse_moved(what: str, table: str, found: int | None, location: str) -> No
 def _prepare(session: Session, schema: str) -> None:
     session.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(schema)))
     session.execute("set timezone to 'UTC'")
-
-
-def _type_name(session: Session, type_id: int, modifier: int) -> str:
-    row = session.execute("select format_type(%s, %s)", (type_id, modifier)).fetchone()
-    assert row is not None
-    return str(row[0]) if row[0] != "unknown" else "text"

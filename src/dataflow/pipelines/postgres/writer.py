@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import psycopg
 import pyarrow as pa
@@ -70,9 +71,8 @@ class CopyWriter:
         )
         encoder = make_encoder(first.schema, self.columns)
         with session.cursor() as cursor, cursor.copy(statement) as copy:
-            size = _send(copy, encoder.write_header()) + _send(copy, encoder.write_batch(first))
-            rows = first.num_rows
-            for batch in others:
+            rows, size = 0, _send(copy, encoder.write_header())
+            for batch in chain([first], others):
                 size += _send(copy, encoder.write_batch(batch))
                 rows += batch.num_rows
             size += _send(copy, encoder.finish())

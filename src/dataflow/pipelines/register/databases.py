@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dataflow.model.records import VIEW
 from dataflow.model.url_text import percent_encode, split_server
 from dataflow.pipelines.handover.records import Destination, Part
-from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Index, Options, Table
+from dataflow.pipelines.postgres.table import Column, DatabaseLogin, Options, Table
 from dataflow.pipelines.postgres.table_source import PostgresSource
 from dataflow.pipelines.postgres.table_target import PostgresTarget
 from dataflow.pipelines.postgres.views import list_columns
@@ -29,9 +29,8 @@ def make_target(
     streams: int,
 ) -> PostgresTarget:
     """The table of a dataset pipeline, or of one interval of a view pipeline."""
-    indexes = tuple(Index(columns) for columns in definition.indexes)
     name = definition.table_of(destination.dataid)
-    table = Table(definition.schema, name, _columns(fields), indexes, definition.comment)
+    table = Table(definition.schema, name, _columns(fields), definition.indexes, definition.comment)
     options = Options(
         definition.write, definition.kind == VIEW, definition.partition_column, copy_tasks=streams
     )

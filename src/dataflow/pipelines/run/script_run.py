@@ -23,14 +23,13 @@ from dataflow.model.mapping import LATEST, SAME
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.handover.records import Destination
-from dataflow.pipelines.lake.folder_target import FolderTarget
-from dataflow.pipelines.lake.parquet_target import LakeTarget
+from dataflow.pipelines.lake.parquet_target import FolderTarget, LakeTarget
 from dataflow.pipelines.lake.published_files import tell_place
 from dataflow.pipelines.register.intervals import Span, span_of
 from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.run.outputs import Columns, Outputs
 from dataflow.pipelines.shape.checks import Check
-from dataflow.pipelines.spark.frames import count_bad_rows, write_away
+from dataflow.pipelines.spark.frames import count_bad_rows
 from dataflow.pipelines.spark.session import find_session, start_session
 from dataflow.pipelines.spark.tasks import tag_of
 
@@ -117,7 +116,7 @@ class ScriptRun:
                 "without checks can be written there."
             )
         else:
-            write_away(frame, place)
+            frame.write.mode("overwrite").parquet(place)
 
     def log(self, text: str) -> None:
         """Prints a line: RunJob keeps what a script prints in the run's log."""

@@ -25,7 +25,7 @@ from dataflow.pipelines.spark.session import explained, new_session
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.definitions import DatasetDefinition
     from dataflow.pipelines.fetch.http_source import HttpSource
-    from dataflow.pipelines.fetch.oauth import Hide
+    from dataflow.pipelines.fetch.signer import Hide
     from dataflow.pipelines.register.interval_plan import IntervalPlan
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.shape.shaped import Shaped

@@ -13,7 +13,7 @@ from dataflow.pipelines.shape.sql_types import parse_sql_type
 from dataflow.pipelines.sql.translation import Translated, translate
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.sql.calls import Function
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 SHOWN = 3
 ROWS = "dataflow_staged_rows"
 RESULT = "dataflow_result"
+# The chunk of each row, from the folder of its file. Decoded twice: Spark returns the path as a URL, and the
+# folder's name is itself percent-encoded.
+DATAID_OF_FILE = (
+    "url_decode(url_decode(regexp_extract(_metadata.file_path, '/dataid=([^/]*)/[^/]*/[^/]*$', 1)))"
+)
 
 
 def open_frame(session: SparkSession, frame: Frame) -> DataFrame:
@@ -33,29 +38,17 @@ def open_frame(session: SparkSession, frame: Frame) -> DataFrame:
 
 def open_whole(session: SparkSession, whole: Whole) -> DataFrame:
     """The rows of all chunks of a dataset, each with its chunk."""
-    from pyspark.sql import functions as F
-
     found: DataFrame | None = None
     for part in whole.parts:
-        rows = open_frame(session, part)
-        own = {name.lower(): F.col(quoted(name)) for name, _ in part.columns}
-        if DATAID not in own:
-            own[DATAID] = _dataid_of_file() if part.files else F.lit("")
+        own = {name.lower(): quoted(name) for name, _ in part.columns}
+        own.setdefault(DATAID, DATAID_OF_FILE if part.files else "''")
         columns = [
-            own.get(name.lower(), F.lit(None)).cast(parse_sql_type(kind).spark).alias(name)
+            f"cast({own.get(name.lower(), 'null')} as {parse_sql_type(kind).spark}) as {quoted(name)}"
             for name, kind in whole.columns
         ]
-        found = rows.select(*columns) if found is None else found.union(rows.select(*columns))
+        rows = open_frame(session, part).selectExpr(*columns)
+        found = rows if found is None else found.union(rows)
     return session.createDataFrame([], f"{DATAID} string") if found is None else found
-
-
-def _dataid_of_file() -> Column:
-    """The chunk of each row, taken from the folder of its file."""
-    from pyspark.sql import functions as F
-
-    folder = F.regexp_extract(F.col("_metadata.file_path"), "/dataid=([^/]*)/[^/]*/[^/]*$", 1)
-    # Twice: Spark returns the path as a URL, and the folder's name is itself percent-encoded.
-    return F.url_decode(F.url_decode(folder))
 
 
 def run_sql(session: SparkSession, translated: Translated, frames: Mapping[str, Frame | Whole]) -> DataFrame:
@@ -83,13 +76,13 @@ def as_columns(rows: DataFrame, columns: tuple[tuple[str, str], ...]) -> DataFra
 
     PySpark looks columns up by name when it passes them to Python, and cannot read back some names.
     """
-    from pyspark.sql import functions as F
-
     places = [f"c{number}" for number in range(len(columns))]
+    values = [
+        f"cast({place} as {parse_sql_type(kind).spark}) as {place}"
+        for place, (_, kind) in zip(places, columns, strict=True)
+    ]
     rows.createOrReplaceTempView(RESULT)
-    plain = rows.sparkSession.sql(f"SELECT * FROM {RESULT} AS r({', '.join(places)})")
-    types = [parse_sql_type(kind).spark for _, kind in columns]
-    return plain.select(*[F.col(place).cast(kind) for place, kind in zip(places, types, strict=True)])
+    return rows.sparkSession.sql(f"SELECT {', '.join(values)} FROM {RESULT} AS r({', '.join(places)})")
 
 
 POSTGRES_TYPES = {
@@ -124,8 +117,6 @@ def column_types(rows: DataFrame) -> tuple[tuple[str, str], ...]:
 
 def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[int, list[str]]:
     """Count the rows that violate a uniqueness or SQL check, with a few samples."""
-    from pyspark.sql import functions as F
-
     if check.kind == "unique":
         names = [quoted(name) for name in check.values]
         groups = (
@@ -135,7 +126,7 @@ def count_bad_rows(session: SparkSession, check: Check, frame: Frame) -> tuple[i
             .count()
             .filter("count > 1")
         )
-        found = groups.agg(F.sum("count")).collect()[0][0] or 0
+        found = groups.agg({"count": "sum"}).collect()[0][0] or 0
         shown = list_rows(groups.limit(SHOWN)) if found else []
         return int(found), [", ".join(str(value) for value in row[:-1]) for row in shown]
     sql = f"select * from {ROWS} where not ({check.values[0]})"
@@ -174,8 +165,3 @@ def open_place(session: SparkSession, location: str) -> DataFrame:
     if Location(location).is_manifest:
         return open_frame(session, read_frame(location))
     return session.read.parquet(location)
-
-
-def write_away(frame: DataFrame, location: str) -> None:
-    """Write a Parquet folder that is not on this machine, with Spark's own writer."""
-    frame.write.mode("overwrite").parquet(location)

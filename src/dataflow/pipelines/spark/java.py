@@ -11,10 +11,10 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from dataflow.errors import ConfigError
+from dataflow.pipelines.spark.session_setup import environment
 
 OLDEST_JAVA = 17
 HOW = (
@@ -55,23 +55,10 @@ def start_java(options: Mapping[str, str]) -> None:
     with tempfile.NamedTemporaryFile("w", encoding="ascii", prefix="dataflow-spark-") as file:  # of mode 0600
         file.writelines(f"{_escaped(name)}={_escaped(value)}\n" for name, value in options.items())
         file.flush()
-        # Without the first, the file would replace the machine's spark-defaults.conf.
-        with _leading_arguments("--load-spark-defaults", "--properties-file", file.name):
+        # Before those of the environment; without the first, the file would replace spark-defaults.conf.
+        ours = shlex.join(["--load-spark-defaults", "--properties-file", file.name])
+        with environment(ARGUMENTS, f"{ours} {os.environ.get(ARGUMENTS) or 'pyspark-shell'}"):
             SparkContext._ensure_initialized()
-
-
-@contextmanager
-def _leading_arguments(*arguments: str) -> Iterator[None]:
-    """Make spark-submit, if started meanwhile, take these arguments before those of the environment."""
-    given = os.environ.get(ARGUMENTS)
-    os.environ[ARGUMENTS] = f"{shlex.join(arguments)} {given or 'pyspark-shell'}"
-    try:
-        yield
-    finally:
-        if given is None:
-            del os.environ[ARGUMENTS]
-        else:
-            os.environ[ARGUMENTS] = given
 
 
 def _escaped(text: str) -> str:

@@ -65,18 +65,13 @@ def probe_executors(session: SparkSession, asked: Asked, is_local: bool) -> list
 def _look(session: SparkSession, asked: Asked) -> list[Executor]:
     tasks = 2 * count_slots(session)
     databases = [(each.name, each.path, each.owner, each.key) for each in asked.databases]
-    work = _make_probe(databases, asked.folders, PACKAGES, TASK_SECONDS)
+    work = _make_probe(databases, asked.folders)
     rows = session.range(0, tasks, 1, tasks).mapInArrow(work, "found string").collect()
     return [Executor(**json.loads(row.found)) for row in rows]
 
 
-def _make_probe(
-    databases: Sequence[tuple[Any, ...]],
-    folders: Sequence[str],
-    packages: Sequence[str],
-    seconds: float,
-) -> Any:
-    # Nested functions are pickled by value; they import what they need where they run.
+def _make_probe(databases: Sequence[tuple[Any, ...]], folders: Sequence[str]) -> Any:
+    # Nested functions are pickled by value, with these constants; they import what they need where they run.
     def importing(name: str) -> str:
         import importlib
 
@@ -113,13 +108,13 @@ def _make_probe(
 
         for _ in batches:
             pass
-        time.sleep(seconds)
+        time.sleep(TASK_SECONDS)
         found = {
             "host": socket.gethostname(),
             # All Python workers of an executor have the same parent.
             "process": os.getppid(),
             "python": platform.python_version(),
-            "packages": {name: importing(name) for name in packages},
+            "packages": {name: importing(name) for name in PACKAGES},
             "databases": {sealed[0]: connecting(*sealed) for sealed in databases},
             "folders": {folder: looking(folder) for folder in folders},
         }

@@ -16,10 +16,10 @@ from dataflow.model.record import record
 from dataflow.model.wording import shortened
 from dataflow.pipelines.spark.addresses import find_free_port, refuse_unreachable, shown_address
 from dataflow.pipelines.spark.java import check_java, start_java
-from dataflow.pipelines.spark.scratch import list_scratch_options
 from dataflow.pipelines.spark.session_setup import (
     list_event_options,
     list_network_options,
+    list_scratch_options,
     listening_on_loopback,
     quieten,
     talking_to,
@@ -187,10 +187,8 @@ def is_authenticated(session: SparkSession) -> bool:
 
 def count_slots(session: SparkSession) -> int:
     """Number of tasks that Spark runs in parallel, and of partitions for unpartitioned data."""
-    from pyspark.sql import functions as F
-
-    numbers = session.range(0, 10_000).select(F.spark_partition_id().alias("number"))
-    [row] = numbers.agg(F.max("number").alias("last")).collect()
+    numbers = session.range(0, 10_000).selectExpr("spark_partition_id() as number")
+    [row] = numbers.selectExpr("max(number) as last").collect()
     return int(row.last) + 1
 
 

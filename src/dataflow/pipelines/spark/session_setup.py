@@ -1,14 +1,16 @@
-"""Start-up settings of a Spark session: where its output goes, who can reach its ports, its event logs."""
+"""Start-up settings of a Spark session: its output, event logs and scratch files; who reaches its ports."""
 
 from __future__ import annotations
 
 import logging
 import os
 import secrets
+import stat
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from dataflow.private_files import make_private_folder, open_with_folder
 
@@ -60,16 +62,50 @@ def list_network_options(master: str, given: Mapping[str, str]) -> dict[str, str
 
 
 @contextmanager
-def listening_on_loopback() -> Iterator[None]:
-    """Make the UI of a Spark started meanwhile listen on loopback, unless the variable is set."""
-    if os.environ.get(UI_ADDRESS):
-        yield
-        return
-    os.environ[UI_ADDRESS] = LOOPBACK
+def environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable for the processes started meanwhile."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        del os.environ[UI_ADDRESS]
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def listening_on_loopback() -> AbstractContextManager[None]:
+    """Make the UI of a Spark started meanwhile listen on loopback, unless the variable is set."""
+    return environment(UI_ADDRESS, os.environ.get(UI_ADDRESS) or LOOPBACK)
+
+
+def list_scratch_options() -> dict[str, str]:
+    """Settings that make a local Spark keep its scratch files private, unless spark.local.dir is set.
+
+    By default it creates them in /tmp according to the umask: others could read shuffled rows.
+    """
+    place = f'-Djava.io.tmpdir="{find_scratch_folder()}"'
+    return {"spark.driver.defaultJavaOptions": place, "spark.executor.defaultJavaOptions": place}
+
+
+def find_scratch_folder() -> str:
+    """This user's folder; a new one if somebody else created it, or others can access it."""
+    own = os.path.join(tempfile.gettempdir(), f"dataflow-{os.geteuid()}")
+    folder = os.path.join(own, "spark")
+    try:
+        make_private_folder(folder)
+        if _is_private(own) and _is_private(folder):
+            return folder
+    except OSError:
+        pass
+    return tempfile.mkdtemp(prefix="dataflow-spark-")
+
+
+def _is_private(folder: str) -> bool:
+    facts = os.lstat(folder)
+    is_closed = stat.S_ISDIR(facts.st_mode) and not facts.st_mode & 0o077
+    return is_closed and facts.st_uid == os.geteuid()
 
 
 STRUCTURED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
