@@ -115,5 +115,8 @@ def _print(line: str) -> None:
 def _project_file(context: Context) -> str:
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
     if not os.path.exists(path):
-        raise UsageError(f"no {PROJECT_FILE} here. Name a file, or create a project: dataflow init")
+        raise UsageError(
+            f"no {PROJECT_FILE} in {context.config.project_dir}. Name a file, go to the project's folder, "
+            "or create a project: dataflow init"
+        )
     return path

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 
-from dataflow.config.project import PROJECT_FILE
+from dataflow.config.project import PROJECT_FILE, no_project
 from dataflow.config.settings import load_config
 from dataflow.errors import UnknownName
 
@@ -67,10 +67,13 @@ class Context:
 
     def refuse_missing_store(self) -> None:
         """Raises StoreMissing if the store does not exist, before anything else is written."""
-        if not self._makes_store:
-            from dataflow.store.opener import refuse_missing  # start-up: `--help` opens no store
+        if self._makes_store:
+            return
+        if self.config.is_outside:
+            raise no_project(self.cwd)
+        from dataflow.store.opener import refuse_missing  # start-up: `--help` opens no store
 
-            refuse_missing(self.config.store_url, self._beginning())
+        refuse_missing(self.config.store_url, self._beginning())
 
     def _beginning(self) -> str:
         """The command that creates the store of this project."""

@@ -62,7 +62,7 @@ def list_findings(context: Context) -> Iterator[Finding]:
         store.read.get_now()
     except DataFlowError as error:
         yield from examine_machine(config, is_gone)
-        yield Finding("store", PROBLEM, str(error), _way_out(error))
+        yield Finding("store", PROBLEM, str(error), "dataflow init" if config.is_outside else _way_out(error))
         return
     yield from examine(store, config, is_gone, lambda name: remove_dead(config.lock_dir, name))
 

@@ -11,7 +11,7 @@ from dataflow.cli.pipeline_import import add_import
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
 from dataflow.cli.tables import add_wide_option
 from dataflow.cli.takeover import add_word
-from dataflow.config.project import get_working_dir
+from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.record import record
 from dataflow.model.records import VIEW
@@ -101,10 +101,13 @@ def _none_words(context: Context) -> str:
     """What to do where there are no pipelines."""
     from dataflow.pipelines.declare.imports import OWN, PIPELINE_MODULES
 
-    old = os.path.join(context.config.project_dir, OWN)
+    folder = context.config.project_dir
+    old = os.path.join(folder, OWN)
     if any(os.path.isdir(os.path.join(old, name)) for name in PIPELINE_MODULES):
         return "There are no pipelines in pipelines/. To convert dataflow/: dataflow pipeline import ."
-    return "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
+    if context.config.is_outside:
+        return f"{no_project(folder)}."
+    return f"There are no pipelines in {folder}/pipelines. Write one, see docs/pipelines.md."
 
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
@@ -185,7 +188,8 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
     settings.secrets.add(*context.list_secrets())
-    with Flow(context.config, context.store, settings.secrets) as flow, PipelineProgress() as progress:
+    progress = PipelineProgress(options.quiet)
+    with Flow(context.config, context.store, settings.secrets) as flow, progress:
         facilities = Facilities(
             context.config,
             context.store,

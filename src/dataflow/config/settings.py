@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from dataflow.config.problems import Problems
 from dataflow.config.sources import Sources
-from dataflow.config.store_choice import choose_store, default_lock_dir, read_store_flag
+from dataflow.config.store_choice import choose_store, default_lock_dir, default_store, read_store_flag
 from dataflow.config.variables import check_variables
 from dataflow.model.record import record
 from dataflow.private_files import STATE_FOLDER
@@ -45,6 +45,7 @@ class Config:
     store_password_record: str | None = None  # encrypted, from a file
     checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to its check command
     environments: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # job to variables set only here
+    is_outside: bool = False  # neither a project nor a store was found or named
 
     _hidden = ("passkey", "store_password", "store_password_record", "environments")
 
@@ -59,7 +60,8 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
     problems = Problems()
     check_variables(environ, problems)
     sources = Sources(cwd, environ, problems)
-    chosen = choose_store(flag, sources)
+    given = choose_store(flag, sources)
+    chosen = given or default_store(sources.project_dir)
     schema = _find_schema(sources) or chosen.schema or DEFAULT_SCHEMA
     environment = _get_environment(sources)
     problems.raise_if_any()
@@ -82,6 +84,7 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
         store_password_record=chosen.password_record,
         checks=sources.checks,
         environments=sources.environments,
+        is_outside=sources.is_outside and given is None,
     )
 
 

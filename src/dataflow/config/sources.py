@@ -30,14 +30,16 @@ class Sources:
 
     __slots__ = (
         *("_declared", "_environ", "_folder", "_toml_path"),
-        *("checks", "environments", "problems", "project_dir"),
+        *("checks", "environments", "is_outside", "problems", "project_dir"),
     )
 
     def __init__(self, cwd: str, environ: Mapping[str, str], problems: Problems) -> None:
         self._folder = os.path.abspath(cwd)
         self._environ = environ
         self.problems = problems
-        self.project_dir = self._get_project_dir()
+        found = self._find_project_dir()
+        self.is_outside = found is None
+        self.project_dir = found or self._folder
         self._toml_path = os.path.join(self.project_dir, PROJECT_FILE)
         self._declared: dict[str, str] = {}
         self.checks: dict[str, tuple[str, ...]] = {}
@@ -69,10 +71,10 @@ class Sources:
         setting = self.find(name)
         return os.path.abspath(os.path.join(setting.folder, setting.value)) if setting else None
 
-    def _get_project_dir(self) -> str:
+    def _find_project_dir(self) -> str | None:
         given = self._environ.get("DATAFLOW_PROJECT")
         if not given:
-            return find_project_dir(self._folder) or self._folder
+            return find_project_dir(self._folder)
         folder = os.path.abspath(os.path.join(self._folder, given))
         if not os.path.isdir(folder):
             self.problems.add("DATAFLOW_PROJECT", f"{folder} is not a folder")

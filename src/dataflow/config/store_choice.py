@@ -31,13 +31,16 @@ class ChosenStore:
         self.password_record = password_record
 
 
-def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore:
+def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore | None:
     """Return the store of the source with the highest precedence; problems of all sources are noted."""
     variable = _find_variable_store(sources)
     declared = _find_declared_store(sources)
-    given = ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
-    default = StoreUrl(SQLITE, path=os.path.join(sources.project_dir, STATE_FOLDER, STORE_FILE))
-    return given or ChosenStore(default)
+    return ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
+
+
+def default_store(project_dir: str) -> ChosenStore:
+    """Return the embedded store of a project."""
+    return ChosenStore(StoreUrl(SQLITE, path=os.path.join(project_dir, STATE_FOLDER, STORE_FILE)))
 
 
 def read_store_flag(url: str, cwd: str) -> StoreUrl:
