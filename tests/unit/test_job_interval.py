@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflow.model.job_interval import find_interval
+from dataflow.model.job_dataid import find_interval
 from dataflow.model.records import Job, Plan
 
 ROME = "Europe/Rome"

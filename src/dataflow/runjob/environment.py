@@ -10,7 +10,7 @@ import os
 
 from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
-from dataflow.model.job_interval import find_interval
+from dataflow.model.job_dataid import find_interval
 from dataflow.model.record import record
 from dataflow.model.records import JobInput
 from dataflow.model.url_text import list_secret_parameters
