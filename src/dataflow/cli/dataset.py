@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
-from dataflow.cli.asking import add_yes_option, may_go_on, read_secret, refuse_secret_argument
+from dataflow.cli.asking import may_go_on, read_secret, refuse_secret_argument
 from dataflow.cli.layout import Column
-from dataflow.cli.output import add_json_option, as_text, show_object
-from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
+from dataflow.cli.options import finish
+from dataflow.cli.output import as_text, show_object
+from dataflow.cli.tables import show_rows, without_calendars
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
 from dataflow.model.wording import quoted
@@ -45,32 +46,25 @@ ALL_COLUMNS = ("dataset", *FIELDS, "options", "password")
 
 def add_parser(subparsers: Any) -> None:
     """Adds `dataset` and its subcommands."""
-    parser = subparsers.add_parser(
-        "dataset", help="datasets", description="Adds, lists, shows or removes datasets."
-    )
+    parser = subparsers.add_parser("dataset", description="Adds, lists, shows or removes datasets.")
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
     listing = words.add_parser("list", help="list all datasets", description="Lists all datasets.")
-    add_all_option(listing)
-    add_wide_option(listing)
-    add_json_option(listing)
-    listing.set_defaults(call=list_all)
+    finish(listing, list_all, "all", "wide", "json")
     show = words.add_parser(
         "show",
         help="show a dataset",
         description="Shows a dataset, its check, the job that produces it and the jobs that read it.",
     )
     show.add_argument("name", metavar="NAME")
-    add_json_option(show)
-    show.set_defaults(call=show_one)
+    finish(show, show_one, "json")
     remove = words.add_parser(
         "remove",
         help="remove a dataset",
         description="Removes a dataset that no job uses, and the status of its chunks.",
     )
     remove.add_argument("name", metavar="NAME")
-    add_yes_option(remove)
-    remove.set_defaults(call=remove_one)
+    finish(remove, remove_one, "yes")
 
 
 def _add_add(words: Any) -> None:
@@ -91,7 +85,7 @@ def _add_add(words: Any) -> None:
     parser.add_argument(
         "--password", nargs="?", const="", default=None, help="refused: other users can see arguments"
     )
-    parser.set_defaults(call=add, makes_store=True)
+    finish(parser, add, makes_store=True)
 
 
 def add(args: argparse.Namespace, context: Context) -> int:

@@ -7,14 +7,14 @@ import argparse
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job, reset_script
-from dataflow.cli.asking import add_yes_option, may_go_on
+from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.output import add_json_option, show_object
-from dataflow.cli.tables import add_wide_option, show_rows
-from dataflow.config.durations import parse_seconds
+from dataflow.cli.options import finish
+from dataflow.cli.output import show_object
+from dataflow.cli.tables import show_rows
+from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
-from dataflow.errors import BadInput
 from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
 from dataflow.model.wording import quoted
@@ -90,29 +90,25 @@ MOST_DIGITS = 18
 def add_parser(subparsers: Any) -> None:
     """Adds `job` and its subcommands."""
     text = "Adds, lists, shows or removes jobs, or resets their script."
-    parser = subparsers.add_parser("job", help="jobs", description=text)
+    parser = subparsers.add_parser("job", description=text)
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove|reset-script")
     _add_add(words)
     listing = words.add_parser("list", help="list all jobs", description="Lists all jobs.")
-    add_wide_option(listing)
-    add_json_option(listing)
-    listing.set_defaults(call=list_all)
+    finish(listing, list_all, "wide", "json")
     show = words.add_parser("show", help="show a job", description="Shows a job.")
     show.add_argument("name", metavar="NAME")
-    add_json_option(show)
-    show.set_defaults(call=show_one)
+    finish(show, show_one, "json")
     remove = words.add_parser(
         "remove",
         help="remove a job",
         description="Removes a job and its work. Its runs and journal entries stay.",
     )
     remove.add_argument("name", metavar="NAME")
-    add_yes_option(remove)
-    remove.set_defaults(call=remove_one)
+    finish(remove, remove_one, "yes")
     text = "Forgets which script does a job's work; the next run decides again, without a warning."
     reset = words.add_parser("reset-script", description=text)
     reset.add_argument("name", metavar="NAME")
-    reset.set_defaults(call=reset_one)
+    finish(reset, reset_one)
 
 
 def _add_add(words: Any) -> None:
@@ -147,7 +143,7 @@ def _add_add(words: Any) -> None:
         )
     for name, meaning in SPANS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="SPAN", default=None, help=meaning)
-    parser.set_defaults(call=add, makes_store=True)
+    finish(parser, add, makes_store=True)
 
 
 def add(args: argparse.Namespace, context: Context) -> int:
@@ -268,7 +264,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     values = {name: value for name, value in values.items() if value is not None}
     for name in SPANS:
         if (text := getattr(args, name)) is not None:
-            values[f"{name}_seconds"] = _span(name, text)
+            values[f"{name}_seconds"] = parse_option(f"--{name.replace('_', '-')}", text)
     if args.inputs is not None:
         values["inputs"] = tuple([parse_input(text) for text in args.inputs])
     if args.outputs is not None:
@@ -286,10 +282,3 @@ def _whole(text: str) -> int:
     if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
     return int(text)
-
-
-def _span(name: str, text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except BadInput as error:
-        raise BadInput(f"--{name.replace('_', '-')}: {error}") from error

@@ -6,11 +6,9 @@ import os
 import signal
 import sys
 
-from dataflow.cli.output import add_json_option
-from dataflow.cli.pipeline_import import add_import
-from dataflow.cli.pipeline_show import add_words, plan_pipeline
-from dataflow.cli.tables import add_wide_option
-from dataflow.cli.takeover import add_word
+from dataflow.cli import pipeline_show, pipeline_transfer
+from dataflow.cli.options import finish
+from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.record import record
@@ -52,22 +50,19 @@ class RunOptions:
 def add_parser(subparsers: Any) -> None:
     """Adds `pipeline`."""
     text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
-    parser = subparsers.add_parser("pipeline", help="pipelines on Spark", description=text)
+    parser = subparsers.add_parser("pipeline", description=text)
     words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
     text = "Lists the pipelines of the project and the errors in their files."
     one = words.add_parser("list", help="list pipelines and the errors in their files", description=text)
-    add_wide_option(one)
-    add_json_option(one)
-    one.set_defaults(call=list_pipelines)
-    add_words(words)
-    add_import(words)
-    add_word(words)
+    finish(one, list_pipelines, "wide", "json")
+    pipeline_show.add_words(words)
+    pipeline_transfer.add_words(words)
     text = "Runs the next interval of a pipeline. Same as dataflow run NAME."
     run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
     run.add_argument("name", metavar="NAME", help="name of the class")
     run.add_argument("--drain", action="store_true", help="go on until no interval is left")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
-    run.set_defaults(call=run_word, makes_store=True)
+    finish(run, run_word, makes_store=True)
 
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
@@ -75,10 +70,7 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.layout import PROSE, Column
     from dataflow.cli.tables import show_rows
 
-    catalog = load(context)
-    from dataflow.pipelines.declare.settings import PipelineSettings
-
-    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
+    catalog, settings = load_catalog(context), get_settings(context)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     rows = settings.secrets.redact_all(rows)
     columns = (
@@ -147,44 +139,23 @@ def show_plan(context: Context, name: str, options: RunOptions) -> int:
     import argparse
 
     options.refuse_both()
-    return plan_pipeline(
-        argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False), context
-    )
-
-
-def load(context: Context) -> Catalog:
-    """The project's pipelines; ConfigError if their packages are not installed."""
-    load_packages()
-    from dataflow.pipelines.declare.catalog import Catalog
-
-    return Catalog(context.config.project_dir, context.environ)
-
-
-def load_packages() -> None:
-    """Imports the packages of pipelines; ConfigError if they are not installed."""
-    try:
-        import dataflow.pipelines.declare.catalog  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(
-            f"Pipelines need packages that are not installed ({error}). "
-            "Install them: pip install '.[spark]' in the DataFlow checkout"
-        ) from error
+    asked = argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False)
+    return pipeline_show.plan_pipeline(asked, context)
 
 
 def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
     options.refuse_both()
-    catalog = load(context)
+    catalog = load_catalog(context)
     definition = catalog.get(name)
     for problem in catalog.problems:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.run.worker import PipelineWorker
 
-    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
+    settings = get_settings(context)
     _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
     settings.secrets.add(*context.list_secrets())

@@ -1,4 +1,4 @@
-"""`dataflow runs` and `dataflow logs`: lists runs, and shows the log of a run."""
+"""`dataflow runs`, `logs` and `journal`: what has happened, newest first."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 import time
 
 from dataflow.actions.names import find_plan
-from dataflow.cli.chunks import count
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
-from dataflow.cli.output import add_json_option
-from dataflow.cli.tables import add_wide_option, show_rows
+from dataflow.cli.options import count, finish
+from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.lock import is_claimant_name, is_dead
+from dataflow.store.reads import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,15 +38,32 @@ COLUMNS = (
     Column("took", 3, SPAN, extra=True),
     Column("reason", 2, PROSE),
 )
-DEFAULT_LIMIT = 50
+JOURNAL_FIELDS = (
+    *("journal_id", "at", "actor", "action", "job", "dataset", "dataid", "run_id"),
+    *("from_state", "to_state", "items", "why"),
+)
+JOURNAL_COLUMNS = (
+    Column("at", 1, TIME),
+    Column("actor", 4),
+    Column("action"),
+    Column("job", full=True),
+    Column("dataset", full=True),
+    Column("about", extra=True),
+    Column("dataid"),
+    Column("run_id", 5),
+    Column("from_state", 6),
+    Column("to_state", 3),
+    Column("items", 7),
+    Column("why", 2, PROSE),
+)
 POLL_SECONDS = 0.2
 BLOCK_BYTES = 1 << 16
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `runs` and `logs`."""
+    """Adds `runs`, `logs` and `journal`."""
     text = "Lists runs, newest first, with their outcome."
-    parser = subparsers.add_parser("runs", help="list runs, newest first", description=text)
+    parser = subparsers.add_parser("runs", description=text)
     parser.add_argument("--job", metavar="JOB", help="only runs of this job")
     parser.add_argument("--dataid", metavar="DATAID", help="only runs of this dataid")
     parser.add_argument(
@@ -56,17 +73,23 @@ def add_parser(subparsers: Any) -> None:
         metavar="OUTCOME",
         help=f"only runs with this outcome: {', '.join(RunOutcome)}",
     )
-    parser.add_argument(
-        "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N runs (default: 50)"
-    )
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=runs)
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
+    finish(parser, runs, "wide", "json")
     text = "Shows the log of a run, byte for byte. The log is on the machine that the run was on."
-    parser = subparsers.add_parser("logs", help="show the log of a run", description=text)
+    parser = subparsers.add_parser("logs", description=text)
     parser.add_argument("run", metavar="RUN", type=count, help="run id, as listed by `dataflow runs`")
     parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
-    parser.set_defaults(call=logs)
+    finish(parser, logs)
+    text = "Lists every state change with its time, person and reason, newest first."
+    parser = subparsers.add_parser("journal", description=text)
+    parser.add_argument("--job", metavar="JOB", help="only entries about this job")
+    parser.add_argument("--dataset", metavar="DATASET", help="only entries about this dataset")
+    parser.add_argument("--dataid", metavar="DATAID", help="only entries about this dataid")
+    parser.add_argument("--run", type=count, metavar="RUN", help="only entries about this run")
+    parser.add_argument(
+        "--limit", type=count, default=100, metavar="N", help="at most N entries (default: 100)"
+    )
+    finish(parser, journal, "wide", "json")
 
 
 def runs(args: argparse.Namespace, context: Context) -> int:
@@ -172,3 +195,27 @@ def _is_running(context: Context, run_id: int) -> bool:
 def _pieces(log: BinaryIO) -> Iterator[bytes]:
     while piece := log.read(BLOCK_BYTES):
         yield piece
+
+
+def journal(args: argparse.Namespace, context: Context) -> int:
+    """Lists the journal; a removed job or dataset still has its entries."""
+    where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
+    found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
+    if not found:
+        _refuse_unknown(args, context)
+    rows = [{name: getattr(line, name) for name in JOURNAL_FIELDS} for line in found]
+    for row in rows:
+        row["at"] = time_text(row["at"])
+        row["about"] = row["job"] or row["dataset"]
+    empty = "No such journal entries. All of them: dataflow journal"
+    show_rows(rows, JOURNAL_FIELDS if args.json else JOURNAL_COLUMNS, args.json, empty, args.wide)
+    return 0
+
+
+def _refuse_unknown(args: argparse.Namespace, context: Context) -> None:
+    if args.job:
+        context.get_plan(args.job)
+    if args.dataset:
+        context.get_dataset(args.dataset)
+    if args.run:
+        context.get_run(args.run)

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Any) -> None:
     """Adds `secret` and its subcommands."""
-    parser = subparsers.add_parser(
-        "secret", help="passwords", description="Encrypts, decrypts or rotates passwords."
-    )
+    parser = subparsers.add_parser("secret", description="Encrypts, decrypts or rotates passwords.")
     words = parser.add_subparsers(dest="word", required=True, metavar="encrypt|decrypt|rotate")
     text = (
         "Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml: "

@@ -13,9 +13,10 @@ from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.output import add_json_option, as_text, show_object
+from dataflow.cli.options import finish
+from dataflow.cli.output import as_text, show_object
 from dataflow.cli.runs import find_loss
-from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
+from dataflow.cli.tables import show_rows, without_calendars
 from dataflow.cli.terminal import wrap_for
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
@@ -67,25 +68,22 @@ SHOWN_LOST = 5
 
 def add_parser(subparsers: Any) -> None:
     """Adds `status`."""
-    parser = subparsers.add_parser("status", help="state of all jobs and datasets", description=TEXT)
+    parser = subparsers.add_parser("status", description=TEXT)
     parser.add_argument(
-        *("--fail-if",),
+        "--fail-if",
         type=fail_words,
         default=(),
         metavar="WORDS",
         help="exit with 1 if any work is failed, late or both: failed,late",
     )
     parser.add_argument(
-        *("--late-after",),
+        "--late-after",
         type=span,
         default=3600.0,
         metavar="SPAN",
         help="open work is late after this time (default: 1h)",
     )
-    add_all_option(parser)
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=status)
+    finish(parser, status, "all", "wide", "json")
 
 
 def fail_words(text: str) -> tuple[str, ...]:

@@ -28,18 +28,6 @@ MEASURED_ROWS = 500
 """Rows measured to find the columns' widths; the rest is streamed below them."""
 
 
-def add_wide_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a command that prints a table its --wide."""
-    parser.add_argument("--wide", action="store_true", help="on a terminal, show all columns and full times")
-
-
-def add_all_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a command that lists datasets its --all."""
-    parser.add_argument(
-        "--all", action="store_true", help="on a terminal, list the automatic calendar datasets too"
-    )
-
-
 def without_calendars(rows: Iterable[Record], args: argparse.Namespace) -> tuple[list[Record], str]:
     """The datasets a person wants to see on a terminal, and a footer that says what is hidden."""
     found = list(rows)
