@@ -33,8 +33,8 @@ DataFlowError
 ├── FilesFailed            a file or folder of the project could not be read or written
 └── CannotExecute          the command is missing, not executable or has a bad interpreter
 
-Each class has a `code` for machines and an `exit_code` for shells; the table in docs/errors.md is generated from
-them.
+Each class has a `code` for machines and an `exit_code` for shells; the table in docs/errors.md is generated
+from them.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dataflow.actions.make_ready import make_ready
+from dataflow.actions.names import get_dataset
 from dataflow.actions.withdraw import withdraw
 from dataflow.cli.layout import PROSE, TIME, Column
 from dataflow.cli.options import count, finish
@@ -71,7 +72,7 @@ def _add_dataids(parser: argparse.ArgumentParser) -> None:
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
     """Lists chunks in order."""
-    dataset_id, dataset = context.get_dataset(args.dataset)
+    dataset_id, dataset = get_dataset(context.store, args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
@@ -144,7 +145,7 @@ class Source:
         ways = [bool(args.dataids), args.first is not None or args.last is not None, args.file is not None]
         if sum(ways) != 1 or (args.first is None) != (args.last is None):
             raise UsageError("give dataids in one way: DATAID…, --from A --to B, or --file F")
-        _, self._dataset = context.get_dataset(args.dataset)
+        _, self._dataset = get_dataset(context.store, args.dataset)
 
     def __iter__(self) -> Iterator[str]:
         args = self._args

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dataflow.config.settings import Config
-    from dataflow.model.records import Dataset, Plan, RunRow
+    from dataflow.model.records import Plan
     from dataflow.store.store import Store
 
 
@@ -108,18 +108,6 @@ class Context:
             if hint := find_hint(self.config.project_dir, job):
                 raise UnknownName(hint) from None
             raise
-
-    def get_dataset(self, name: str) -> tuple[int, Dataset]:
-        """A dataset and its id by name; UnknownName with the nearest name if it is unknown."""
-        from dataflow.actions.names import get_dataset
-
-        return get_dataset(self.store, name)
-
-    def get_run(self, run_id: int) -> RunRow:
-        """A run by its id; UnknownName if it is unknown."""
-        from dataflow.actions.names import get_run
-
-        return get_run(self.store, run_id)
 
     def say(self, text: str) -> None:
         """Prints a message to stderr; stdout is for data."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import may_go_on, read_secret, refuse_secret_argument
@@ -11,7 +12,7 @@ from dataflow.cli.output import as_text, show_object
 from dataflow.cli.tables import show_rows, without_calendars
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
-from dataflow.model.wording import quoted
+from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ LIST_COLUMNS = (
     Column("location", 3),
     Column("password", 5),
 )
-ALL_COLUMNS = ("dataset", *FIELDS, "options", "password")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -106,8 +106,8 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all datasets."""
     found = (describe(dataset) for dataset in context.store.read.list_datasets())
     rows, footer = without_calendars(found, args)
-    columns = ALL_COLUMNS if args.json else LIST_COLUMNS
-    show_rows(rows, columns, args.json, "No datasets yet. Add one: dataflow dataset add NAME", args.wide)
+    empty = "No datasets yet. Add one: dataflow dataset add NAME"
+    show_rows(rows, LIST_COLUMNS, args.json, empty, args.wide)
     if footer:
         print(footer)
     return 0
@@ -115,7 +115,7 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
 
 def show_one(args: argparse.Namespace, context: Context) -> int:
     """Shows one dataset."""
-    dataset_id, dataset = context.get_dataset(args.name)
+    dataset_id, dataset = get_dataset(context.store, args.name)
     plans = context.store.read.list_plans()
     record = describe(dataset)
     record["produced_by"] = next((plan.job.name for plan in plans if dataset.name in plan.job.outputs), None)
@@ -133,14 +133,13 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:
     """Removes a dataset."""
-    dataset_id, _ = context.get_dataset(args.name)
-    chunks = context.store.read.count_chunks(dataset_id)
-    if chunks and not may_go_on(
-        f"Remove dataset {args.name} and the status of its {_count(chunks)}?", args.yes
-    ):
+    dataset_id, _ = get_dataset(context.store, args.name)
+    count = context.store.read.count_chunks(dataset_id)
+    chunks = f"{count:,} {plural(count, 'chunk')}"
+    if count and not may_go_on(f"Remove dataset {args.name} and the status of its {chunks}?", args.yes):
         return 1
     remove_dataset(context.store, args.name)
-    context.say(f"Removed dataset {args.name} and {_count(chunks)}.")
+    context.say(f"Removed dataset {args.name} and {chunks}.")
     return 0
 
 
@@ -168,10 +167,6 @@ def split_pairs(option: str, texts: list[str]) -> tuple[tuple[str, str], ...]:
             raise BadInput(f"{option} {quoted(name)} is given twice. Give it once.")
         pairs[name] = value
     return tuple(pairs.items())
-
-
-def _count(chunks: int) -> str:
-    return "1 chunk" if chunks == 1 else f"{chunks:,} chunks"
 
 
 def _encrypted_password(name: str, context: Context) -> str:

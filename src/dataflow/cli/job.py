@@ -17,7 +17,7 @@ from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
 from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
-from dataflow.model.wording import quoted
+from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,31 +58,6 @@ LIST_COLUMNS = (
     Column("ordered", 6),
     Column("hold", 4),
     Column("priority", 7),
-)
-ALL_COLUMNS = (
-    *(
-        "job",
-        "in",
-        "out",
-        "environment",
-        "schedule",
-        "start",
-        "end",
-        "timezone",
-        "catchup",
-        "ordered",
-        "retries",
-    ),
-    *(
-        "retry_delay_seconds",
-        "max_running",
-        "lease_seconds",
-        "grace_seconds",
-        "timeout_seconds",
-        "priority",
-        "grain",
-        "hold",
-    ),
 )
 MOST_DIGITS = 18
 
@@ -171,7 +146,7 @@ def say_what_stays(context: Context, change: Change) -> None:
     if unread is None:
         return
     done, first, last = unread.count, unread.first, unread.last
-    stays = "1 dataid stays DONE" if done == 1 else f"{done:,} dataids stay DONE"
+    stays = f"{done:,} {plural(done, 'dataid')} {'stays' if done == 1 else 'stay'} DONE"
     span = (first,) if first == last else ("--from", first, "--to", last)
     context.say(
         f"Job {plan.job.name}: {stays} without the new input {', '.join(change.new_inputs)}. "
@@ -212,9 +187,8 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all jobs."""
     held = {found.job: found.hold for found in context.store.read.list_job_holds()}
     rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
-    columns = ALL_COLUMNS if args.json else LIST_COLUMNS
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET"
-    show_rows(rows, columns, args.json, empty, args.wide)
+    show_rows(rows, LIST_COLUMNS, args.json, empty, args.wide)
     return 0
 
 

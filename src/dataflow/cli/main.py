@@ -168,10 +168,10 @@ def run_word(argv: list[str]) -> int:
     if word in ("run", "force"):
         from dataflow.cli import runjob
 
-        return (
-            runjob.run_command([*before, *rest]) if word == "run" else runjob.force_command([*before, *rest])
-        )
-    args = parse(word, [*before, word, *rest])
+        run = runjob.run_command if word == "run" else runjob.force_command
+        return run([*before, *rest])
+    parser, command = build_parser(word)
+    args = parse_options(parser, [*before, word, *rest], command)
     context = Context(args.store, os.environ, get_working_dir(), getattr(args, "makes_store", False))
     try:
         code: int = args.call(args, context)
@@ -180,17 +180,14 @@ def run_word(argv: list[str]) -> int:
         context.close()
 
 
-def parse(word: str, argv: list[str]) -> argparse.Namespace:
-    """The arguments of one command; UsageError with the nearest option if one is unknown."""
-    parser, command = build_parser(word)
-    return parse_options(parser, argv, command)
-
-
 def parse_options(
-    parser: argparse.ArgumentParser, argv: list[str], command: argparse.ArgumentParser | None = None
+    parser: argparse.ArgumentParser,
+    argv: list[str],
+    command: argparse.ArgumentParser | None = None,
+    given: argparse.Namespace | None = None,
 ) -> argparse.Namespace:
-    """The parsed arguments; UsageError with the nearest option if one is unknown."""
-    args, unknown = parser.parse_known_args(argv)
+    """The parsed arguments, on top of those given before; UsageError with the nearest option if unknown."""
+    args, unknown = parser.parse_known_args(argv, given)
     command = command or parser
     if unknown:
         from dataflow.model.wording import did_you_mean

@@ -13,6 +13,7 @@ from dataflow.cli.options import finish
 from dataflow.cli.progress import Progress
 from dataflow.errors import UsageError
 from dataflow.model.status import WorkState
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
-    dataids = "1 dataid" if done == 1 else f"{done:,} dataids"
-    context.say(f"{args.job}: resubmitted {dataids}. Next: {run_command(plan)}")
+    context.say(f"{args.job}: resubmitted {done:,} {plural(done, 'dataid')}. Next: {run_command(plan)}")
     return 0
 
 
@@ -99,7 +99,7 @@ def hold_work(args: argparse.Namespace, context: Context) -> int:
     done, before = ("Held", "already on hold") if on else ("Released", "not on hold")
     what = f"job {args.job}"
     if selection is not None and count:
-        what = f"{'1 dataid' if count == 1 else f'{count:,} dataids'} of {args.job}"
+        what = f"{count:,} {plural(count, 'dataid')} of {args.job}"
     elif selection is not None:
         what = f"this work of {args.job}"
     context.say(f"{done} {what}." if count else f"{what[0].upper()}{what[1:]} was {before}; nothing changed.")

@@ -7,12 +7,14 @@ import signal
 import sys
 
 from dataflow.cli import pipeline_show, pipeline_transfer
+from dataflow.cli.context import Context
 from dataflow.cli.options import finish
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
+from dataflow.cli.runjob import make_request, parser, refuse_both
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
-from dataflow.model.record import record
 from dataflow.model.records import VIEW
+from dataflow.runjob.request import JobRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,31 +22,12 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from dataflow.cli.context import Context
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
 
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
 TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
 """The options of RunJob that apply to a pipeline."""
-
-
-@record
-class RunOptions:
-    """Which intervals to run: the next, all, or a named one."""
-
-    drain: bool = False
-    dataid: str | None = None
-    quiet: bool = False
-    waiting_exit_code: int = 0
-    timeout_seconds: float | None = None
-
-    def refuse_both(self) -> None:
-        """Raises UsageError for --drain together with --dataid."""
-        if self.drain and self.dataid is not None:
-            raise UsageError(
-                "--dataid and --drain exclude each other: one names an interval, the other runs them all."
-            )
 
 
 def add_parser(subparsers: Any) -> None:
@@ -104,50 +87,38 @@ def _none_words(context: Context) -> str:
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
     """Runs the next interval of a pipeline, or all of them."""
-    return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid))
+    refuse_both(args.drain, args.dataid)
+    asked = JobRequest(context.config, context.environ, args.name, (), drain=args.drain, dataid=args.dataid)
+    return run_pipeline(context, asked)
 
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
     """`dataflow run NAME [options]`; options may come before or after the name."""
-    from dataflow.cli.context import Context
     from dataflow.cli.main import parse_options
-    from dataflow.cli.runjob import parser, read_timeout
 
     name, *rest = args.command
-    given = _merged(args, parse_options(parser(prog), rest), parser(prog))
+    known = parser(prog)
+    given = parse_options(known, rest, given=args)
     if given.command:
         raise UsageError(
             f"A pipeline takes no arguments: {' '.join(given.command)}. Usage: {prog} {name} [--drain]"
         )
-    _refuse_options(given, parser(prog), name)
-    if not 0 <= given.waiting_exit_code <= 255:
-        raise UsageError(f"--waiting-exit-code must be 0 to 255, got {given.waiting_exit_code}.")
-    options = RunOptions(
-        given.drain, given.dataid, given.quiet, given.waiting_exit_code, read_timeout(given.timeout)
-    )
+    _refuse_options(given, known, name)
     context = Context(given.store, os.environ, get_working_dir(), makes_store=not given.dry_run)
     try:
-        if given.dry_run:
-            return show_plan(context, name, options)
-        return run_pipeline(context, name, options)
+        asked = make_request(given, context, name)
+        if not given.dry_run:
+            return run_pipeline(context, asked)
+        given.name, given.json, given.wide = name, False, False
+        return pipeline_show.plan_pipeline(given, context)
     finally:
         context.close()
 
 
-def show_plan(context: Context, name: str, options: RunOptions) -> int:
-    """`--dry-run`: shows the plan of the pipeline and changes nothing."""
-    import argparse
-
-    options.refuse_both()
-    asked = argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False)
-    return pipeline_show.plan_pipeline(asked, context)
-
-
-def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
+def run_pipeline(context: Context, asked: JobRequest) -> int:
     """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
-    options.refuse_both()
     catalog = load_catalog(context)
-    definition = catalog.get(name)
+    definition = catalog.get(asked.job)
     for problem in catalog.problems:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
@@ -159,7 +130,7 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
     settings.secrets.add(*context.list_secrets())
-    progress = PipelineProgress(options.quiet)
+    progress = PipelineProgress(asked.quiet)
     with Flow(context.config, context.store, settings.secrets) as flow, progress:
         facilities = Facilities(
             context.config,
@@ -173,16 +144,16 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
             progress.clear()
             context.say(text)
 
-        worker = PipelineWorker(flow, facilities, definition, say, options.quiet)
+        worker = PipelineWorker(flow, facilities, definition, say, asked.quiet)
         try:
             with settings.secrets.hidden_in_errors():
-                outcome = worker.run(options.drain, options.dataid, options.timeout_seconds)
+                outcome = worker.run(asked.drain, asked.dataid, asked.timeout_seconds)
         finally:
             facilities.spark.close()
         if outcome.error is not None:
             return outcome.error.exit_code if isinstance(outcome.error, (LeaseLost, TimedOut)) else 1
         if not outcome.done:
-            return _nothing_done(context, flow, definition, options)
+            return _nothing_done(context, flow, definition, asked)
     return 0
 
 
@@ -202,23 +173,13 @@ def _register(context: Context, catalog: Catalog, definition: Definition, settin
                 context.say(f"warning: {other.job} is not registered: {place}{error}")
 
 
-def _nothing_done(context: Context, flow: Any, definition: Definition, options: RunOptions) -> int:
-    found = flow.why(definition.job, options.dataid)
-    if not options.quiet:
+def _nothing_done(context: Context, flow: Any, definition: Definition, asked: JobRequest) -> int:
+    found = flow.why(definition.job, asked.dataid)
+    if not asked.quiet:
         context.say(f"{definition.job}: {found.verdict}")
         if found.next:
             context.say(f"next: {found.next}")
-    return 0 if found.verdict.startswith("READY") else options.waiting_exit_code
-
-
-def _merged(
-    before: argparse.Namespace, after: argparse.Namespace, known: argparse.ArgumentParser
-) -> argparse.Namespace:
-    """The options after the pipeline's name, completed by those before it."""
-    for name, value in vars(before).items():
-        if name != "command" and getattr(after, name) == known.get_default(name):
-            setattr(after, name, value)
-    return after
+    return 0 if found.verdict.startswith("READY") else asked.waiting_exit_code
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:

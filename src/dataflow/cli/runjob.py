@@ -42,25 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         return run_command(argv, "RunJob")
-    except DataFlowError as error:
+    except (DataFlowError, OSError) as error:
         if os.environ.get("DATAFLOW_DEBUG"):
             raise
         print(f"RunJob: {error}", file=sys.stderr)
-        return error.exit_code
-    except FileNotFoundError as error:
-        if error.filename is not None:
-            raise
-        print(
-            "RunJob: The working directory no longer exists. Change to the project's folder and try again.",
-            file=sys.stderr,
-        )
-        return DataFlowError.exit_code
-    except OSError as error:
-        # No descriptors, processes or working directory left. Not 1, which could be the script's own.
-        if os.environ.get("DATAFLOW_DEBUG"):
-            raise
-        print(f"RunJob: {error}", file=sys.stderr)
-        return DataFlowError.exit_code
+        # An OSError (no descriptors or processes left) is not 1, which could be the script's own.
+        return error.exit_code if isinstance(error, DataFlowError) else DataFlowError.exit_code
     except KeyboardInterrupt:
         return 130
 
@@ -85,7 +72,7 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
 
         failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
         return run_pipeline(args, prog)
-    request = _request(args, context, args.job or job_of(args.command[0]))
+    request = make_request(args, context, args.job or job_of(args.command[0]))
     if args.dry_run:
         from dataflow.cli.dry_run import show_claim  # start-up: a rare option
 
@@ -139,16 +126,21 @@ def _run(request: JobRequest, context: Context) -> int:
         context.close()
 
 
-def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
+def refuse_both(drain: bool, dataid: str | None) -> None:
+    """Raise UsageError for --drain together with --dataid."""
+    if drain and dataid is not None:
+        raise UsageError("--dataid and --drain exclude each other: one names a dataid, the other takes all.")
+
+
+def make_request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
+    """Return what the command line asks for; UsageError if its options do not fit together."""
     if args.streams < 1:
         raise UsageError(f"-j {args.streams}: must be at least 1.")
     if args.streams > 1 and not args.drain:
         raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
-    if args.dataid is not None and args.drain:
-        raise UsageError("--dataid names one chunk and --drain takes all. Give only one of them.")
+    refuse_both(args.drain, args.dataid)
     if not 0 <= args.waiting_exit_code <= 255:
         raise UsageError(f"--waiting-exit-code {args.waiting_exit_code}: must be from 0 to 255.")
-    kill_command = _kill_argv(args.kill_command)
     return JobRequest(
         config=context.config,
         environ=os.environ,
@@ -160,16 +152,11 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         clean_env=args.clean_env,
         lease_seconds=_seconds("--lease", args.lease),
         grace_seconds=_seconds("--grace", args.grace),
-        timeout_seconds=read_timeout(args.timeout),
-        kill_command=kill_command,
+        timeout_seconds=_seconds("--timeout", args.timeout, least=0.001),
+        kill_command=_kill_argv(args.kill_command),
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
-
-
-def read_timeout(text: str | None) -> float | None:
-    """Return the value of --timeout in seconds."""
-    return _seconds("--timeout", text, least=0.001)
 
 
 def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:

@@ -6,14 +6,14 @@ import os
 import sys
 import time
 
-from dataflow.actions.names import find_plan
+from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
 from dataflow.cli.options import count, finish
 from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
+from dataflow.model.record import names_of
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.lock import is_claimant_name, is_dead
-from dataflow.store.reads import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ COLUMNS = (
     Column("ended_at", full=True),
     Column("took", 3, SPAN, extra=True),
     Column("reason", 2, PROSE),
-)
-JOURNAL_FIELDS = (
-    *("journal_id", "at", "actor", "action", "job", "dataset", "dataid", "run_id"),
-    *("from_state", "to_state", "items", "why"),
 )
 JOURNAL_COLUMNS = (
     Column("at", 1, TIME),
@@ -102,8 +98,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     if args.job and not plan and not found:
         context.get_plan(args.job)  # a removed job would still have its runs: the name is unknown
     rows = [describe(run, context.config, args.json) for run in found]
-    columns = (*COLUMNS, "process_gone") if args.json else COLUMNS
-    show_rows(rows, columns, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
+    show_rows(rows, COLUMNS, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
         context.say(
             f"Showing the newest {args.limit} runs. To see more: dataflow runs --limit {args.limit * 10}"
@@ -139,7 +134,7 @@ def _seconds_taken(run: RunRow) -> float | None:
 
 def logs(args: argparse.Namespace, context: Context) -> int:
     """Writes the log of a run to stdout; with -f, until the run ends."""
-    run = context.get_run(args.run)
+    run = get_run(context.store, args.run)
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
     pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
     size = 0
@@ -149,7 +144,7 @@ def logs(args: argparse.Namespace, context: Context) -> int:
         sys.stdout.buffer.flush()
         size += len(piece)
     if not size:
-        context.say(explain_silence(context.get_run(run.run_id), path, context.config.host))
+        context.say(explain_silence(get_run(context.store, run.run_id), path, context.config.host))
     return 0
 
 
@@ -187,7 +182,7 @@ def explain_silence(run: RunRow, path: str, host: str) -> str:
 
 
 def _is_running(context: Context, run_id: int) -> bool:
-    run = context.get_run(run_id)
+    run = get_run(context.store, run_id)
     # A run whose lease has lapsed writes no more, even if it still counts as RUNNING.
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
@@ -203,12 +198,12 @@ def journal(args: argparse.Namespace, context: Context) -> int:
     found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
     if not found:
         _refuse_unknown(args, context)
-    rows = [{name: getattr(line, name) for name in JOURNAL_FIELDS} for line in found]
-    for row in rows:
-        row["at"] = time_text(row["at"])
-        row["about"] = row["job"] or row["dataset"]
+    rows = [
+        {name: getattr(line, name) for name in names_of(line)} | {"about": line.job or line.dataset}
+        for line in found
+    ]
     empty = "No such journal entries. All of them: dataflow journal"
-    show_rows(rows, JOURNAL_FIELDS if args.json else JOURNAL_COLUMNS, args.json, empty, args.wide)
+    show_rows(rows, JOURNAL_COLUMNS, args.json, empty, args.wide)
     return 0
 
 
@@ -216,6 +211,6 @@ def _refuse_unknown(args: argparse.Namespace, context: Context) -> None:
     if args.job:
         context.get_plan(args.job)
     if args.dataset:
-        context.get_dataset(args.dataset)
+        get_dataset(context.store, args.dataset)
     if args.run:
-        context.get_run(args.run)
+        get_run(context.store, args.run)

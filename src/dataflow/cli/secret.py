@@ -16,8 +16,9 @@ from dataflow.actions.rotate import rotate
 from dataflow.cli.asking import read_secret, refuse_secret_argument
 from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
-from dataflow.config.toml_file import load_toml
+from dataflow.config.toml import load_toml
 from dataflow.errors import SecretError, StoreMissing, UsageError
+from dataflow.model.wording import plural
 from dataflow.secrets.cipher import decrypt, encrypt
 from dataflow.secrets.passphrase import get_passphrase
 
@@ -112,7 +113,7 @@ def rotate_all(args: argparse.Namespace, context: Context) -> int:
         context.say(f"Not re-encrypted: the password of dataset {name}. {reason}")
     count = len(result.rotated)
     context.say(
-        f"Re-encrypted {count} password{'s' * (count != 1)}. Set PASSKEY to the new passphrase everywhere."
+        f"Re-encrypted {count} {plural(count, 'password')}. Set PASSKEY to the new passphrase everywhere."
     )
     return SecretError.exit_code if result.left else 0
 

@@ -22,7 +22,7 @@ from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import SCRIPT
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import shortened, utc_text
+from dataflow.model.wording import plural, shortened, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ DATASET_COLUMNS = (
     Column("missing", 6, PROSE),
 )
 LONGEST_REASON = 80
+"""Of a reason in the table; `dataflow why` and --json show all of it."""
 FAILURE_COLUMNS = (
     Column("job"),
     Column("dataid"),
@@ -188,7 +189,9 @@ def _show_datasets(found: StoreStatus, not_done: Mapping[str, int], args: argpar
 def _show_failures(found: StoreStatus, args: argparse.Namespace) -> None:
     if found.failures:
         print()
-        rows = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
+        rows = [
+            _failure_record(one) | {"reason": shortened(one.reason, LONGEST_REASON)} for one in found.failures
+        ]
         show_rows(rows, FAILURE_COLUMNS, False, wide=args.wide)
 
 
@@ -243,8 +246,8 @@ def _show_undefined(jobs: Sequence[str]) -> None:
 
 
 def _overdue_text(overdue: Overdue) -> str:
-    what = "1 interval" if overdue.intervals == 1 else f"{overdue.intervals:,} intervals"
-    return f"{what} overdue since {time_of(overdue.since_at)}"
+    intervals = f"{overdue.intervals:,} {plural(overdue.intervals, 'interval')}"
+    return f"{intervals} overdue since {time_of(overdue.since_at)}"
 
 
 def _why_late(job: JobStatus, late_after_seconds: float) -> str:
@@ -256,11 +259,6 @@ def _why_late(job: JobStatus, late_after_seconds: float) -> str:
         age = format_seconds(int(job.longest.age_seconds))
         reasons.append(f"run {job.longest.run_id} of {job.longest.dataid} RUNNING for {age}")
     return ", ".join(reasons)
-
-
-def _shortened(reason: str) -> str:
-    """A reason short enough for a table; `dataflow why` and --json show all of it."""
-    return shortened(reason, LONGEST_REASON)
 
 
 def _oldest_text(job: JobStatus, is_late: bool) -> str:
@@ -276,42 +274,26 @@ def _missing_text(dataset: DatasetStatus) -> str:
 
 
 def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
-    oldest = None
-    if job.oldest is not None:
-        oldest = {
-            "dataid": job.oldest.dataid,
-            "state": job.oldest.state,
-            "since_at": job.oldest.since_at,
-            "age_seconds": round(job.oldest.age_seconds, 3),
-            "reason": job.oldest.reason,
-        }
+    overdue = _part(job.overdue, "dataset", "intervals", "since_at", "age_seconds")
+    if overdue:
+        overdue["since_at"] = utc_text(overdue["since_at"])
     return {
-        **{"job": job.job, **job.counts, "oldest": oldest, "late": is_late},
-        **{"due": job.overdue is not None, "overdue": _overdue_record(job), "running": _running_record(job)},
+        "job": job.job,
+        **job.counts,
+        "oldest": _part(job.oldest, "dataid", "state", "since_at", "age_seconds", "reason"),
+        "late": is_late,
+        "due": overdue is not None,
+        "overdue": overdue,
+        "running": _part(job.longest, "run_id", "dataid", "age_seconds", "usual_seconds"),
     }
 
 
-def _overdue_record(job: JobStatus) -> dict[str, Any] | None:
-    if job.overdue is None:
+def _part(found: object, *names: str) -> dict[str, Any] | None:
+    """A part of a job's status, durations to the millisecond; None if the job has no such part."""
+    if found is None:
         return None
-    return {
-        "dataset": job.overdue.dataset,
-        "intervals": job.overdue.intervals,
-        "since_at": utc_text(job.overdue.since_at),
-        "age_seconds": round(job.overdue.age_seconds, 3),
-    }
-
-
-def _running_record(job: JobStatus) -> dict[str, Any] | None:
-    if job.longest is None:
-        return None
-    usual = job.longest.usual_seconds
-    return {
-        "run_id": job.longest.run_id,
-        "dataid": job.longest.dataid,
-        "age_seconds": round(job.longest.age_seconds, 3),
-        "usual_seconds": None if usual is None else round(usual, 3),
-    }
+    values = {name: getattr(found, name) for name in names}
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def _dataset_record(dataset: DatasetStatus, not_done: Mapping[str, int]) -> dict[str, Any]:

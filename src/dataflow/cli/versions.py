@@ -10,6 +10,7 @@ from dataflow.cli.output import to_json
 from dataflow.cli.pipeline_settings import installed_packages
 from dataflow.cli.tables import show_rows
 from dataflow.errors import Conflict
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def compact_chunk(args: argparse.Namespace, context: Context) -> int:
     done = compact(context.store, (args.dataset, args.dataid), context.config.project_dir, args.why)
     name = f"{args.dataset}/{args.dataid}"
     if done.files_after == done.files_before:
-        files = "1 file" if done.files_before == 1 else f"{done.files_before:,} files"
-        context.say(f"{name}: nothing to merge in {files}.")
+        files = plural(done.files_before, "file")
+        context.say(f"{name}: nothing to merge in {done.files_before:,} {files}.")
     else:
         context.say(
             f"{name}: merged {done.files_before:,} files into {done.files_after:,}; still version "
@@ -144,10 +145,10 @@ def _report_left_out(context: Context, dataset: str, found: Located) -> int:
     """Says what is not among the files; the exit code keeps a script from taking a part for the whole."""
     if found.stale:
         named = ", ".join(found.stale[:MOST_NAMED]) + (" …" if len(found.stale) > MOST_NAMED else "")
-        chunks = "1 STALE chunk" if len(found.stale) == 1 else f"{len(found.stale):,} STALE chunks"
+        chunks = plural(len(found.stale), "chunk")
         context.say(
-            f"{dataset}: left out {chunks} (an input has a newer version): {named}. To include: "
-            f"dataflow locate {dataset} --stale"
+            f"{dataset}: left out {len(found.stale):,} STALE {chunks} (an input has a newer version): "
+            f"{named}. To include: dataflow locate {dataset} --stale"
         )
     elif not found.chunks:
         context.say(f"{dataset} has no ready chunk. See: dataflow chunks {dataset}")
