@@ -7,9 +7,9 @@ from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
 from dataflow.cli.asking import may_go_on, read_secret, refuse_secret_argument
 from dataflow.cli.layout import Column
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_named, finish
 from dataflow.cli.output import as_text, show_object
-from dataflow.cli.tables import show_rows, without_calendars
+from dataflow.cli.tables import show_datasets
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
 from dataflow.model.wording import plural, quoted
@@ -51,20 +51,10 @@ def add_parser(subparsers: Any) -> None:
     _add_add(words)
     listing = words.add_parser("list", help="list all datasets", description="Lists all datasets.")
     finish(listing, list_all, "all", "wide", "json")
-    show = words.add_parser(
-        "show",
-        help="show a dataset",
-        description="Shows a dataset, its check, the job that produces it and the jobs that read it.",
-    )
-    show.add_argument("name", metavar="NAME")
-    finish(show, show_one, "json")
-    remove = words.add_parser(
-        "remove",
-        help="remove a dataset",
-        description="Removes a dataset that no job uses, and the status of its chunks.",
-    )
-    remove.add_argument("name", metavar="NAME")
-    finish(remove, remove_one, "yes")
+    text = "Shows a dataset, its check, the job that produces it and the jobs that read it."
+    add_named(words, "show", "show a dataset", text, show_one, "json")
+    text = "Removes a dataset that no job uses, and the status of its chunks."
+    add_named(words, "remove", "remove a dataset", text, remove_one, "yes")
 
 
 def _add_add(words: Any) -> None:
@@ -105,11 +95,7 @@ def add(args: argparse.Namespace, context: Context) -> int:
 def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all datasets."""
     found = (describe(dataset) for dataset in context.store.read.list_datasets())
-    rows, footer = without_calendars(found, args)
-    empty = "No datasets yet. Add one: dataflow dataset add NAME"
-    show_rows(rows, LIST_COLUMNS, args.json, empty, args.wide)
-    if footer:
-        print(footer)
+    show_datasets(found, LIST_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
     return 0
 
 

@@ -10,7 +10,7 @@ from dataflow.actions.register import add_job, remove_job, reset_script
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.options import finish
+from dataflow.cli.options import add_named, finish
 from dataflow.cli.output import show_object
 from dataflow.cli.tables import show_rows
 from dataflow.config.durations import parse_option
@@ -70,20 +70,11 @@ def add_parser(subparsers: Any) -> None:
     _add_add(words)
     listing = words.add_parser("list", help="list all jobs", description="Lists all jobs.")
     finish(listing, list_all, "wide", "json")
-    show = words.add_parser("show", help="show a job", description="Shows a job.")
-    show.add_argument("name", metavar="NAME")
-    finish(show, show_one, "json")
-    remove = words.add_parser(
-        "remove",
-        help="remove a job",
-        description="Removes a job and its work. Its runs and journal entries stay.",
-    )
-    remove.add_argument("name", metavar="NAME")
-    finish(remove, remove_one, "yes")
+    add_named(words, "show", "show a job", "Shows a job.", show_one, "json")
+    text = "Removes a job and its work. Its runs and journal entries stay."
+    add_named(words, "remove", "remove a job", text, remove_one, "yes")
     text = "Forgets which script does a job's work; the next run decides again, without a warning."
-    reset = words.add_parser("reset-script", description=text)
-    reset.add_argument("name", metavar="NAME")
-    finish(reset, reset_one)
+    add_named(words, "reset-script", "forget the script of a job", text, reset_one)
 
 
 def _add_add(words: Any) -> None:

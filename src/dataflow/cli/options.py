@@ -19,6 +19,13 @@ def finish(parser: argparse.ArgumentParser, call: Callable[..., int], *shared: s
     parser.set_defaults(call=call, **defaults)
 
 
+def add_named(words: Any, word: str, line: str, text: str, call: Callable[..., int], *shared: str) -> None:
+    """Adds a subcommand that takes a NAME and shared options, with one line of help and a description."""
+    parser = words.add_parser(word, help=line, description=text)
+    parser.add_argument("name", metavar="NAME")
+    finish(parser, call, *shared)
+
+
 def count(text: str) -> int:
     """A positive number, as --limit takes it."""
     if not text.isascii() or not text.isdigit() or int(text) == 0 or len(text) > 18:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import glob
-import os
 import re
 import sys
 from collections import Counter
@@ -15,8 +13,9 @@ from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
 from dataflow.cli.options import finish
 from dataflow.cli.output import as_text, show_object
+from dataflow.cli.pipeline_names import FOLDER, list_texts
 from dataflow.cli.runs import find_loss
-from dataflow.cli.tables import show_rows, without_calendars
+from dataflow.cli.tables import show_datasets, show_rows
 from dataflow.cli.terminal import wrap_for
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
-PIPELINES = "pipelines"
 TEXT = "Shows the state of all jobs and datasets: counts, gaps, late work and failures."
 FAIL_WORDS = ("failed", "late")
 JOB_COLUMNS = (
@@ -115,7 +113,9 @@ def status(args: argparse.Namespace, context: Context) -> int:
         show_object(as_record(found, set(late), not_done, gone, lost), True)
     else:
         _show_jobs(found, set(late), lost, args)
-        _show_datasets(found, not_done, args)
+        print()
+        rows = [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets]
+        show_datasets(rows, DATASET_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
         _show_failures(found, args)
         _show_lost(context.store, lost)
         _show_due(context.store, found)
@@ -175,17 +175,6 @@ def _show_jobs(
     show_rows(rows, JOB_COLUMNS, False, empty, args.wide)
 
 
-def _show_datasets(found: StoreStatus, not_done: Mapping[str, int], args: argparse.Namespace) -> None:
-    print()
-    rows, footer = without_calendars(
-        [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets], args
-    )
-    empty = "No datasets yet. Add one: dataflow dataset add NAME"
-    show_rows(rows, DATASET_COLUMNS, False, "" if footer else empty, args.wide)
-    if footer:
-        print(footer)
-
-
 def _show_failures(found: StoreStatus, args: argparse.Namespace) -> None:
     if found.failures:
         print()
@@ -213,10 +202,7 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
 
     Found by reading, not by loading: status must be quick, and run no code of the project.
     """
-    texts = []
-    for path in glob.glob(os.path.join(glob.escape(project_dir), PIPELINES, "*.py")):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            texts.append(file.read())
+    texts = list_texts(project_dir)
     words = set(re.findall(r"\w+", "\n".join(texts)))
     pipelines = [job.job for job in found.jobs if job.kind not in ("", SCRIPT)]
     return [job for job in pipelines if texts and job not in words]
@@ -239,7 +225,7 @@ def _show_undefined(jobs: Sequence[str]) -> None:
     """Prints the pipelines whose class was deleted."""
     for job in jobs:
         text = (
-            f"{job}: no longer defined in {PIPELINES}/, so its work cannot run. Define it again, or "
+            f"{job}: no longer defined in {FOLDER}/, so its work cannot run. Define it again, or "
             f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
         )
         print(wrap_for(sys.stdout, text))

@@ -29,18 +29,21 @@ MEASURED_ROWS = 500
 """Rows measured to find the columns' widths; the rest is streamed below them."""
 
 
-def without_calendars(rows: Iterable[Record], args: argparse.Namespace) -> tuple[list[Record], str]:
-    """The datasets a person wants to see on a terminal, and a footer that says what is hidden."""
+def show_datasets(
+    rows: Iterable[Record], columns: Sequence[Column], args: argparse.Namespace, empty: str
+) -> None:
+    """Writes rows of datasets; on a terminal without the automatic calendars, unless --all is given."""
     found = list(rows)
     if args.json or args.all or not sys.stdout.isatty():
-        return found, ""
+        show_rows(found, columns, args.json, empty, args.wide)
+        return
     from dataflow.actions.dataset_rules import is_automatic  # start-up: few tables list datasets
 
     shown = [row for row in found if not is_automatic(row["dataset"])]
     hidden = len(found) - len(shown)
-    if not hidden:
-        return found, ""
-    return shown, f"Hidden: {hidden} automatic calendar {plural(hidden, 'dataset')}. To list: --all"
+    show_rows(shown, columns, False, "" if hidden else empty, args.wide)
+    if hidden:
+        print(f"Hidden: {hidden} automatic calendar {plural(hidden, 'dataset')}. To list: --all")
 
 
 def data_columns(names: Iterable[str], kind: str = DATA) -> list[Column]:

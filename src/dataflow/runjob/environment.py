@@ -31,6 +31,11 @@ CONTEXT = "DATAFLOW_CONTEXT"
 INTERVAL = ("DATAFLOW_INTERVAL_START", "DATAFLOW_INTERVAL_END")
 SECRET_NAMES = "DATAFLOW_SECRET_NAMES"
 """Names the variables that are secrets of a run, for a RunJob inside it."""
+REGISTERED = (
+    *("hostname", "database", "schemaname", "tablename", "username"),
+    *("format", "grain", "timezone", "mode"),
+)
+"""The fields of a dataset that its script gets as they are registered."""
 
 
 @record
@@ -176,20 +181,7 @@ def _datasets_of(plan: Plan) -> list[Dataset]:
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:
-    fields = {
-        "datasetid": dataset.name,
-        "hostname": dataset.hostname,
-        "database": dataset.database,
-        "schemaname": dataset.schemaname,
-        "tablename": dataset.tablename,
-        "username": dataset.username,
-        "location": location,
-        "format": dataset.format,
-        "grain": dataset.grain,
-        "timezone": dataset.timezone,
-        "mode": dataset.mode,
-        "dataid": dataid,
-        "version": str(version),
-    }
+    fields = {"datasetid": dataset.name, "location": location, "dataid": dataid, "version": str(version)}
+    fields |= {name: getattr(dataset, name) for name in REGISTERED}
     fields |= {f"option_{key}": value for key, value in dataset.options}
     return {shell_name(f"{prefix}_{key}"): value for key, value in fields.items()}

@@ -8,8 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.errors import DataFlowError
     from dataflow.model.records import Ending
-    from dataflow.runjob.output import RunLog
-    from dataflow.runjob.terminal import Terminal
+    from dataflow.runjob.output import RunLog, Terminal
 
 LAST_LINES = 10
 

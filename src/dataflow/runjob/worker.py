@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from dataflow.runjob.handoff import Handoff, Settled
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.launch import Launcher
+    from dataflow.runjob.output import Terminal
     from dataflow.runjob.report import Report
     from dataflow.runjob.request import JobRequest
-    from dataflow.runjob.terminal import Terminal
     from dataflow.store.store import Store
 
 HEARTBEAT_AFTER_SECONDS = 1.0
