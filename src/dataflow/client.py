@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataflow import errors
 from dataflow.actions.names import get_plan
 from dataflow.actions.passwords import open_store_password
-from dataflow.config.project import get_working_dir
+from dataflow.config.project import get_working_dir, no_project
 from dataflow.config.settings import load_config
 from dataflow.model.record import replace
 from dataflow.model.status import RunOutcome
@@ -360,7 +360,10 @@ class Flow:
 
 def open(store: str | None = None) -> Flow:
     """Open the store of the project in the working directory, or the one a URL names."""
-    config = load_config(get_working_dir(), os.environ, store)
+    folder = get_working_dir()
+    config = load_config(folder, os.environ, store)
+    if config.is_outside:
+        raise no_project(folder)
     refuse_missing(config.store_url)
     password = open_store_password(config, lambda: get_passphrase(config.passkey, config.passkey_file, None))
     opened = open_store(config.store_url, config.actor, config.store_schema, password)

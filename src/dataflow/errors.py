@@ -33,8 +33,8 @@ DataFlowError
 ├── FilesFailed            a file or folder of the project could not be read or written
 └── CannotExecute          the command is missing, not executable or has a bad interpreter
 
-Each class has a `code` for machines, an `exit_code` for shells and an `http_status` for the API;
-the table in docs/errors.md is generated from them.
+Each class has a `code` for machines and an `exit_code` for shells; the table in docs/errors.md is generated
+from them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class DataFlowError(Exception):
 
     code = "dataflow"
     exit_code = 125
-    http_status = 500
 
 
 class UsageError(DataFlowError):
@@ -53,7 +52,6 @@ class UsageError(DataFlowError):
 
     code = "usage"
     exit_code = 64
-    http_status = 400
 
 
 class BadInput(DataFlowError):
@@ -61,7 +59,6 @@ class BadInput(DataFlowError):
 
     code = "bad-input"
     exit_code = 65
-    http_status = 422
 
 
 class UnknownColumns(BadInput):
@@ -75,7 +72,6 @@ class UnknownName(DataFlowError):
 
     code = "unknown-name"
     exit_code = 66
-    http_status = 404
 
 
 class Conflict(DataFlowError):
@@ -83,7 +79,6 @@ class Conflict(DataFlowError):
 
     code = "conflict"
     exit_code = 75
-    http_status = 409
 
 
 class LeaseLost(Conflict):
@@ -110,7 +105,6 @@ class InvalidData(DataFlowError):
 
     code = "invalid-data"
     exit_code = 1
-    http_status = 422
 
 
 class InvalidRows(InvalidData):
@@ -135,7 +129,6 @@ class SecretError(DataFlowError):
 
     code = "secret"
     exit_code = 77
-    http_status = 403
 
 
 class StoreError(DataFlowError):
@@ -150,7 +143,6 @@ class StoreMissing(StoreError):
 
     code = "store-missing"
     exit_code = 66
-    http_status = 404
 
 
 class StoreUnreachable(StoreError):
@@ -158,7 +150,6 @@ class StoreUnreachable(StoreError):
 
     code = "store-unreachable"
     exit_code = 69
-    http_status = 503
 
 
 class StoreDenied(StoreError):
@@ -180,7 +171,6 @@ class FetchError(DataFlowError):
 
     code = "fetch"
     exit_code = 69
-    http_status = 502
 
     def __init__(self, message: str, *, status: int = 0, start_again: bool = False) -> None:
         super().__init__(message)
@@ -212,7 +202,6 @@ class TargetUnreachable(TargetError):
 
     code = "target-unreachable"
     exit_code = 69
-    http_status = 503
 
 
 class StagingLost(TargetError):
@@ -233,7 +222,6 @@ class TargetLocked(TargetError):
 
     code = "target-locked"
     exit_code = 75
-    http_status = 409
 
 
 class SparkFailed(DataFlowError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
@@ -32,6 +33,24 @@ def test_catch_up_gives_every_day_from_start_to_end_in_order(flow: Flow) -> None
     assert "READY" in done.stderr
     assert flow.lines() == wanted
     assert set(flow.status("bobout")) == set(wanted)
+
+
+def test_a_script_gets_the_bounds_of_its_interval_and_not_those_of_a_run_around_it(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    add_job(
+        flow, "--schedule", "0 6 * * *", "--start", "2026-03-28", "--timezone", "Europe/Rome", "--catchup"
+    )
+    flow.dataflow("dataset", "add", "numbers")
+    flow.dataflow("job", "add", "inner", "--in", "numbers")
+    flow.ready("numbers", "1")
+    flow.script("inner.sh", 'env > "inner.env"')
+    inner = shlex.join(flow.project.command("RunJob", "inner.sh"))
+    flow.script("loadbob.sh", f'echo "$DATAFLOW_INTERVAL_START $DATAFLOW_INTERVAL_END" > bounds; {inner}')
+    flow.runjob("loadbob.sh")
+    bounds = (flow.path / "bounds").read_text()
+    assert bounds == "2026-03-28T06:00:00+01:00 2026-03-29T06:00:00+02:00\n"
+    assert "DATAFLOW_RUN_ID=2\n" in (flow.path / "inner.env").read_text()
+    assert "DATAFLOW_INTERVAL" not in (flow.path / "inner.env").read_text()
 
 
 def test_without_catch_up_only_the_last_interval_is_given(flow: Flow) -> None:

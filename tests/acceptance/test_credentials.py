@@ -78,6 +78,15 @@ def set_record(flow: Flow, dataset: str, record: str) -> None:
         add_dataset(store, Dataset(dataset, encryptedpass=record), ["encryptedpass"])
 
 
+def test_why_needs_no_passphrase_and_says_what_it_did_not_check(sqlite_guarded: Flow) -> None:
+    found = sqlite_guarded.json("why", "loadbob")
+    assert found["verdict"].startswith("PENDING: nothing blocks it")
+    answers = {answer["question"]: answer for answer in found["answers"]}
+    assert (answers["ready"]["answer"], answers["right"]["answer"]) == ("yes", "yes")
+    assert answers["safe"]["answer"] == "not checked"
+    assert answers["safe"]["evidence"] == "the password of bobin was not decrypted for this answer"
+
+
 def everything_kept(flow: Flow) -> str:
     """All that is in the store and in the project's own files, as text."""
     tables = ("dataset", "job", "job_environment", "chunk", "work", "run", "journal", "verb_token", "meta")

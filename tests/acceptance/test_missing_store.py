@@ -16,6 +16,7 @@ from tests.acceptance.flow import Flow
 from tests.project import FOREIGN, Project
 
 MISSING = errors.StoreMissing.exit_code
+OUTSIDE = "No project in {} or a folder above it: neither dataflow.toml nor a store in .dataflow. "
 READING = [
     "status",
     "why loadbob",
@@ -80,8 +81,28 @@ def test_runjob_in_the_wrong_folder_leaves_neither_store_nor_lock(project: Proje
     project.script("loadbob.sh", "true")
     done = project.run("RunJob", "./loadbob.sh", check=False)
     assert (done.returncode, done.stdout) == (MISSING, "")
-    assert done.stderr.startswith("RunJob: No store at ")
+    assert done.stderr.startswith(f"RunJob: {OUTSIDE.format(project.path)}")
     assert [path.name for path in project.path.iterdir()] == ["loadbob.sh"]
+
+
+@pytest.mark.parametrize(
+    "line", ["status", "why loadbob", "ready bobin 1.0", "run loadbob.sh", "query select"]
+)
+def test_outside_any_project_a_command_names_the_folder_and_the_ways_out(
+    commands: Commands, line: str
+) -> None:
+    commands.environment.delenv("DATAFLOW_STORE")
+    done = commands.say(line, code=MISSING)
+    assert done.err.startswith(f"dataflow: {OUTSIDE.format(commands.path)}")
+    assert [word in done.err for word in ("cd FOLDER", "dataflow init", "--store URL", "DATAFLOW_STORE")]
+    with pytest.raises(python.StoreError, match="No project in"):
+        python.open()
+    assert f"no dataflow.toml in {commands.path}. " in commands("apply", code=64).err
+    assert OUTSIDE.format(commands.path) in commands("pipeline", "list").err
+    assert "dataflow init" in commands("doctor", code=1).out
+    assert not list(commands.path.iterdir())
+    commands("init")
+    assert f"No store at {commands.path}/.dataflow/dataflow.db. " in commands.say(line, code=MISSING).err
 
 
 def test_the_doctor_finds_it_among_the_rest(commands: Commands) -> None:

@@ -86,6 +86,8 @@ def test_every_field_that_a_script_receives_is_documented() -> None:
         "jobid",
         "option_<name>",
         "DATAFLOW_RUN_ID",
+        "DATAFLOW_INTERVAL_START",
+        "DATAFLOW_INTERVAL_END",
         "DATAFLOW_CONTEXT",
     } <= shown
     told = {name for name, meaning in OWN_VARIABLES.items() if not meaning.startswith("tests only")}

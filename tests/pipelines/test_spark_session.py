@@ -207,7 +207,8 @@ def test_sparks_output_goes_to_the_runs_log_and_not_to_the_terminal(orders: Work
     assert "starting Spark" in shown and "\r\x1b[KOrdersDatasetPipeline" in shown
     done = project.run("dataflow", "run", "NumbersViewPipeline", env=env, check=False, timeout=300)
     assert done.returncode == 1
-    failed, hint, following = done.stderr.splitlines()
+    starting, failed, hint, following = done.stderr.splitlines()
+    assert starting == "Starting Spark …"
     assert failed.startswith(
         "NumbersViewPipeline 2026-10: Spark failed: ValueError: invalid input syntax for type"
     )

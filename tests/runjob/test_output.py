@@ -16,9 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.runjob.output import OutputPump, RunLog
+from dataflow.runjob.output import OutputPump, RunLog, Terminal
 from dataflow.runjob.spawn import spawn
-from dataflow.runjob.terminal import Terminal
 from tests.runjob.claimant import wait_until
 
 NEVER_OPEN_FD = 900
@@ -342,7 +341,7 @@ def test_start_up_loads_none_of_the_slow_modules() -> None:
     program = (
         "import sys; before = set(sys.modules)\n"
         "import dataflow.runjob.guard, dataflow.runjob.lock, dataflow.runjob.output\n"
-        "import dataflow.runjob.spawn, dataflow.runjob.terminal\n"
+        "import dataflow.runjob.spawn\n"
         "slow = 'typing re subprocess threading selectors dataclasses json hashlib difflib ctypes pathlib'\n"
         "sys.exit(', '.join(set(slow.split()) & (set(sys.modules) - before)) or 0)"
     )

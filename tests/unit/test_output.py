@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dataflow.cli.layout import Column
 from dataflow.cli.output import as_text, as_value, paint, show_object, to_json
 from dataflow.cli.tables import MEASURED_ROWS, show_rows
 
@@ -42,8 +43,10 @@ def test_a_pipe_gets_plain_aligned_text(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "name   size\nbobin  1\nb\n"
 
 
-def test_json_is_one_array_of_objects_with_the_columns_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert show_rows(ROWS, ("name",), True) == 2
+def test_json_is_one_array_of_objects_without_what_only_a_terminal_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert show_rows(ROWS, ("name", Column("size", extra=True)), True) == 2
     assert json.loads(capsys.readouterr().out) == [{"name": "bobin"}, {"name": "b"}]
 
 

@@ -32,3 +32,13 @@ def test_the_line_is_gone_before_something_else_is_said(monkeypatch: pytest.Monk
     assert "publishing, 1 page, 6 rows" in before
     assert "checking, 1 page, 1 row, " in before
     assert after == ""
+
+
+def test_off_a_terminal_only_the_start_of_spark_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    for quiet, told in ((False, "Starting Spark …\n"), (True, "")):
+        pipe = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", pipe)
+        with PipelineProgress(quiet) as progress:
+            progress.show("starting Spark")
+            progress.show("fetching", 2, 1500, 60_000)
+        assert pipe.getvalue() == told

@@ -10,8 +10,9 @@ from dataflow.actions.apply import apply_changes, export_declarations, plan_chan
 from dataflow.actions.differences import ADDED, CHANGED, UNCHANGED
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
-from dataflow.cli.asking import add_yes_option, is_terminal, may_go_on
+from dataflow.cli.asking import is_terminal, may_go_on
 from dataflow.cli.job import say_how_it_begins, say_what_stays
+from dataflow.cli.options import finish
 from dataflow.cli.output import as_text
 from dataflow.cli.terminal import wrap_for
 from dataflow.config.declarations import read_declarations
@@ -37,16 +38,15 @@ def add_parser(subparsers: Any) -> None:
         "Registers the datasets and jobs declared in TOML files. Shows the changes and asks first. "
         "What the files do not name stays unchanged."
     )
-    parser = subparsers.add_parser("apply", help="register datasets and jobs from files", description=text)
+    parser = subparsers.add_parser("apply", description=text)
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help=f"a TOML file (default: the project's {PROJECT_FILE})"
     )
-    add_yes_option(parser)
-    parser.set_defaults(call=apply, makes_store=True)
+    finish(parser, apply, "yes", makes_store=True)
     text = "Prints all datasets and jobs as a TOML file that `dataflow apply` reads."
-    export = subparsers.add_parser("export", help="print datasets and jobs as TOML", description=text)
+    export = subparsers.add_parser("export", description=text)
     export.add_argument("--with-secrets", action="store_true", help="include passwords, encrypted")
-    export.set_defaults(call=export_all)
+    finish(export, export_all)
 
 
 def apply(args: argparse.Namespace, context: Context) -> int:
@@ -115,5 +115,8 @@ def _print(line: str) -> None:
 def _project_file(context: Context) -> str:
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
     if not os.path.exists(path):
-        raise UsageError(f"no {PROJECT_FILE} here. Name a file, or create a project: dataflow init")
+        raise UsageError(
+            f"no {PROJECT_FILE} in {context.config.project_dir}. Name a file, go to the project's folder, "
+            "or create a project: dataflow init"
+        )
     return path

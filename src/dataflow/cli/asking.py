@@ -6,21 +6,12 @@ import sys
 
 from dataflow.errors import SecretError, UsageError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import argparse
-
 LONGEST_SECRET = 64 * 1024
 
 
 def is_terminal() -> bool:
     """True when somebody can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def add_yes_option(parser: argparse.ArgumentParser) -> None:
-    """Adds --yes to a command that asks for confirmation."""
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
 
 
 def may_go_on(question: str, yes: bool) -> bool:

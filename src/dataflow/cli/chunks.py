@@ -1,22 +1,28 @@
-"""`dataflow chunks`: lists the chunks of a dataset with their status."""
+"""`dataflow chunks`, `ready` and `withdraw`: list chunks, mark them as ready, or withdraw them."""
 
 from __future__ import annotations
 
-import argparse
+import sys
 
+from dataflow.actions.make_ready import make_ready
+from dataflow.actions.names import get_dataset
+from dataflow.actions.withdraw import withdraw
 from dataflow.cli.layout import PROSE, TIME, Column
-from dataflow.cli.output import add_json_option
-from dataflow.cli.tables import add_wide_option, show_rows
-from dataflow.errors import BadInput
-from dataflow.model.dataid import canonical_dataid, sort_key
+from dataflow.cli.options import count, finish
+from dataflow.cli.progress import Progress
+from dataflow.cli.tables import show_rows
+from dataflow.errors import BadInput, UsageError
+from dataflow.model.dataid import canonical_dataid, dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.status import Status
+from dataflow.model.wording import quoted
 from dataflow.store.chunk_reads import LAST_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, TextIO
 
     from dataflow.cli.context import Context
     from dataflow.model.records import ChunkRow, Dataset
@@ -32,12 +38,9 @@ COLUMNS = (
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `chunks`."""
-    parser = subparsers.add_parser(
-        "chunks",
-        help="list the chunks of a dataset",
-        description="Lists the chunks of a dataset with their status.",
-    )
+    """Adds `chunks`, `ready` and `withdraw`."""
+    text = "Lists the chunks of a dataset with their status."
+    parser = subparsers.add_parser("chunks", description=text)
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument(
         "--status",
@@ -46,24 +49,30 @@ def add_parser(subparsers: Any) -> None:
         metavar="STATUS",
         help=f"only chunks with this status: {', '.join(Status)}",
     )
-    parser.add_argument("--from", dest="first", metavar="DATAID", help="first dataid to list")
-    parser.add_argument("--to", dest="last", metavar="DATAID", help="last dataid to list")
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=chunks)
+    finish(parser, chunks, "from", "to", "wide", "json")
+    text = "Marks chunks of a dataset as ready, which starts the work that waits for them. Safe to repeat."
+    parser = subparsers.add_parser("ready", description=text)
+    _add_dataids(parser)
+    parser.add_argument(
+        "--again", action="store_true", help="publish a new version of chunks that are already ready"
+    )
+    finish(parser, ready, "from", "to")
+    text = "Withdraws published chunks. Work that has not started waits until they are ready again."
+    parser = subparsers.add_parser("withdraw", description=text)
+    _add_dataids(parser)
+    finish(parser, take_back, "from", "to", "why")
 
 
-def count(text: str) -> int:
-    """A positive number, as --limit takes it."""
-    if not text.isascii() or not text.isdigit() or int(text) == 0 or len(text) > 18:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
-    return int(text)
+def _add_dataids(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("dataids", nargs="*", metavar="DATAID")
+    parser.add_argument("--file", metavar="F", help="file with one dataid per line; - reads stdin")
 
 
 def chunks(args: argparse.Namespace, context: Context) -> int:
     """Lists chunks in order."""
-    dataset_id, dataset = context.get_dataset(args.dataset)
+    dataset_id, dataset = get_dataset(context.store, args.dataset)
     first, last = _bounds(dataset, args.first, args.last)
     found = context.store.read.list_chunks(dataset_id, first, last, args.status or "", args.limit or 1 << 60)
     rows = _records(found, args.json)
@@ -99,3 +108,81 @@ def _records(found: Iterable[ChunkRow], as_json: bool) -> Iterator[dict[str, Any
             "modified_at": chunk.modified_at,
             "readers": readers,
         }
+
+
+def ready(args: argparse.Namespace, context: Context) -> int:
+    """Marks chunks as ready."""
+    source = Source(args, context)
+    try:
+        with Progress("made ready") as progress:
+            result = make_ready(context.store, args.dataset, source, args.again, progress)
+    except BadInput as error:
+        raise source.locate(error) from error
+    already = f", {result.already:,} already ready" if result.already else ""
+    context.say(f"{args.dataset}: {result.changed:,} made ready{already}.")
+    return 0
+
+
+def take_back(args: argparse.Namespace, context: Context) -> int:
+    """Withdraws chunks."""
+    source = Source(args, context)
+    try:
+        with Progress("withdrawn") as progress:
+            changed, others = withdraw(context.store, args.dataset, source, args.why, progress)
+    except BadInput as error:
+        raise source.locate(error) from error
+    rest = f", {others:,} not published" if others else ""
+    context.say(f"{args.dataset}: {changed:,} withdrawn{rest}.")
+    return 0
+
+
+class Source:
+    """The dataids of a command: arguments, a range, or the lines of a file."""
+
+    def __init__(self, args: argparse.Namespace, context: Context) -> None:
+        self._args = args
+        self._line = 0
+        ways = [bool(args.dataids), args.first is not None or args.last is not None, args.file is not None]
+        if sum(ways) != 1 or (args.first is None) != (args.last is None):
+            raise UsageError("give dataids in one way: DATAID…, --from A --to B, or --file F")
+        _, self._dataset = get_dataset(context.store, args.dataset)
+
+    def __iter__(self) -> Iterator[str]:
+        args = self._args
+        if args.file is not None:
+            return self._lines(args.file)
+        if args.first is not None:
+            grain, timezone = Grain(self._dataset.grain), self._dataset.timezone
+            return dataid_range(args.first, args.last, grain, timezone)
+        return iter(args.dataids)
+
+    def locate(self, error: BadInput) -> BadInput:
+        """The error with the file and line that it is about."""
+        if not self._line:
+            return error
+        name = "stdin" if self._args.file == "-" else self._args.file
+        return BadInput(f"{name}, line {self._line}: {error}")
+
+    def _lines(self, path: str) -> Iterator[str]:
+        with _open(path) as file:
+            for line in file:
+                self._line += 1
+                text = line.rstrip("\r\n")
+                if text:
+                    yield text
+        self._line = 0
+
+
+def _open(path: str) -> TextIO:
+    is_stdin = path == "-"
+    try:
+        # surrogateescape: a line that is not UTF-8 is refused as a dataid, with its line number.
+        return open(
+            sys.stdin.fileno() if is_stdin else path,
+            encoding="utf-8-sig",
+            errors="surrogateescape",
+            closefd=not is_stdin,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(f"Cannot read --file {quoted(path)}: {reason}.") from error

@@ -10,6 +10,7 @@ import os
 import signal
 
 from dataflow.cli.main import COMMANDS, build_parser, list_subcommands
+from dataflow.cli.options import finish
 from dataflow.errors import DataFlowError
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("completion", description=TEXT, epilog=epilog)
     parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="bash|zsh|fish")
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.set_defaults(call=completion)
+    finish(parser, completion)
 
 
 def completion(args: argparse.Namespace, context: Context) -> int:

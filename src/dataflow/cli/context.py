@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 
-from dataflow.config.project import PROJECT_FILE
+from dataflow.config.project import PROJECT_FILE, no_project
 from dataflow.config.settings import load_config
 from dataflow.errors import UnknownName
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dataflow.config.settings import Config
-    from dataflow.model.records import Dataset, Plan, RunRow
+    from dataflow.model.records import Plan
     from dataflow.store.store import Store
 
 
@@ -67,10 +67,13 @@ class Context:
 
     def refuse_missing_store(self) -> None:
         """Raises StoreMissing if the store does not exist, before anything else is written."""
-        if not self._makes_store:
-            from dataflow.store.opener import refuse_missing  # start-up: `--help` opens no store
+        if self._makes_store:
+            return
+        if self.config.is_outside:
+            raise no_project(self.cwd)
+        from dataflow.store.opener import refuse_missing  # start-up: `--help` opens no store
 
-            refuse_missing(self.config.store_url, self._beginning())
+        refuse_missing(self.config.store_url, self._beginning())
 
     def _beginning(self) -> str:
         """The command that creates the store of this project."""
@@ -105,18 +108,6 @@ class Context:
             if hint := find_hint(self.config.project_dir, job):
                 raise UnknownName(hint) from None
             raise
-
-    def get_dataset(self, name: str) -> tuple[int, Dataset]:
-        """A dataset and its id by name; UnknownName with the nearest name if it is unknown."""
-        from dataflow.actions.names import get_dataset
-
-        return get_dataset(self.store, name)
-
-    def get_run(self, run_id: int) -> RunRow:
-        """A run by its id; UnknownName if it is unknown."""
-        from dataflow.actions.names import get_run
-
-        return get_run(self.store, run_id)
 
     def say(self, text: str) -> None:
         """Prints a message to stderr; stdout is for data."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_dataset, remove_dataset
-from dataflow.cli.asking import add_yes_option, may_go_on, read_secret, refuse_secret_argument
+from dataflow.cli.asking import may_go_on, read_secret, refuse_secret_argument
 from dataflow.cli.layout import Column
-from dataflow.cli.output import add_json_option, as_text, show_object
-from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
+from dataflow.cli.options import add_named, finish
+from dataflow.cli.output import as_text, show_object
+from dataflow.cli.tables import show_datasets
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset
-from dataflow.model.wording import quoted
+from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,37 +42,19 @@ LIST_COLUMNS = (
     Column("location", 3),
     Column("password", 5),
 )
-ALL_COLUMNS = ("dataset", *FIELDS, "options", "password")
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `dataset` and its subcommands."""
-    parser = subparsers.add_parser(
-        "dataset", help="datasets", description="Adds, lists, shows or removes datasets."
-    )
+    parser = subparsers.add_parser("dataset", description="Adds, lists, shows or removes datasets.")
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove")
     _add_add(words)
     listing = words.add_parser("list", help="list all datasets", description="Lists all datasets.")
-    add_all_option(listing)
-    add_wide_option(listing)
-    add_json_option(listing)
-    listing.set_defaults(call=list_all)
-    show = words.add_parser(
-        "show",
-        help="show a dataset",
-        description="Shows a dataset, its check, the job that produces it and the jobs that read it.",
-    )
-    show.add_argument("name", metavar="NAME")
-    add_json_option(show)
-    show.set_defaults(call=show_one)
-    remove = words.add_parser(
-        "remove",
-        help="remove a dataset",
-        description="Removes a dataset that no job uses, and the status of its chunks.",
-    )
-    remove.add_argument("name", metavar="NAME")
-    add_yes_option(remove)
-    remove.set_defaults(call=remove_one)
+    finish(listing, list_all, "all", "wide", "json")
+    text = "Shows a dataset, its check, the job that produces it and the jobs that read it."
+    add_named(words, "show", "show a dataset", text, show_one, "json")
+    text = "Removes a dataset that no job uses, and the status of its chunks."
+    add_named(words, "remove", "remove a dataset", text, remove_one, "yes")
 
 
 def _add_add(words: Any) -> None:
@@ -91,7 +75,7 @@ def _add_add(words: Any) -> None:
     parser.add_argument(
         "--password", nargs="?", const="", default=None, help="refused: other users can see arguments"
     )
-    parser.set_defaults(call=add, makes_store=True)
+    finish(parser, add, makes_store=True)
 
 
 def add(args: argparse.Namespace, context: Context) -> int:
@@ -111,17 +95,13 @@ def add(args: argparse.Namespace, context: Context) -> int:
 def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all datasets."""
     found = (describe(dataset) for dataset in context.store.read.list_datasets())
-    rows, footer = without_calendars(found, args)
-    columns = ALL_COLUMNS if args.json else LIST_COLUMNS
-    show_rows(rows, columns, args.json, "No datasets yet. Add one: dataflow dataset add NAME", args.wide)
-    if footer:
-        print(footer)
+    show_datasets(found, LIST_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
     return 0
 
 
 def show_one(args: argparse.Namespace, context: Context) -> int:
     """Shows one dataset."""
-    dataset_id, dataset = context.get_dataset(args.name)
+    dataset_id, dataset = get_dataset(context.store, args.name)
     plans = context.store.read.list_plans()
     record = describe(dataset)
     record["produced_by"] = next((plan.job.name for plan in plans if dataset.name in plan.job.outputs), None)
@@ -139,14 +119,13 @@ def show_one(args: argparse.Namespace, context: Context) -> int:
 
 def remove_one(args: argparse.Namespace, context: Context) -> int:
     """Removes a dataset."""
-    dataset_id, _ = context.get_dataset(args.name)
-    chunks = context.store.read.count_chunks(dataset_id)
-    if chunks and not may_go_on(
-        f"Remove dataset {args.name} and the status of its {_count(chunks)}?", args.yes
-    ):
+    dataset_id, _ = get_dataset(context.store, args.name)
+    count = context.store.read.count_chunks(dataset_id)
+    chunks = f"{count:,} {plural(count, 'chunk')}"
+    if count and not may_go_on(f"Remove dataset {args.name} and the status of its {chunks}?", args.yes):
         return 1
     remove_dataset(context.store, args.name)
-    context.say(f"Removed dataset {args.name} and {_count(chunks)}.")
+    context.say(f"Removed dataset {args.name} and {chunks}.")
     return 0
 
 
@@ -174,10 +153,6 @@ def split_pairs(option: str, texts: list[str]) -> tuple[tuple[str, str], ...]:
             raise BadInput(f"{option} {quoted(name)} is given twice. Give it once.")
         pairs[name] = value
     return tuple(pairs.items())
-
-
-def _count(chunks: int) -> str:
-    return "1 chunk" if chunks == 1 else f"{chunks:,} chunks"
 
 
 def _encrypted_password(name: str, context: Context) -> str:

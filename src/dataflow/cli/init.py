@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from dataflow.cli import init_texts
+from dataflow.cli.options import finish
 from dataflow.config.project import PROJECT_FILE
 from dataflow.errors import BadInput, Conflict
 from dataflow.private_files import STATE_FOLDER
@@ -25,7 +26,7 @@ PIPELINE_STEPS = "dataflow run OrdersDatasetPipeline && dataflow run MonthlyTota
 def add_parser(subparsers: Any) -> None:
     """Adds `init`."""
     text = f"Writes a commented {PROJECT_FILE} into a folder. Overwrites nothing."
-    parser = subparsers.add_parser("init", help="create a project", description=text)
+    parser = subparsers.add_parser("init", description=text)
     parser.add_argument(
         "folder", nargs="?", default=".", metavar="DIR", help="folder of the project (default: this one)"
     )
@@ -37,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="add a dataset pipeline and a view that run on Spark",
     )
-    parser.set_defaults(call=init)
+    finish(parser, init)
 
 
 def init(args: argparse.Namespace, context: Context) -> int:

@@ -7,17 +7,17 @@ import argparse
 from dataflow.actions.job_graph import find_open_chain
 from dataflow.actions.next_commands import shell
 from dataflow.actions.register import add_job, remove_job, reset_script
-from dataflow.cli.asking import add_yes_option, may_go_on
+from dataflow.cli.asking import may_go_on
 from dataflow.cli.dataset import say_change, split_pairs
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.output import add_json_option, show_object
-from dataflow.cli.tables import add_wide_option, show_rows
-from dataflow.config.durations import parse_seconds
+from dataflow.cli.options import add_named, finish
+from dataflow.cli.output import show_object
+from dataflow.cli.tables import show_rows
+from dataflow.config.durations import parse_option
 from dataflow.config.fields import parse_input
-from dataflow.errors import BadInput
 from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
-from dataflow.model.wording import quoted
+from dataflow.model.wording import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,60 +59,22 @@ LIST_COLUMNS = (
     Column("hold", 4),
     Column("priority", 7),
 )
-ALL_COLUMNS = (
-    *(
-        "job",
-        "in",
-        "out",
-        "environment",
-        "schedule",
-        "start",
-        "end",
-        "timezone",
-        "catchup",
-        "ordered",
-        "retries",
-    ),
-    *(
-        "retry_delay_seconds",
-        "max_running",
-        "lease_seconds",
-        "grace_seconds",
-        "timeout_seconds",
-        "priority",
-        "grain",
-        "hold",
-    ),
-)
 MOST_DIGITS = 18
 
 
 def add_parser(subparsers: Any) -> None:
     """Adds `job` and its subcommands."""
     text = "Adds, lists, shows or removes jobs, or resets their script."
-    parser = subparsers.add_parser("job", help="jobs", description=text)
+    parser = subparsers.add_parser("job", description=text)
     words = parser.add_subparsers(dest="word", required=True, metavar="add|list|show|remove|reset-script")
     _add_add(words)
     listing = words.add_parser("list", help="list all jobs", description="Lists all jobs.")
-    add_wide_option(listing)
-    add_json_option(listing)
-    listing.set_defaults(call=list_all)
-    show = words.add_parser("show", help="show a job", description="Shows a job.")
-    show.add_argument("name", metavar="NAME")
-    add_json_option(show)
-    show.set_defaults(call=show_one)
-    remove = words.add_parser(
-        "remove",
-        help="remove a job",
-        description="Removes a job and its work. Its runs and journal entries stay.",
-    )
-    remove.add_argument("name", metavar="NAME")
-    add_yes_option(remove)
-    remove.set_defaults(call=remove_one)
+    finish(listing, list_all, "wide", "json")
+    add_named(words, "show", "show a job", "Shows a job.", show_one, "json")
+    text = "Removes a job and its work. Its runs and journal entries stay."
+    add_named(words, "remove", "remove a job", text, remove_one, "yes")
     text = "Forgets which script does a job's work; the next run decides again, without a warning."
-    reset = words.add_parser("reset-script", description=text)
-    reset.add_argument("name", metavar="NAME")
-    reset.set_defaults(call=reset_one)
+    add_named(words, "reset-script", "forget the script of a job", text, reset_one)
 
 
 def _add_add(words: Any) -> None:
@@ -147,7 +109,7 @@ def _add_add(words: Any) -> None:
         )
     for name, meaning in SPANS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="SPAN", default=None, help=meaning)
-    parser.set_defaults(call=add, makes_store=True)
+    finish(parser, add, makes_store=True)
 
 
 def add(args: argparse.Namespace, context: Context) -> int:
@@ -175,7 +137,7 @@ def say_what_stays(context: Context, change: Change) -> None:
     if unread is None:
         return
     done, first, last = unread.count, unread.first, unread.last
-    stays = "1 dataid stays DONE" if done == 1 else f"{done:,} dataids stay DONE"
+    stays = f"{done:,} {plural(done, 'dataid')} {'stays' if done == 1 else 'stay'} DONE"
     span = (first,) if first == last else ("--from", first, "--to", last)
     context.say(
         f"Job {plan.job.name}: {stays} without the new input {', '.join(change.new_inputs)}. "
@@ -216,9 +178,8 @@ def list_all(args: argparse.Namespace, context: Context) -> int:
     """Lists all jobs."""
     held = {found.job: found.hold for found in context.store.read.list_job_holds()}
     rows = (describe(plan, held.get(plan.job.name, False)) for plan in context.store.read.list_plans())
-    columns = ALL_COLUMNS if args.json else LIST_COLUMNS
     empty = "No jobs yet. Add one: dataflow job add NAME --in DATASET"
-    show_rows(rows, columns, args.json, empty, args.wide)
+    show_rows(rows, LIST_COLUMNS, args.json, empty, args.wide)
     return 0
 
 
@@ -268,7 +229,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     values = {name: value for name, value in values.items() if value is not None}
     for name in SPANS:
         if (text := getattr(args, name)) is not None:
-            values[f"{name}_seconds"] = _span(name, text)
+            values[f"{name}_seconds"] = parse_option(f"--{name.replace('_', '-')}", text)
     if args.inputs is not None:
         values["inputs"] = tuple([parse_input(text) for text in args.inputs])
     if args.outputs is not None:
@@ -286,10 +247,3 @@ def _whole(text: str) -> int:
     if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
     return int(text)
-
-
-def _span(name: str, text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except BadInput as error:
-        raise BadInput(f"--{name.replace('_', '-')}: {error}") from error

@@ -25,7 +25,7 @@ FIRST = ("dataset", "job", "ready", "run", "why", "resubmit", "status")
 COMMANDS: dict[str, tuple[str, str]] = {
     "dataset": ("dataset", "add, list, show or remove datasets"),
     "job": ("job", "add, list, show or remove jobs, which read and produce datasets"),
-    "ready": ("ready", "mark chunks of a dataset as ready"),
+    "ready": ("chunks", "mark chunks of a dataset as ready"),
     "run": ("runjob", "do the next work of a job or pipeline (same as RunJob)"),
     "why": ("why", "explain why work is or is not running, with the next command"),
     "resubmit": ("operate", "do work again"),
@@ -36,24 +36,24 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "chunks": ("chunks", "list the chunks of a dataset with their status"),
     "runs": ("runs", "list runs, newest first"),
     "logs": ("runs", "show what a run wrote (-f to follow)"),
-    "journal": ("journal", "list every state change: when, who, from, to, why"),
+    "journal": ("runs", "list every state change: when, who, from, to, why"),
     "hold": ("operate", "block a job or some of its work"),
     "release": ("operate", "release a hold"),
     "mark": ("operate", "set the state of work"),
     "cancel": ("operate", "cancel a run"),
     "force": ("runjob", "run a command for a dataid in any state"),
     "pipeline": ("pipeline", "list, plan, preview and run pipelines on Spark"),
-    "locate": ("locate", "print the current files of a dataset in the lake"),
-    "query": ("query", "run one SELECT of Spark SQL on published datasets"),
+    "locate": ("versions", "print the current files of a dataset in the lake"),
+    "query": ("sql", "run one SELECT of Spark SQL on published datasets"),
     "versions": ("versions", "list the versions of a chunk"),
     "rollback": ("versions", "publish an older version of a chunk again"),
     "compact": ("versions", "merge the small files of a chunk in the lake"),
-    "withdraw": ("ready", "withdraw published chunks"),
+    "withdraw": ("chunks", "withdraw published chunks"),
     "sql": ("sql", "run one read-only SQL statement on the status store"),
     "secret": ("secret", "encrypt, decrypt or rotate passwords"),
-    "purge": ("purge", "delete old runs, journal entries, logs and replaced versions"),
-    "doctor": ("doctor", "check the store, clocks, leases and permissions"),
-    "db": ("db", "upgrade the store's schema or show its version"),
+    "purge": ("maintenance", "delete old runs, journal entries, logs and replaced versions"),
+    "doctor": ("maintenance", "check the store, clocks, leases and permissions"),
+    "db": ("maintenance", "upgrade the store's schema or show its version"),
     "completion": ("completion", "print a completion script for bash, zsh or fish"),
 }
 """Every command with its module and one line of help."""
@@ -168,10 +168,10 @@ def run_word(argv: list[str]) -> int:
     if word in ("run", "force"):
         from dataflow.cli import runjob
 
-        return (
-            runjob.run_command([*before, *rest]) if word == "run" else runjob.force_command([*before, *rest])
-        )
-    args = parse(word, [*before, word, *rest])
+        run = runjob.run_command if word == "run" else runjob.force_command
+        return run([*before, *rest])
+    parser, command = build_parser(word)
+    args = parse_options(parser, [*before, word, *rest], command)
     context = Context(args.store, os.environ, get_working_dir(), getattr(args, "makes_store", False))
     try:
         code: int = args.call(args, context)
@@ -180,17 +180,14 @@ def run_word(argv: list[str]) -> int:
         context.close()
 
 
-def parse(word: str, argv: list[str]) -> argparse.Namespace:
-    """The arguments of one command; UsageError with the nearest option if one is unknown."""
-    parser, command = build_parser(word)
-    return parse_options(parser, argv, command)
-
-
 def parse_options(
-    parser: argparse.ArgumentParser, argv: list[str], command: argparse.ArgumentParser | None = None
+    parser: argparse.ArgumentParser,
+    argv: list[str],
+    command: argparse.ArgumentParser | None = None,
+    given: argparse.Namespace | None = None,
 ) -> argparse.Namespace:
-    """The parsed arguments; UsageError with the nearest option if one is unknown."""
-    args, unknown = parser.parse_known_args(argv)
+    """The parsed arguments, on top of those given before; UsageError with the nearest option if unknown."""
+    args, unknown = parser.parse_known_args(argv, given)
     command = command or parser
     if unknown:
         from dataflow.model.wording import did_you_mean

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-
 from dataflow.actions.cancel import cancel, parse_run_id
-from dataflow.actions.dataset_rules import check_text
 from dataflow.actions.hold import hold, release
 from dataflow.actions.mark import MARKS, mark
 from dataflow.actions.next_commands import run_command, shell
 from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected, refuse_running
-from dataflow.cli.asking import add_yes_option, may_go_on
+from dataflow.cli.asking import may_go_on
+from dataflow.cli.options import finish
 from dataflow.cli.progress import Progress
-from dataflow.errors import BadInput, UsageError
+from dataflow.errors import UsageError
 from dataflow.model.status import WorkState
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from typing import Any
 
     from dataflow.cli.context import Context
@@ -29,56 +29,33 @@ ASK_ABOVE = 100
 
 def add_parser(subparsers: Any) -> None:
     """Adds the five commands."""
-    parser = subparsers.add_parser(
-        "resubmit", description="Resubmits work: the next ordinary run does it again."
-    )
+    text = "Resubmits work: the next ordinary run does it again."
+    parser = subparsers.add_parser("resubmit", description=text)
     _add_work(parser)
     parser.add_argument("--failed", action="store_true", help="all FAILED work")
     parser.add_argument("--invalid", action="store_true", help="all INVALID work (a check failed)")
-    add_yes_option(parser)
-    parser.set_defaults(call=resubmit_work)
+    finish(parser, resubmit_work, "from", "to", "why", "yes")
     for word, text in (
         ("hold", "Puts a job, or some of its work, on hold: it is not started. Running work goes on."),
         ("release", "Releases a job, or some of its work, from a hold."),
     ):
         parser = subparsers.add_parser(word, description=text)
         _add_work(parser)
-        parser.set_defaults(call=hold_work)
+        finish(parser, hold_work, "from", "to", "why")
     parser = subparsers.add_parser("mark", description="Sets the state of work.")
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataid", metavar="DATAID")
     parser.add_argument("status", metavar="STATUS", help=", ".join(MARKS))
-    add_why_option(parser)
-    parser.set_defaults(call=mark_work)
-    parser = subparsers.add_parser(
-        "cancel", description="Cancels a run: revokes its work and stops its process."
-    )
+    finish(parser, mark_work, "why")
+    text = "Cancels a run: revokes its work and stops its process."
+    parser = subparsers.add_parser("cancel", description=text)
     parser.add_argument("run", metavar="RUN", help="run id, as listed by `dataflow runs`")
-    add_why_option(parser)
-    parser.set_defaults(call=cancel_run)
-
-
-def add_why_option(parser: argparse.ArgumentParser) -> None:
-    """Adds --why to a command."""
-    parser.add_argument(
-        "--why", type=_plain_text, default="", metavar="TEXT", help="reason, kept in the journal"
-    )
-
-
-def _plain_text(text: str) -> str:
-    try:
-        check_text("it", text)
-    except BadInput as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    return text
+    finish(parser, cancel_run, "why")
 
 
 def _add_work(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataids", nargs="*", metavar="DATAID")
-    parser.add_argument("--from", dest="first", metavar="A", help="first dataid of a range")
-    parser.add_argument("--to", dest="last", metavar="B", help="last dataid of the range, inclusive")
-    add_why_option(parser)
 
 
 def resubmit_work(args: argparse.Namespace, context: Context) -> int:
@@ -96,8 +73,7 @@ def resubmit_work(args: argparse.Namespace, context: Context) -> int:
         return 1
     with Progress("resubmitted") as progress:
         done = resubmit(context.store, plan, selection, args.why, progress)
-    dataids = "1 dataid" if done == 1 else f"{done:,} dataids"
-    context.say(f"{args.job}: resubmitted {dataids}. Next: {run_command(plan)}")
+    context.say(f"{args.job}: resubmitted {done:,} {plural(done, 'dataid')}. Next: {run_command(plan)}")
     return 0
 
 
@@ -123,7 +99,7 @@ def hold_work(args: argparse.Namespace, context: Context) -> int:
     done, before = ("Held", "already on hold") if on else ("Released", "not on hold")
     what = f"job {args.job}"
     if selection is not None and count:
-        what = f"{'1 dataid' if count == 1 else f'{count:,} dataids'} of {args.job}"
+        what = f"{count:,} {plural(count, 'dataid')} of {args.job}"
     elif selection is not None:
         what = f"this work of {args.job}"
     context.say(f"{done} {what}." if count else f"{what[0].upper()}{what[1:]} was {before}; nothing changed.")

@@ -10,7 +10,6 @@ from dataflow.cli.terminal import find_width, measure, wrap_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from typing import Any
 
@@ -39,11 +38,6 @@ STYLES = {
 
 _AMBIGUOUS = ("", "NULL", "[]", "{}")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Adds --json to a command."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def show_object(record: Record, as_json: bool) -> None:

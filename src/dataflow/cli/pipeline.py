@@ -6,15 +6,15 @@ import os
 import signal
 import sys
 
-from dataflow.cli.output import add_json_option
-from dataflow.cli.pipeline_import import add_import
-from dataflow.cli.pipeline_show import add_words, plan_pipeline
-from dataflow.cli.tables import add_wide_option
-from dataflow.cli.takeover import add_word
-from dataflow.config.project import get_working_dir
+from dataflow.cli import pipeline_show, pipeline_transfer
+from dataflow.cli.context import Context
+from dataflow.cli.options import finish
+from dataflow.cli.pipeline_settings import get_settings, load_catalog
+from dataflow.cli.runjob import make_request, parser, refuse_both
+from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
-from dataflow.model.record import record
 from dataflow.model.records import VIEW
+from dataflow.runjob.request import JobRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from dataflow.cli.context import Context
     from dataflow.pipelines.declare.catalog import Catalog, Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
 
@@ -31,43 +30,22 @@ TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exi
 """The options of RunJob that apply to a pipeline."""
 
 
-@record
-class RunOptions:
-    """Which intervals to run: the next, all, or a named one."""
-
-    drain: bool = False
-    dataid: str | None = None
-    quiet: bool = False
-    waiting_exit_code: int = 0
-    timeout_seconds: float | None = None
-
-    def refuse_both(self) -> None:
-        """Raises UsageError for --drain together with --dataid."""
-        if self.drain and self.dataid is not None:
-            raise UsageError(
-                "--dataid and --drain exclude each other: one names an interval, the other runs them all."
-            )
-
-
 def add_parser(subparsers: Any) -> None:
     """Adds `pipeline`."""
     text = "Works with the dataset and view pipelines in pipelines/*.py, next to dataflow.toml."
-    parser = subparsers.add_parser("pipeline", help="pipelines on Spark", description=text)
+    parser = subparsers.add_parser("pipeline", description=text)
     words = parser.add_subparsers(dest="word", required=True, parser_class=type(parser))
     text = "Lists the pipelines of the project and the errors in their files."
     one = words.add_parser("list", help="list pipelines and the errors in their files", description=text)
-    add_wide_option(one)
-    add_json_option(one)
-    one.set_defaults(call=list_pipelines)
-    add_words(words)
-    add_import(words)
-    add_word(words)
+    finish(one, list_pipelines, "wide", "json")
+    pipeline_show.add_words(words)
+    pipeline_transfer.add_words(words)
     text = "Runs the next interval of a pipeline. Same as dataflow run NAME."
     run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
     run.add_argument("name", metavar="NAME", help="name of the class")
     run.add_argument("--drain", action="store_true", help="go on until no interval is left")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
-    run.set_defaults(call=run_word, makes_store=True)
+    finish(run, run_word, makes_store=True)
 
 
 def list_pipelines(args: argparse.Namespace, context: Context) -> int:
@@ -75,10 +53,7 @@ def list_pipelines(args: argparse.Namespace, context: Context) -> int:
     from dataflow.cli.layout import PROSE, Column
     from dataflow.cli.tables import show_rows
 
-    catalog = load(context)
-    from dataflow.pipelines.declare.settings import PipelineSettings
-
-    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
+    catalog, settings = load_catalog(context), get_settings(context)
     rows = [_row(definition, catalog, settings) for definition in catalog.definitions.values()]
     rows = settings.secrets.redact_all(rows)
     columns = (
@@ -101,91 +76,62 @@ def _none_words(context: Context) -> str:
     """What to do where there are no pipelines."""
     from dataflow.pipelines.declare.imports import OWN, PIPELINE_MODULES
 
-    old = os.path.join(context.config.project_dir, OWN)
+    folder = context.config.project_dir
+    old = os.path.join(folder, OWN)
     if any(os.path.isdir(os.path.join(old, name)) for name in PIPELINE_MODULES):
         return "There are no pipelines in pipelines/. To convert dataflow/: dataflow pipeline import ."
-    return "There are no pipelines. Write one into pipelines/, see docs/pipelines.md."
+    if context.config.is_outside:
+        return f"{no_project(folder)}."
+    return f"There are no pipelines in {folder}/pipelines. Write one, see docs/pipelines.md."
 
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
     """Runs the next interval of a pipeline, or all of them."""
-    return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid))
+    refuse_both(args.drain, args.dataid)
+    asked = JobRequest(context.config, context.environ, args.name, (), drain=args.drain, dataid=args.dataid)
+    return run_pipeline(context, asked)
 
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
     """`dataflow run NAME [options]`; options may come before or after the name."""
-    from dataflow.cli.context import Context
     from dataflow.cli.main import parse_options
-    from dataflow.cli.runjob import parser, read_timeout
 
     name, *rest = args.command
-    given = _merged(args, parse_options(parser(prog), rest), parser(prog))
+    known = parser(prog)
+    given = parse_options(known, rest, given=args)
     if given.command:
         raise UsageError(
             f"A pipeline takes no arguments: {' '.join(given.command)}. Usage: {prog} {name} [--drain]"
         )
-    _refuse_options(given, parser(prog), name)
-    if not 0 <= given.waiting_exit_code <= 255:
-        raise UsageError(f"--waiting-exit-code must be 0 to 255, got {given.waiting_exit_code}.")
-    options = RunOptions(
-        given.drain, given.dataid, given.quiet, given.waiting_exit_code, read_timeout(given.timeout)
-    )
+    _refuse_options(given, known, name)
     context = Context(given.store, os.environ, get_working_dir(), makes_store=not given.dry_run)
     try:
-        if given.dry_run:
-            return show_plan(context, name, options)
-        return run_pipeline(context, name, options)
+        asked = make_request(given, context, name)
+        if not given.dry_run:
+            return run_pipeline(context, asked)
+        given.name, given.json, given.wide = name, False, False
+        return pipeline_show.plan_pipeline(given, context)
     finally:
         context.close()
 
 
-def show_plan(context: Context, name: str, options: RunOptions) -> int:
-    """`--dry-run`: shows the plan of the pipeline and changes nothing."""
-    import argparse
-
-    options.refuse_both()
-    return plan_pipeline(
-        argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False), context
-    )
-
-
-def load(context: Context) -> Catalog:
-    """The project's pipelines; ConfigError if their packages are not installed."""
-    load_packages()
-    from dataflow.pipelines.declare.catalog import Catalog
-
-    return Catalog(context.config.project_dir, context.environ)
-
-
-def load_packages() -> None:
-    """Imports the packages of pipelines; ConfigError if they are not installed."""
-    try:
-        import dataflow.pipelines.declare.catalog  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(
-            f"Pipelines need packages that are not installed ({error}). "
-            "Install them: pip install '.[spark]' in the DataFlow checkout"
-        ) from error
-
-
-def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
+def run_pipeline(context: Context, asked: JobRequest) -> int:
     """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
-    options.refuse_both()
-    catalog = load(context)
-    definition = catalog.get(name)
+    catalog = load_catalog(context)
+    definition = catalog.get(asked.job)
     for problem in catalog.problems:
         context.say(f"warning: {problem}")
     from dataflow.cli.progress import PipelineProgress
     from dataflow.client import Flow
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.run.worker import PipelineWorker
 
-    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
+    settings = get_settings(context)
     _register(context, catalog, definition, settings)
     signal.signal(signal.SIGTERM, _leave)
     settings.secrets.add(*context.list_secrets())
-    with Flow(context.config, context.store, settings.secrets) as flow, PipelineProgress() as progress:
+    progress = PipelineProgress(asked.quiet)
+    with Flow(context.config, context.store, settings.secrets) as flow, progress:
         facilities = Facilities(
             context.config,
             context.store,
@@ -198,16 +144,16 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
             progress.clear()
             context.say(text)
 
-        worker = PipelineWorker(flow, facilities, definition, say, options.quiet)
+        worker = PipelineWorker(flow, facilities, definition, say, asked.quiet)
         try:
             with settings.secrets.hidden_in_errors():
-                outcome = worker.run(options.drain, options.dataid, options.timeout_seconds)
+                outcome = worker.run(asked.drain, asked.dataid, asked.timeout_seconds)
         finally:
             facilities.spark.close()
         if outcome.error is not None:
             return outcome.error.exit_code if isinstance(outcome.error, (LeaseLost, TimedOut)) else 1
         if not outcome.done:
-            return _nothing_done(context, flow, definition, options)
+            return _nothing_done(context, flow, definition, asked)
     return 0
 
 
@@ -227,23 +173,13 @@ def _register(context: Context, catalog: Catalog, definition: Definition, settin
                 context.say(f"warning: {other.job} is not registered: {place}{error}")
 
 
-def _nothing_done(context: Context, flow: Any, definition: Definition, options: RunOptions) -> int:
-    found = flow.why(definition.job, options.dataid)
-    if not options.quiet:
+def _nothing_done(context: Context, flow: Any, definition: Definition, asked: JobRequest) -> int:
+    found = flow.why(definition.job, asked.dataid)
+    if not asked.quiet:
         context.say(f"{definition.job}: {found.verdict}")
         if found.next:
             context.say(f"next: {found.next}")
-    return 0 if found.verdict.startswith("READY") else options.waiting_exit_code
-
-
-def _merged(
-    before: argparse.Namespace, after: argparse.Namespace, known: argparse.ArgumentParser
-) -> argparse.Namespace:
-    """The options after the pipeline's name, completed by those before it."""
-    for name, value in vars(before).items():
-        if name != "command" and getattr(after, name) == known.get_default(name):
-            setattr(after, name, value)
-    return after
+    return 0 if found.verdict.startswith("READY") else asked.waiting_exit_code
 
 
 def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import glob
 import os
+from contextlib import suppress
 
 from dataflow.actions.next_commands import shell
 
@@ -20,13 +21,21 @@ def find_hint(project_dir: str, name: str) -> str:
     return f"{name} is a pipeline that has not run yet; see: {plan}, or: {run}"
 
 
+def list_texts(project_dir: str) -> list[str]:
+    """Return the texts of the files that define the project's pipelines."""
+    texts = []
+    for path in glob.glob(os.path.join(glob.escape(project_dir), FOLDER, "*.py")):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            texts.append(file.read())
+    return texts
+
+
 def _is_defined(project_dir: str, name: str) -> bool:
     """Return whether a file has a pipeline class or a decorated function of that name."""
-    for path in glob.glob(os.path.join(glob.escape(project_dir), FOLDER, "*.py")):
+    for text in list_texts(project_dir):
         try:
-            with open(path, encoding="utf-8") as file:
-                statements = ast.parse(file.read()).body
-        except (OSError, ValueError, SyntaxError):
+            statements = ast.parse(text).body
+        except (ValueError, SyntaxError):
             continue  # `dataflow pipeline list` reports it
         for item in statements:
             if isinstance(item, ast.ClassDef) and item.name == name:

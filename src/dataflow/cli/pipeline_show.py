@@ -6,8 +6,10 @@ import sys
 from textwrap import dedent
 
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.output import add_json_option, as_text, paint, show_object, to_json
-from dataflow.cli.tables import add_wide_option, data_columns, show_rows
+from dataflow.cli.options import finish
+from dataflow.cli.output import as_text, paint, show_object, to_json
+from dataflow.cli.pipeline_settings import get_settings, load_catalog
+from dataflow.cli.tables import data_columns, show_rows
 from dataflow.cli.terminal import wrap_for
 from dataflow.errors import BadInput, UsageError
 from dataflow.model.record import replace
@@ -32,20 +34,14 @@ CLAUSES = ("query", "join_clause", "where_clause")
 
 def add_words(words: Any) -> None:
     """Adds `show`, `plan` and `preview` under `pipeline`."""
-    show = words.add_parser(
-        "show",
-        help="show the definition of a pipeline",
-        description="Shows the definition of a pipeline, with its file and line.",
-    )
-    show.set_defaults(call=show_pipeline)
+    text = "Shows the definition of a pipeline, with its file and line."
+    show = words.add_parser("show", help="show the definition of a pipeline", description=text)
     text = (
         "Shows which intervals would run and why, and what one of them would do: its exact SQL, the DDL of "
         "its table, its first request. Changes nothing."
     )
-    plan = words.add_parser(
-        "plan", help="show which intervals would run, why, and what they would do", description=text
-    )
-    plan.set_defaults(call=plan_pipeline)
+    help_text = "show which intervals would run, why, and what they would do"
+    plan = words.add_parser("plan", help=help_text, description=text)
     text = (
         "Shows the first rows of one interval as they would be published, and its rejects. Publishes nothing."
     )
@@ -53,24 +49,21 @@ def add_words(words: Any) -> None:
     preview.add_argument(
         "--rows", type=int, default=ROWS, metavar="N", help=f"number of rows (default: {ROWS})"
     )
-    preview.set_defaults(call=preview_pipeline)
     for command in (plan, preview):
         command.add_argument(
             "--dataid", metavar="D", help="this interval, due or not (default: the next that is due)"
         )
-    for command in (show, plan, preview):
+    calls = {show: show_pipeline, plan: plan_pipeline, preview: preview_pipeline}
+    for command, call in calls.items():
         command.add_argument("name", metavar="NAME", help="name of the class")
-        add_wide_option(command)
-        add_json_option(command)
+        finish(command, call, "wide", "json")
 
 
 def show_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows one definition."""
-    _, definition = _load(context, args.name)
-    from dataflow.pipelines.declare.settings import PipelineSettings
+    definition, settings = load_catalog(context).get(args.name), get_settings(context)
     from dataflow.pipelines.show.description import describe, over_note
 
-    settings = PipelineSettings(context.config.project_dir, context.environ, context.passphrase)
     with settings.secrets.hidden_in_errors():
         found = settings.secrets.redact_all(describe(definition, settings))
     if args.json:
@@ -98,7 +91,8 @@ def show_pipeline(args: argparse.Namespace, context: Context) -> int:
 
 def plan_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows what a run would do now."""
-    catalog, definition = _load(context, args.name)
+    catalog = load_catalog(context)
+    definition = catalog.get(args.name)
     from dataflow.pipelines.show.plan import look_ahead
     from dataflow.pipelines.show.statements import describe_interval
 
@@ -125,7 +119,8 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     """Shows the first rows of one interval."""
     if args.rows < 1:
         raise UsageError(f"--rows must be at least 1, got {args.rows}.")
-    catalog, definition = _load(context, args.name)
+    catalog = load_catalog(context)
+    definition = catalog.get(args.name)
     from dataflow.pipelines.show.plan import look_ahead
     from dataflow.pipelines.show.preview import preview
 
@@ -147,22 +142,13 @@ def preview_pipeline(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _load(context: Context, name: str) -> tuple[Catalog, Definition]:
-    from dataflow.cli.pipeline import load
-
-    catalog = load(context)
-    return catalog, catalog.get(name)
-
-
 def _scene(context: Context, catalog: Catalog) -> tuple[Scene, Facilities]:
     from dataflow.cli.progress import PipelineProgress
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.run.facilities import Facilities, ProjectValues
     from dataflow.pipelines.show.plan import Scene
     from dataflow.runjob.lock import is_dead
 
-    config = context.config
-    settings = PipelineSettings(config.project_dir, context.environ, context.passphrase)
+    config, settings = context.config, get_settings(context)
     scene = Scene(catalog, settings, config, lambda name: is_dead(config.lock_dir, name))
     values = ProjectValues(context.environ, catalog.constants)
     return scene, Facilities(config, _store(context), settings, values, PipelineProgress())

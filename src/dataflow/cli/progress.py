@@ -6,6 +6,7 @@ import sys
 import time
 
 INTERVAL_SECONDS = 0.2
+STARTING_SPARK = "starting Spark"
 
 
 class Progress:
@@ -33,9 +34,13 @@ class Progress:
 
 
 class PipelineProgress:
-    """One line with the stage, pages, rows and rate of a pipeline's run; leaving `with` clears it."""
+    """One line with the stage, pages, rows and rate of a pipeline's run; leaving `with` clears it.
 
-    def __init__(self) -> None:
+    Off a terminal only the start of Spark is reported, because it takes seconds; `quiet` suppresses that.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
         self._began_at = self._shown_at = time.monotonic()
         self._stage = ""
         self._is_shown = False
@@ -43,9 +48,13 @@ class PipelineProgress:
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
         """Shows the progress of a run: now and then, and whenever its stage changes."""
         now = time.monotonic()
-        if not sys.stderr.isatty() or (stage == self._stage and now - self._shown_at < INTERVAL_SECONDS):
+        if not sys.stderr.isatty():
+            if stage == STARTING_SPARK and not self._quiet:
+                print(f"{stage[0].upper()}{stage[1:]} …", file=sys.stderr, flush=True)
             return
-        if stage in ("starting Spark", "fetching") and stage != self._stage and not rows:
+        if stage == self._stage and now - self._shown_at < INTERVAL_SECONDS:
+            return
+        if stage in (STARTING_SPARK, "fetching") and stage != self._stage and not rows:
             self._began_at = now
         self._stage, self._shown_at, self._is_shown = stage, now, True
         rate = rows / max(now - self._began_at, 0.001)

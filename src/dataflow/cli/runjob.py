@@ -16,31 +16,38 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+VALUES = {
+    "--job": ("NAME", "the job (default: the script's name without extension)"),
+    "--dataid": ("D", "run only this chunk"),
+    "--lease": ("TIME", "how long a claim is good without renewal (default: the job's)"),
+    "--grace": ("TIME", "time between SIGTERM and SIGKILL (default: the job's)"),
+    "--timeout": ("TIME", "stop the run after this time, with exit code 124 (default: the job's)"),
+    "--kill-command": ("CMD", "command that stops work outside this process before it is retried"),
+    "--store": ("URL", "sqlite:///path or postgresql://user@host/database"),
+}
+NUMBERS = {
+    "-j": ("streams", 1, "run N streams in parallel, with --drain"),
+    "--waiting-exit-code": ("waiting_exit_code", 0, "exit code when there is nothing to do yet (default: 0)"),
+}
+SWITCHES = {
+    "--drain": "continue until nothing is claimable",
+    "--dry-run": "show what would be claimed and passed on; run nothing",
+    "--clean-env": "do not pass on the current environment",
+    "--version": "show the version",
+}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The RunJob command."""
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         return run_command(argv, "RunJob")
-    except DataFlowError as error:
+    except (DataFlowError, OSError) as error:
         if os.environ.get("DATAFLOW_DEBUG"):
             raise
         print(f"RunJob: {error}", file=sys.stderr)
-        return error.exit_code
-    except FileNotFoundError as error:
-        if error.filename is not None:
-            raise
-        print(
-            "RunJob: The working directory no longer exists. Change to the project's folder and try again.",
-            file=sys.stderr,
-        )
-        return DataFlowError.exit_code
-    except OSError as error:
-        # No descriptors, processes or working directory left. Not 1, which could be the script's own.
-        if os.environ.get("DATAFLOW_DEBUG"):
-            raise
-        print(f"RunJob: {error}", file=sys.stderr)
-        return DataFlowError.exit_code
+        # An OSError (no descriptors or processes left) is not 1, which could be the script's own.
+        return error.exit_code if isinstance(error, DataFlowError) else DataFlowError.exit_code
     except KeyboardInterrupt:
         return 130
 
@@ -65,7 +72,7 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
 
         failpoints.arm(os.environ.get("DATAFLOW_FAILPOINT", ""))
         return run_pipeline(args, prog)
-    request = _request(args, context, args.job or job_of(args.command[0]))
+    request = make_request(args, context, args.job or job_of(args.command[0]))
     if args.dry_run:
         from dataflow.cli.dry_run import show_claim  # start-up: a rare option
 
@@ -75,11 +82,22 @@ def run_command(argv: list[str], prog: str = "dataflow run") -> int:
 
 def force_command(argv: list[str]) -> int:
     """Run a command for a dataid in any state."""
-    from dataflow.cli.force import parse_force  # start-up: a rare command
+    from dataflow.cli.main import Parser, parse_options
 
-    asked = parse_force(argv)
-    context = Context(asked.store, os.environ, get_working_dir())
-    request = JobRequest(context.config, os.environ, asked.job, asked.argv, dataid=asked.dataid, force=True)
+    before, command = argv, list[str]()
+    if "--" in argv:
+        at = argv.index("--")
+        before, command = argv[:at], argv[at + 1 :]
+    made = Parser(prog="dataflow force", usage="dataflow force JOB DATAID -- command [args…]")
+    made.description = "Runs a command for a dataid in any state: not ready, held, done or failed."
+    made.add_argument("--store", metavar="URL", help=VALUES["--store"][1])
+    made.add_argument("job", metavar="JOB")
+    made.add_argument("dataid", metavar="DATAID")
+    args = parse_options(made, before)
+    if not command:
+        raise UsageError(f"No command given. Usage: dataflow force {args.job} {args.dataid} -- COMMAND")
+    context = Context(args.store, os.environ, get_working_dir())
+    request = JobRequest(context.config, os.environ, args.job, tuple(command), dataid=args.dataid, force=True)
     return _run(request, context)
 
 
@@ -108,16 +126,21 @@ def _run(request: JobRequest, context: Context) -> int:
         context.close()
 
 
-def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
+def refuse_both(drain: bool, dataid: str | None) -> None:
+    """Raise UsageError for --drain together with --dataid."""
+    if drain and dataid is not None:
+        raise UsageError("--dataid and --drain exclude each other: one names a dataid, the other takes all.")
+
+
+def make_request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
+    """Return what the command line asks for; UsageError if its options do not fit together."""
     if args.streams < 1:
         raise UsageError(f"-j {args.streams}: must be at least 1.")
     if args.streams > 1 and not args.drain:
         raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
-    if args.dataid is not None and args.drain:
-        raise UsageError("--dataid names one chunk and --drain takes all. Give only one of them.")
+    refuse_both(args.drain, args.dataid)
     if not 0 <= args.waiting_exit_code <= 255:
         raise UsageError(f"--waiting-exit-code {args.waiting_exit_code}: must be from 0 to 255.")
-    kill_command = _kill_argv(args.kill_command)
     return JobRequest(
         config=context.config,
         environ=os.environ,
@@ -129,27 +152,19 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         clean_env=args.clean_env,
         lease_seconds=_seconds("--lease", args.lease),
         grace_seconds=_seconds("--grace", args.grace),
-        timeout_seconds=read_timeout(args.timeout),
-        kill_command=kill_command,
+        timeout_seconds=_seconds("--timeout", args.timeout, least=0.001),
+        kill_command=_kill_argv(args.kill_command),
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
 
 
-def read_timeout(text: str | None) -> float | None:
-    """Return the value of --timeout in seconds."""
-    return _seconds("--timeout", text, least=0.001)
-
-
 def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:
     if text is None:
         return None
-    from dataflow.config.durations import parse_seconds
+    from dataflow.config.durations import parse_option
 
-    try:
-        seconds = parse_seconds(text)
-    except BadInput as error:
-        raise BadInput(f"{option}: {error}") from error
+    seconds = parse_option(option, text)
     if seconds < least:
         raise BadInput(f"{option} {text}: must be at least {least:g} s.")
     return seconds
@@ -183,40 +198,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
         usage=f"{prog} [options] script [args…]",
         description="Claims the next chunk whose inputs are ready, runs the script, and records the outcome.",
     )
-    made.add_argument("--job", metavar="NAME", help="the job (default: the script's name without extension)")
-    made.add_argument("--drain", action="store_true", help="continue until nothing is claimable")
-    made.add_argument(
-        "-j", dest="streams", type=int, default=1, metavar="N", help="run N streams in parallel, with --drain"
-    )
-    made.add_argument("--dataid", metavar="D", help="run only this chunk")
-    made.add_argument(
-        "--dry-run", action="store_true", help="show what would be claimed and passed on; run nothing"
-    )
-    made.add_argument(
-        "--lease", metavar="TIME", help="how long a claim is good without renewal (default: the job's)"
-    )
-    made.add_argument("--grace", metavar="TIME", help="time between SIGTERM and SIGKILL (default: the job's)")
-    made.add_argument(
-        "--timeout",
-        metavar="TIME",
-        help="stop the run after this time, with exit code 124 (default: the job's)",
-    )
-    made.add_argument(
-        "--kill-command",
-        metavar="CMD",
-        help="command that stops work outside this process before it is retried",
-    )
-    made.add_argument("--clean-env", action="store_true", help="do not pass on the current environment")
-    made.add_argument(
-        "--waiting-exit-code",
-        type=int,
-        default=0,
-        metavar="N",
-        help="exit code when there is nothing to do yet (default: 0)",
-    )
+    for option, (metavar, text) in VALUES.items():
+        made.add_argument(option, metavar=metavar, help=text)
+    for option, (name, default, text) in NUMBERS.items():
+        made.add_argument(option, dest=name, type=int, default=default, metavar="N", help=text)
+    for option, text in SWITCHES.items():
+        made.add_argument(option, action="store_true", help=text)
     made.add_argument("--quiet", "-q", action="store_true", help="print only warnings and errors")
-    made.add_argument("--store", metavar="URL", help="sqlite:///path or postgresql://user@host/database")
-    made.add_argument("--version", action="store_true", help="show the version")
     made.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return made
 

@@ -1,4 +1,4 @@
-"""`dataflow runs` and `dataflow logs`: lists runs, and shows the log of a run."""
+"""`dataflow runs`, `logs` and `journal`: what has happened, newest first."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import sys
 import time
 
-from dataflow.actions.names import find_plan
-from dataflow.cli.chunks import count
+from dataflow.actions.names import find_plan, get_dataset, get_run
 from dataflow.cli.layout import PROSE, SPAN, TIME, WORDS, Column
-from dataflow.cli.output import add_json_option
-from dataflow.cli.tables import add_wide_option, show_rows
+from dataflow.cli.options import count, finish
+from dataflow.cli.tables import show_rows
 from dataflow.model.job_dataid import job_dataid
+from dataflow.model.record import names_of
 from dataflow.model.status import RunOutcome
 from dataflow.runjob.lock import is_claimant_name, is_dead
 
@@ -38,15 +38,28 @@ COLUMNS = (
     Column("took", 3, SPAN, extra=True),
     Column("reason", 2, PROSE),
 )
-DEFAULT_LIMIT = 50
+JOURNAL_COLUMNS = (
+    Column("at", 1, TIME),
+    Column("actor", 4),
+    Column("action"),
+    Column("job", full=True),
+    Column("dataset", full=True),
+    Column("about", extra=True),
+    Column("dataid"),
+    Column("run_id", 5),
+    Column("from_state", 6),
+    Column("to_state", 3),
+    Column("items", 7),
+    Column("why", 2, PROSE),
+)
 POLL_SECONDS = 0.2
 BLOCK_BYTES = 1 << 16
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `runs` and `logs`."""
+    """Adds `runs`, `logs` and `journal`."""
     text = "Lists runs, newest first, with their outcome."
-    parser = subparsers.add_parser("runs", help="list runs, newest first", description=text)
+    parser = subparsers.add_parser("runs", description=text)
     parser.add_argument("--job", metavar="JOB", help="only runs of this job")
     parser.add_argument("--dataid", metavar="DATAID", help="only runs of this dataid")
     parser.add_argument(
@@ -56,17 +69,23 @@ def add_parser(subparsers: Any) -> None:
         metavar="OUTCOME",
         help=f"only runs with this outcome: {', '.join(RunOutcome)}",
     )
-    parser.add_argument(
-        "--limit", type=count, default=DEFAULT_LIMIT, metavar="N", help="at most N runs (default: 50)"
-    )
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=runs)
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="at most N runs (default: 50)")
+    finish(parser, runs, "wide", "json")
     text = "Shows the log of a run, byte for byte. The log is on the machine that the run was on."
-    parser = subparsers.add_parser("logs", help="show the log of a run", description=text)
+    parser = subparsers.add_parser("logs", description=text)
     parser.add_argument("run", metavar="RUN", type=count, help="run id, as listed by `dataflow runs`")
     parser.add_argument("-f", "--follow", action="store_true", help="follow the log until the run ends")
-    parser.set_defaults(call=logs)
+    finish(parser, logs)
+    text = "Lists every state change with its time, person and reason, newest first."
+    parser = subparsers.add_parser("journal", description=text)
+    parser.add_argument("--job", metavar="JOB", help="only entries about this job")
+    parser.add_argument("--dataset", metavar="DATASET", help="only entries about this dataset")
+    parser.add_argument("--dataid", metavar="DATAID", help="only entries about this dataid")
+    parser.add_argument("--run", type=count, metavar="RUN", help="only entries about this run")
+    parser.add_argument(
+        "--limit", type=count, default=100, metavar="N", help="at most N entries (default: 100)"
+    )
+    finish(parser, journal, "wide", "json")
 
 
 def runs(args: argparse.Namespace, context: Context) -> int:
@@ -79,8 +98,7 @@ def runs(args: argparse.Namespace, context: Context) -> int:
     if args.job and not plan and not found:
         context.get_plan(args.job)  # a removed job would still have its runs: the name is unknown
     rows = [describe(run, context.config, args.json) for run in found]
-    columns = (*COLUMNS, "process_gone") if args.json else COLUMNS
-    show_rows(rows, columns, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
+    show_rows(rows, COLUMNS, args.json, "No such runs. Start one: RunJob SCRIPT", args.wide)
     if not args.json and len(rows) == args.limit:
         context.say(
             f"Showing the newest {args.limit} runs. To see more: dataflow runs --limit {args.limit * 10}"
@@ -116,7 +134,7 @@ def _seconds_taken(run: RunRow) -> float | None:
 
 def logs(args: argparse.Namespace, context: Context) -> int:
     """Writes the log of a run to stdout; with -f, until the run ends."""
-    run = context.get_run(args.run)
+    run = get_run(context.store, args.run)
     path = os.path.join(context.config.log_dir, f"{run.run_id}.log")
     pieces = follow(path, lambda: _is_running(context, run.run_id)) if args.follow else read(path)
     size = 0
@@ -126,7 +144,7 @@ def logs(args: argparse.Namespace, context: Context) -> int:
         sys.stdout.buffer.flush()
         size += len(piece)
     if not size:
-        context.say(explain_silence(context.get_run(run.run_id), path, context.config.host))
+        context.say(explain_silence(get_run(context.store, run.run_id), path, context.config.host))
     return 0
 
 
@@ -164,7 +182,7 @@ def explain_silence(run: RunRow, path: str, host: str) -> str:
 
 
 def _is_running(context: Context, run_id: int) -> bool:
-    run = context.get_run(run_id)
+    run = get_run(context.store, run_id)
     # A run whose lease has lapsed writes no more, even if it still counts as RUNNING.
     return run.outcome is RunOutcome.RUNNING and (run.lease_left_seconds or 0) > 0
 
@@ -172,3 +190,27 @@ def _is_running(context: Context, run_id: int) -> bool:
 def _pieces(log: BinaryIO) -> Iterator[bytes]:
     while piece := log.read(BLOCK_BYTES):
         yield piece
+
+
+def journal(args: argparse.Namespace, context: Context) -> int:
+    """Lists the journal; a removed job or dataset still has its entries."""
+    where = {"job": args.job or "", "dataset": args.dataset or "", "dataid": args.dataid or ""}
+    found = context.store.read.list_journal(args.limit, run_id=args.run or 0, **where)
+    if not found:
+        _refuse_unknown(args, context)
+    rows = [
+        {name: getattr(line, name) for name in names_of(line)} | {"about": line.job or line.dataset}
+        for line in found
+    ]
+    empty = "No such journal entries. All of them: dataflow journal"
+    show_rows(rows, JOURNAL_COLUMNS, args.json, empty, args.wide)
+    return 0
+
+
+def _refuse_unknown(args: argparse.Namespace, context: Context) -> None:
+    if args.job:
+        context.get_plan(args.job)
+    if args.dataset:
+        get_dataset(context.store, args.dataset)
+    if args.run:
+        get_run(context.store, args.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
@@ -14,16 +15,17 @@ from dataflow.actions.passwords import (
 )
 from dataflow.actions.rotate import rotate
 from dataflow.cli.asking import read_secret, refuse_secret_argument
+from dataflow.cli.options import finish
 from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
-from dataflow.config.toml_file import load_toml
+from dataflow.config.toml import load_toml
 from dataflow.errors import SecretError, StoreMissing, UsageError
+from dataflow.model.wording import plural
 from dataflow.secrets.cipher import decrypt, encrypt
 from dataflow.secrets.passphrase import get_passphrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from dataflow.cli.context import Context
@@ -31,9 +33,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Any) -> None:
     """Adds `secret` and its subcommands."""
-    parser = subparsers.add_parser(
-        "secret", help="passwords", description="Encrypts, decrypts or rotates passwords."
-    )
+    parser = subparsers.add_parser("secret", description="Encrypts, decrypts or rotates passwords.")
     words = parser.add_subparsers(dest="word", required=True, metavar="encrypt|decrypt|rotate")
     text = (
         "Reads a password from stdin or a prompt and prints it encrypted. Put the result in dataflow.toml: "
@@ -44,25 +44,22 @@ def add_parser(subparsers: Any) -> None:
     encrypting.add_argument(
         "--connection", metavar="NAME", help="connection of pipelines that the password is for"
     )
-    encrypting.set_defaults(call=encrypt_one)
-    decrypting = words.add_parser(
-        "decrypt",
-        help="print the password of a dataset",
-        description="Prints the password of a dataset. The journal records this.",
-    )
+    finish(encrypting, encrypt_one)
+    text = "Prints the password of a dataset. The journal records this."
+    decrypting = words.add_parser("decrypt", help="print the password of a dataset", description=text)
     decrypting.add_argument(
         "--dataset", metavar="NAME", required=True, help="dataset whose password to print"
     )
     decrypting.add_argument(
         "--yes", "-y", action="store_true", help="print it even if stdout is not a terminal"
     )
-    decrypting.set_defaults(call=decrypt_one)
+    finish(decrypting, decrypt_one)
     text = "Re-encrypts the passwords of all datasets under a new passphrase from stdin, a file or a prompt."
     rotating = words.add_parser("rotate", help="re-encrypt all passwords", description=text)
     rotating.add_argument("--new-file", metavar="F", help="file (mode 600) with the new passphrase")
-    rotating.set_defaults(call=rotate_all)
+    finish(rotating, rotate_all)
     for command in (encrypting, decrypting, rotating):
-        command.add_argument("refused", nargs="*", help=_suppressed())
+        command.add_argument("refused", nargs="*", help=argparse.SUPPRESS)
 
 
 def encrypt_one(args: argparse.Namespace, context: Context) -> int:
@@ -108,27 +105,21 @@ def rotate_all(args: argparse.Namespace, context: Context) -> int:
     if new == old:
         raise SecretError("The new passphrase is the same as the old one; nothing changed.")
     result = rotate(context.store, old, new)
-    _show_store_record(context, old, new)
-    _show_connection_records(context, old, new)
+    _show_own_records(context, old, new)
     for name, reason in result.left:
         context.say(f"Not re-encrypted: the password of dataset {name}. {reason}")
     count = len(result.rotated)
     context.say(
-        f"Re-encrypted {count} password{'s' * (count != 1)}. Set PASSKEY to the new passphrase everywhere."
+        f"Re-encrypted {count} {plural(count, 'password')}. Set PASSKEY to the new passphrase everywhere."
     )
     return SecretError.exit_code if result.left else 0
 
 
-def _show_store_record(context: Context, old: str, new: str) -> None:
-    """Prints the store's own password, which the user keeps in a file."""
-    record = context.config.store_password_record
-    if record is not None:
+def _show_own_records(context: Context, old: str, new: str) -> None:
+    """Prints the passwords of the store and of connections, which the user keeps in files."""
+    if record := context.config.store_password_record:
         context.say("The store's own password under the new passphrase; put it in store_encryptedpass:")
         print(encrypt(decrypt(record, old, STORE), new, STORE))
-
-
-def _show_connection_records(context: Context, old: str, new: str) -> None:
-    """Prints the passwords of connections, which the user keeps in a file, too."""
     path = os.path.join(context.config.project_dir, PROJECT_FILE)
     tables = load_toml(path, Problems()).get("connection", {}) if os.path.exists(path) else {}
     for name, table in tables.items() if isinstance(tables, dict) else ():
@@ -141,9 +132,3 @@ def _show_connection_records(context: Context, old: str, new: str) -> None:
 def _refuse_arguments(args: argparse.Namespace) -> None:
     if args.refused:
         raise refuse_secret_argument(f"pipe it in: dataflow secret {args.word} …")
-
-
-def _suppressed() -> str:
-    from argparse import SUPPRESS
-
-    return SUPPRESS

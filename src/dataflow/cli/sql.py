@@ -1,51 +1,128 @@
-"""`dataflow sql`: runs one read-only SQL statement on the status store."""
+"""`dataflow sql` and `query`: one read-only statement on the status store, or on published datasets."""
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import ExitStack, contextmanager
 
-from dataflow.cli.layout import CELL
-from dataflow.cli.output import add_json_option
-from dataflow.cli.tables import add_wide_option, data_columns, show_rows
+from dataflow.cli.layout import CELL, Column
+from dataflow.cli.options import count, finish
+from dataflow.cli.pipeline_settings import get_settings, installed_packages
+from dataflow.cli.tables import data_columns, show_rows
 from dataflow.errors import BadInput
+from dataflow.private_files import STATE_FOLDER, make_private_folder
 from dataflow.store.reads import time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from dataflow.cli.context import Context
+    from dataflow.pipelines.show.query import QueryResult
 
-
-TEXT = "Runs one read-only SQL statement on the tables and views of the status store."
+MOST_ROWS = 1000
+QUERIES = ".query"  # not a valid job name
 
 _PLAIN = (str, int, float, type(None), list, dict)
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds `sql`."""
-    epilog = 'Example: dataflow sql "select * from datastatus"'
-    parser = subparsers.add_parser("sql", help="run one read-only statement", description=TEXT, epilog=epilog)
-    parser.add_argument(
-        "statement", metavar="STATEMENT", help='a SELECT, such as "select * from datastatus"; - reads stdin'
+    """Adds `sql` and `query`."""
+    parser = subparsers.add_parser(
+        "sql",
+        description="Runs one read-only SQL statement on the tables and views of the status store.",
+        epilog='Example: dataflow sql "select * from datastatus"',
     )
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=sql)
+    _add_statement(parser, "datastatus")
+    finish(parser, sql, "wide", "json")
+    parser = subparsers.add_parser(
+        "query",
+        description="Runs one SELECT of Spark SQL on published datasets, each by its name.",
+        epilog='Example: dataflow query "select count(*) from orders". For the status store: dataflow sql',
+    )
+    _add_statement(parser, "orders")
+    help_text = f"show at most N rows (default: {MOST_ROWS})"
+    parser.add_argument("--rows", type=count, default=MOST_ROWS, metavar="N", help=help_text)
+    finish(parser, query, "wide", "json")
+
+
+def _add_statement(parser: argparse.ArgumentParser, table: str) -> None:
+    text = f'a SELECT, such as "select * from {table}"; - reads stdin'
+    parser.add_argument("statement", metavar="STATEMENT", help=text)
 
 
 def sql(args: argparse.Namespace, context: Context) -> int:
     """Runs one read-only statement; refuses any other before it runs."""
-    statement = sys.stdin.read() if args.statement == "-" else args.statement
+    columns, rows = context.store.database.select(_statement(args, "datastatus"))
+    show_rows(*_records(columns, rows, CELL), args.json, "No rows.", args.wide)
+    return 0
+
+
+def query(args: argparse.Namespace, context: Context) -> int:
+    """Runs the query and shows its rows."""
+    answer = _ask(context, _statement(args, "orders"), args.rows)
+    show_rows(*_records(answer.columns, answer.rows), args.json, "No rows.", args.wide)
+    if not answer.is_whole:
+        context.say(f"Showing the first {args.rows:,} rows. To see more: --rows N")
+    return 0
+
+
+def _statement(args: argparse.Namespace, table: str) -> str:
+    statement: str = sys.stdin.read() if args.statement == "-" else args.statement
     if not statement.strip():
-        raise BadInput('sql needs a statement, such as: dataflow sql "select * from datastatus"')
-    columns, rows = context.store.database.select(statement)
+        word = args.command
+        raise BadInput(f'{word} needs a statement, such as: dataflow {word} "select * from {table}"')
+    return statement
+
+
+def _records(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *kind: str
+) -> tuple[Iterator[dict[str, Any]], list[Column]]:
+    """The rows of a statement for display, and their columns."""
     names = unique_names(columns)
     records = ({name: plain(value) for name, value in zip(names, row, strict=True)} for row in rows)
-    show_rows(records, data_columns(names, CELL), args.json, "No rows.", args.wide)
-    return 0
+    return records, data_columns(names, *kind)
+
+
+def _ask(context: Context, statement: str, most: int) -> QueryResult:
+    with installed_packages("Queries"):
+        from dataflow.pipelines.show.query import ask, fetch_tables, read_question
+        from dataflow.pipelines.spark.session import explained, start_session
+    config = context.config
+    question = read_question(context.store, statement, config.project_dir)
+    if question.stale:
+        context.say(f"Left out STALE chunks (an input has a newer version): {', '.join(question.stale)}")
+    settings = get_settings(context)
+    log_path = os.path.join(config.log_dir, f"spark-{os.getpid()}.log")
+    with ExitStack() as stack:
+        stack.enter_context(settings.secrets.hidden_in_errors())
+        fetched = {}
+        if question.tables:
+            folder = stack.enter_context(_made_folder(config.project_dir))
+            fetched = fetch_tables(question, settings, folder)
+        session = start_session(settings.spark, log_path)
+        try:
+            with explained(log_path):
+                return ask(session, question, most, fetched)
+        finally:
+            session.stop()
+
+
+@contextmanager
+def _made_folder(project_dir: str) -> Iterator[str]:
+    """A temporary folder for the rows of tables, visible to all machines of Spark.
+
+    What a killed process leaves looks like a run's staging, so `dataflow purge` deletes it.
+    """
+    from tempfile import TemporaryDirectory  # start-up: slow to import, and few queries read tables
+
+    root = os.path.join(project_dir, STATE_FOLDER, "staging", QUERIES)
+    make_private_folder(root)
+    with TemporaryDirectory(dir=root) as folder:
+        yield os.path.join(folder, str(os.getpid()))
 
 
 def unique_names(columns: Sequence[str]) -> list[str]:

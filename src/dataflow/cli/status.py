@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import glob
-import os
 import re
 import sys
 from collections import Counter
@@ -13,15 +11,17 @@ from dataflow.actions.missing import time_of
 from dataflow.actions.next_commands import runner, shell
 from dataflow.actions.status import COUNTED, get_status
 from dataflow.cli.layout import PROSE, Column
-from dataflow.cli.output import add_json_option, as_text, show_object
+from dataflow.cli.options import finish
+from dataflow.cli.output import as_text, show_object
+from dataflow.cli.pipeline_names import FOLDER, list_texts
 from dataflow.cli.runs import find_loss
-from dataflow.cli.tables import add_all_option, add_wide_option, show_rows, without_calendars
+from dataflow.cli.tables import show_datasets, show_rows
 from dataflow.cli.terminal import wrap_for
 from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.records import SCRIPT
 from dataflow.model.status import RunOutcome, WorkState
-from dataflow.model.wording import shortened, utc_text
+from dataflow.model.wording import plural, shortened, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dataflow.model.records import RunRow
     from dataflow.store.store import Store
 
-PIPELINES = "pipelines"
 TEXT = "Shows the state of all jobs and datasets: counts, gaps, late work and failures."
 FAIL_WORDS = ("failed", "late")
 JOB_COLUMNS = (
@@ -53,6 +52,7 @@ DATASET_COLUMNS = (
     Column("missing", 6, PROSE),
 )
 LONGEST_REASON = 80
+"""Of a reason in the table; `dataflow why` and --json show all of it."""
 FAILURE_COLUMNS = (
     Column("job"),
     Column("dataid"),
@@ -67,25 +67,22 @@ SHOWN_LOST = 5
 
 def add_parser(subparsers: Any) -> None:
     """Adds `status`."""
-    parser = subparsers.add_parser("status", help="state of all jobs and datasets", description=TEXT)
+    parser = subparsers.add_parser("status", description=TEXT)
     parser.add_argument(
-        *("--fail-if",),
+        "--fail-if",
         type=fail_words,
         default=(),
         metavar="WORDS",
         help="exit with 1 if any work is failed, late or both: failed,late",
     )
     parser.add_argument(
-        *("--late-after",),
+        "--late-after",
         type=span,
         default=3600.0,
         metavar="SPAN",
         help="open work is late after this time (default: 1h)",
     )
-    add_all_option(parser)
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=status)
+    finish(parser, status, "all", "wide", "json")
 
 
 def fail_words(text: str) -> tuple[str, ...]:
@@ -116,7 +113,9 @@ def status(args: argparse.Namespace, context: Context) -> int:
         show_object(as_record(found, set(late), not_done, gone, lost), True)
     else:
         _show_jobs(found, set(late), lost, args)
-        _show_datasets(found, not_done, args)
+        print()
+        rows = [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets]
+        show_datasets(rows, DATASET_COLUMNS, args, "No datasets yet. Add one: dataflow dataset add NAME")
         _show_failures(found, args)
         _show_lost(context.store, lost)
         _show_due(context.store, found)
@@ -176,21 +175,12 @@ def _show_jobs(
     show_rows(rows, JOB_COLUMNS, False, empty, args.wide)
 
 
-def _show_datasets(found: StoreStatus, not_done: Mapping[str, int], args: argparse.Namespace) -> None:
-    print()
-    rows, footer = without_calendars(
-        [_dataset_record(one, not_done) | {"missing": _missing_text(one)} for one in found.datasets], args
-    )
-    empty = "No datasets yet. Add one: dataflow dataset add NAME"
-    show_rows(rows, DATASET_COLUMNS, False, "" if footer else empty, args.wide)
-    if footer:
-        print(footer)
-
-
 def _show_failures(found: StoreStatus, args: argparse.Namespace) -> None:
     if found.failures:
         print()
-        rows = [_failure_record(one) | {"reason": _shortened(one.reason)} for one in found.failures]
+        rows = [
+            _failure_record(one) | {"reason": shortened(one.reason, LONGEST_REASON)} for one in found.failures
+        ]
         show_rows(rows, FAILURE_COLUMNS, False, wide=args.wide)
 
 
@@ -212,10 +202,7 @@ def _list_gone(found: StoreStatus, project_dir: str) -> list[str]:
 
     Found by reading, not by loading: status must be quick, and run no code of the project.
     """
-    texts = []
-    for path in glob.glob(os.path.join(glob.escape(project_dir), PIPELINES, "*.py")):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            texts.append(file.read())
+    texts = list_texts(project_dir)
     words = set(re.findall(r"\w+", "\n".join(texts)))
     pipelines = [job.job for job in found.jobs if job.kind not in ("", SCRIPT)]
     return [job for job in pipelines if texts and job not in words]
@@ -238,15 +225,15 @@ def _show_undefined(jobs: Sequence[str]) -> None:
     """Prints the pipelines whose class was deleted."""
     for job in jobs:
         text = (
-            f"{job}: no longer defined in {PIPELINES}/, so its work cannot run. Define it again, or "
+            f"{job}: no longer defined in {FOLDER}/, so its work cannot run. Define it again, or "
             f"remove the job: {shell('dataflow', 'job', 'remove', job)}"
         )
         print(wrap_for(sys.stdout, text))
 
 
 def _overdue_text(overdue: Overdue) -> str:
-    what = "1 interval" if overdue.intervals == 1 else f"{overdue.intervals:,} intervals"
-    return f"{what} overdue since {time_of(overdue.since_at)}"
+    intervals = f"{overdue.intervals:,} {plural(overdue.intervals, 'interval')}"
+    return f"{intervals} overdue since {time_of(overdue.since_at)}"
 
 
 def _why_late(job: JobStatus, late_after_seconds: float) -> str:
@@ -258,11 +245,6 @@ def _why_late(job: JobStatus, late_after_seconds: float) -> str:
         age = format_seconds(int(job.longest.age_seconds))
         reasons.append(f"run {job.longest.run_id} of {job.longest.dataid} RUNNING for {age}")
     return ", ".join(reasons)
-
-
-def _shortened(reason: str) -> str:
-    """A reason short enough for a table; `dataflow why` and --json show all of it."""
-    return shortened(reason, LONGEST_REASON)
 
 
 def _oldest_text(job: JobStatus, is_late: bool) -> str:
@@ -278,42 +260,26 @@ def _missing_text(dataset: DatasetStatus) -> str:
 
 
 def _job_record(job: JobStatus, is_late: bool) -> dict[str, Any]:
-    oldest = None
-    if job.oldest is not None:
-        oldest = {
-            "dataid": job.oldest.dataid,
-            "state": job.oldest.state,
-            "since_at": job.oldest.since_at,
-            "age_seconds": round(job.oldest.age_seconds, 3),
-            "reason": job.oldest.reason,
-        }
+    overdue = _part(job.overdue, "dataset", "intervals", "since_at", "age_seconds")
+    if overdue:
+        overdue["since_at"] = utc_text(overdue["since_at"])
     return {
-        **{"job": job.job, **job.counts, "oldest": oldest, "late": is_late},
-        **{"due": job.overdue is not None, "overdue": _overdue_record(job), "running": _running_record(job)},
+        "job": job.job,
+        **job.counts,
+        "oldest": _part(job.oldest, "dataid", "state", "since_at", "age_seconds", "reason"),
+        "late": is_late,
+        "due": overdue is not None,
+        "overdue": overdue,
+        "running": _part(job.longest, "run_id", "dataid", "age_seconds", "usual_seconds"),
     }
 
 
-def _overdue_record(job: JobStatus) -> dict[str, Any] | None:
-    if job.overdue is None:
+def _part(found: object, *names: str) -> dict[str, Any] | None:
+    """A part of a job's status, durations to the millisecond; None if the job has no such part."""
+    if found is None:
         return None
-    return {
-        "dataset": job.overdue.dataset,
-        "intervals": job.overdue.intervals,
-        "since_at": utc_text(job.overdue.since_at),
-        "age_seconds": round(job.overdue.age_seconds, 3),
-    }
-
-
-def _running_record(job: JobStatus) -> dict[str, Any] | None:
-    if job.longest is None:
-        return None
-    usual = job.longest.usual_seconds
-    return {
-        "run_id": job.longest.run_id,
-        "dataid": job.longest.dataid,
-        "age_seconds": round(job.longest.age_seconds, 3),
-        "usual_seconds": None if usual is None else round(usual, 3),
-    }
+    values = {name: getattr(found, name) for name in names}
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def _dataset_record(dataset: DatasetStatus, not_done: Mapping[str, int]) -> dict[str, Any]:

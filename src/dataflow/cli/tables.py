@@ -13,6 +13,7 @@ from itertools import chain, islice
 from dataflow.cli.layout import DATA, SPAN, TIME, Column, choose, lay_out
 from dataflow.cli.output import STYLES, as_text, as_value, console, encoder, write_field
 from dataflow.cli.terminal import find_width, measure, short_span, short_time, wrap_for, wrap_words
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,30 +29,21 @@ MEASURED_ROWS = 500
 """Rows measured to find the columns' widths; the rest is streamed below them."""
 
 
-def add_wide_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a command that prints a table its --wide."""
-    parser.add_argument("--wide", action="store_true", help="on a terminal, show all columns and full times")
-
-
-def add_all_option(parser: argparse.ArgumentParser) -> None:
-    """Gives a command that lists datasets its --all."""
-    parser.add_argument(
-        "--all", action="store_true", help="on a terminal, list the automatic calendar datasets too"
-    )
-
-
-def without_calendars(rows: Iterable[Record], args: argparse.Namespace) -> tuple[list[Record], str]:
-    """The datasets a person wants to see on a terminal, and a footer that says what is hidden."""
+def show_datasets(
+    rows: Iterable[Record], columns: Sequence[Column], args: argparse.Namespace, empty: str
+) -> None:
+    """Writes rows of datasets; on a terminal without the automatic calendars, unless --all is given."""
     found = list(rows)
     if args.json or args.all or not sys.stdout.isatty():
-        return found, ""
+        show_rows(found, columns, args.json, empty, args.wide)
+        return
     from dataflow.actions.dataset_rules import is_automatic  # start-up: few tables list datasets
 
     shown = [row for row in found if not is_automatic(row["dataset"])]
     hidden = len(found) - len(shown)
-    if not hidden:
-        return found, ""
-    return shown, f"Hidden: {hidden} automatic calendar dataset{'s' * (hidden != 1)}. To list: --all"
+    show_rows(shown, columns, False, "" if hidden else empty, args.wide)
+    if hidden:
+        print(f"Hidden: {hidden} automatic calendar {plural(hidden, 'dataset')}. To list: --all")
 
 
 def data_columns(names: Iterable[str], kind: str = DATA) -> list[Column]:
@@ -62,12 +54,15 @@ def data_columns(names: Iterable[str], kind: str = DATA) -> list[Column]:
 def show_rows(
     rows: Iterable[Record], columns: Sequence[str], as_json: bool, empty: str = "", wide: bool = False
 ) -> int:
-    """Writes rows as a table or one JSON array and returns how many; if none, says `empty` on stderr."""
+    """Writes rows as a table or one JSON array and returns how many; if none, says `empty` on stderr.
+
+    JSON has every field of a row, except for those that only a terminal shows.
+    """
     known = [column if isinstance(column, Column) else Column(column) for column in columns]
     width = find_width(sys.stdout)
-    full = [column for column in known if not column.is_extra]
     if as_json:
-        return _write_json_array(rows, full)
+        return _write_json_array(rows, {column for column in known if column.is_extra})
+    full = [column for column in known if not column.is_extra]
     is_short = width is not None and not wide
     shown = [column for column in known if not column.is_full] if is_short else full
     remaining = ([_cell(row, column, is_short) for column in shown] for row in rows)
@@ -99,11 +94,11 @@ def _cell(row: Record, column: Column, is_short: bool) -> str:
     return as_text(value)
 
 
-def _write_json_array(rows: Iterable[Record], columns: Sequence[str]) -> int:
+def _write_json_array(rows: Iterable[Record], hidden: set[Column]) -> int:
     encode, count = encoder(None).encode, 0
     for row in rows:
         sys.stdout.write("[\n" if count == 0 else ",\n")
-        sys.stdout.write(encode({str(column): row.get(column) for column in columns}))
+        sys.stdout.write(encode({name: value for name, value in row.items() if name not in hidden}))
         count += 1
     sys.stdout.write("\n]\n" if count else "[]\n")
     return count

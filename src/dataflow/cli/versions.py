@@ -1,15 +1,16 @@
-"""`dataflow versions`, `rollback` and `compact`: work with the versions of a chunk."""
+"""`dataflow versions`, `rollback`, `compact` and `locate`: the versions of a chunk and their files."""
 
 from __future__ import annotations
 
 from dataflow.actions.locations import is_local
 from dataflow.actions.versions import list_versions, roll_back
-from dataflow.cli.chunks import count
 from dataflow.cli.layout import TIME, Column
-from dataflow.cli.operate import add_why_option
-from dataflow.cli.output import add_json_option
-from dataflow.cli.tables import add_wide_option, show_rows
-from dataflow.errors import ConfigError
+from dataflow.cli.options import count, finish
+from dataflow.cli.output import to_json
+from dataflow.cli.pipeline_settings import installed_packages
+from dataflow.cli.tables import show_rows
+from dataflow.errors import Conflict
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dataflow.cli.context import Context
+    from dataflow.pipelines.lake.published_files import LakeChunk, Located
 
+MOST_NAMED = 10
 COLUMNS = (
     Column("version"),
     Column("run_id", 3),
@@ -30,30 +33,33 @@ COLUMNS = (
 
 
 def add_parser(subparsers: Any) -> None:
-    """Adds the three commands."""
-    parser = subparsers.add_parser(
-        "versions", description="Lists the versions of a chunk that still exist, oldest first."
-    )
+    """Adds the four commands."""
+    text = "Lists the versions of a chunk that still exist, oldest first."
+    parser = subparsers.add_parser("versions", description=text)
     _add_chunk(parser)
-    add_wide_option(parser)
-    add_json_option(parser)
-    parser.set_defaults(call=show_versions)
-    parser = subparsers.add_parser(
-        "rollback", description="Publishes an older version of a chunk as its newest version."
-    )
+    finish(parser, show_versions, "wide", "json")
+    text = "Publishes an older version of a chunk as its newest version."
+    parser = subparsers.add_parser("rollback", description=text)
     _add_chunk(parser)
     parser.add_argument(
         "--version", type=count, metavar="N", help="version to publish (default: the previous one)"
     )
-    add_why_option(parser)
-    parser.set_defaults(call=roll_back_chunk)
-    parser = subparsers.add_parser(
-        "compact",
-        description="Merges the files of a chunk in the lake into fewer, larger ones with the same rows.",
-    )
+    finish(parser, roll_back_chunk, "why")
+    text = "Merges the files of a chunk in the lake into fewer, larger ones with the same rows."
+    parser = subparsers.add_parser("compact", description=text)
     _add_chunk(parser)
-    add_why_option(parser)
-    parser.set_defaults(call=compact_chunk)
+    finish(parser, compact_chunk, "why")
+    text = (
+        "Prints the current files of a dataset in the lake, one per line, for DuckDB, Trino, pandas and "
+        "others. Exits with 75 if it leaves chunks out because they are STALE, or finds none."
+    )
+    parser = subparsers.add_parser("locate", description=text)
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("dataid", metavar="DATAID", nargs="?", help="only this chunk, STALE or not")
+    parser.add_argument(
+        "--stale", action="store_true", help="include STALE chunks (an input has a newer version)"
+    )
+    finish(parser, locate_files, "json")
 
 
 def _add_chunk(parser: argparse.ArgumentParser) -> None:
@@ -97,21 +103,67 @@ def roll_back_chunk(args: argparse.Namespace, context: Context) -> int:
 
 def compact_chunk(args: argparse.Namespace, context: Context) -> int:
     """Compacts the current version of a chunk."""
-    try:
+    with installed_packages("Compaction"):
         from dataflow.pipelines.lake.compaction import compact
-    except ImportError as error:
-        raise ConfigError(
-            f"Compaction needs packages that are not installed ({error}). Install them: "
-            "pip install '.[spark]' in the DataFlow checkout"
-        ) from error
     done = compact(context.store, (args.dataset, args.dataid), context.config.project_dir, args.why)
     name = f"{args.dataset}/{args.dataid}"
     if done.files_after == done.files_before:
-        files = "1 file" if done.files_before == 1 else f"{done.files_before:,} files"
-        context.say(f"{name}: nothing to merge in {files}.")
+        files = plural(done.files_before, "file")
+        context.say(f"{name}: nothing to merge in {done.files_before:,} {files}.")
     else:
         context.say(
             f"{name}: merged {done.files_before:,} files into {done.files_after:,}; still version "
             f"{done.version}. To delete the old files later: dataflow purge"
         )
     return 0
+
+
+def locate_files(args: argparse.Namespace, context: Context) -> int:
+    """Prints one path per line, or each chunk as JSON; exits 75 if it leaves chunks out or finds none."""
+    # start-up: only this command and those of pipelines know the lake
+    from dataflow.pipelines.lake.published_files import Located, locate, locate_chunk
+
+    project_dir = context.config.project_dir
+    if args.dataid is None:
+        found = locate(context.store, args.dataset, project_dir, with_stale=args.stale)
+    else:
+        chunk, is_stale = locate_chunk(context.store, args.dataset, args.dataid, project_dir)
+        found = Located((chunk,))
+        if is_stale:
+            context.say(f"{chunk.dataset}/{chunk.dataid} is STALE: an input has a newer version.")
+    if args.json:
+        records = [as_record(chunk) for chunk in found.chunks]
+        print(to_json(records if args.dataid is None else records[0], indent=2))
+    else:
+        for chunk in found.chunks:
+            for path in chunk.files:
+                print(path)
+    return _report_left_out(context, args.dataset, found)
+
+
+def _report_left_out(context: Context, dataset: str, found: Located) -> int:
+    """Says what is not among the files; the exit code keeps a script from taking a part for the whole."""
+    if found.stale:
+        named = ", ".join(found.stale[:MOST_NAMED]) + (" …" if len(found.stale) > MOST_NAMED else "")
+        chunks = plural(len(found.stale), "chunk")
+        context.say(
+            f"{dataset}: left out {len(found.stale):,} STALE {chunks} (an input has a newer version): "
+            f"{named}. To include: dataflow locate {dataset} --stale"
+        )
+    elif not found.chunks:
+        context.say(f"{dataset} has no ready chunk. See: dataflow chunks {dataset}")
+    return Conflict.exit_code if found.stale or not found.chunks else 0
+
+
+def as_record(chunk: LakeChunk) -> dict[str, Any]:
+    """A chunk as `--json` shows it."""
+    return {
+        "dataset": chunk.dataset,
+        "dataid": chunk.dataid,
+        "version": chunk.version,
+        "manifest": chunk.path,
+        "files": list(chunk.files),
+        "rows": chunk.manifest.rows,
+        "size": chunk.manifest.size,
+        "columns": [{"name": name, "type": kind} for name, kind in chunk.manifest.columns],
+    }

@@ -6,7 +6,8 @@ import re
 import sys
 
 from dataflow.actions.why import why as explain
-from dataflow.cli.output import STYLES, add_json_option, as_text, paint, show_object
+from dataflow.cli.options import finish
+from dataflow.cli.output import STYLES, as_text, paint, show_object
 from dataflow.cli.terminal import find_width, short_time, wrap_line
 from dataflow.runjob.lock import is_dead
 
@@ -25,11 +26,10 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 def add_parser(subparsers: Any) -> None:
     """Adds `why`."""
-    parser = subparsers.add_parser("why", help="explain the state of work", description=TEXT)
+    parser = subparsers.add_parser("why", description=TEXT)
     parser.add_argument("job", metavar="JOB")
     parser.add_argument("dataid", metavar="DATAID", nargs="?", help="default: the work that is next or stuck")
-    add_json_option(parser)
-    parser.set_defaults(call=why)
+    finish(parser, why, "json")
 
 
 def why(args: argparse.Namespace, context: Context) -> int:

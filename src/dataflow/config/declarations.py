@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 
 from dataflow.config import fields
-from dataflow.config.durations import format_seconds
+from dataflow.config.durations import format_seconds, parse_seconds
 from dataflow.config.problems import Problems, suggestion
 from dataflow.config.project import PROJECT_FILE
-from dataflow.config.toml_file import load_toml
-from dataflow.config.toml_text import toml_table
+from dataflow.config.toml import load_toml, toml_table
 from dataflow.config.variables import SETTINGS
 from dataflow.errors import BadInput
 from dataflow.model.records import Dataset, Job
@@ -48,11 +47,11 @@ JOB_KEYS: dict[str, tuple[str, Reader]] = {
     "timezone": ("timezone", fields.read_name),
     "ordered": ("ordered", fields.read_flag),
     "retries": ("retries", fields.read_count),
-    "retry_delay": ("retry_delay_seconds", fields.read_seconds),
+    "retry_delay": ("retry_delay_seconds", parse_seconds),
     "max_running": ("max_running", fields.read_count),
-    "lease": ("lease_seconds", fields.read_seconds),
-    "grace": ("grace_seconds", fields.read_seconds),
-    "timeout": ("timeout_seconds", fields.read_seconds),
+    "lease": ("lease_seconds", parse_seconds),
+    "grace": ("grace_seconds", parse_seconds),
+    "timeout": ("timeout_seconds", parse_seconds),
     "priority": ("priority", fields.read_whole),
     "environment": ("environment", fields.read_pairs),
 }
@@ -225,5 +224,5 @@ def _job_items(job: Job) -> list[tuple[str, object]]:
         value = getattr(job, name)
         if value == getattr(plain, name) or key == "environment":
             continue
-        items.append((key, format_seconds(value) if reader is fields.read_seconds else value))
+        items.append((key, format_seconds(value) if reader is parse_seconds else value))
     return items

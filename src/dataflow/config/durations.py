@@ -27,6 +27,14 @@ def parse_seconds(value: object) -> float:
     return float(seconds)
 
 
+def parse_option(option: str, text: str) -> float:
+    """Return the seconds of an option's value; BadInput names the option."""
+    try:
+        return parse_seconds(text)
+    except BadInput as error:
+        raise BadInput(f"{option}: {error}") from error
+
+
 def format_seconds(seconds: float) -> str:
     """Return the shortest string that parse_seconds reads as exactly this many seconds."""
     if seconds != int(seconds):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataflow.config.durations import parse_seconds
 from dataflow.errors import BadInput
 from dataflow.model.grain import parse_grain
 from dataflow.model.mapping import parse_mapping
@@ -69,11 +68,6 @@ def read_moment(value: object) -> str:
     from datetime import date  # start-up: loaded with the TOML reader anyway
 
     return value.isoformat() if isinstance(value, date) else read_text(value)
-
-
-def read_seconds(value: object) -> float:
-    """Return a duration: seconds, or a string like `5m`."""
-    return parse_seconds(value)
 
 
 def read_inputs(value: object) -> tuple[JobInput, ...]:

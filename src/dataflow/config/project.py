@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from dataflow.errors import ConfigError
+from dataflow.errors import ConfigError, StoreMissing
 from dataflow.private_files import STATE_FOLDER
 
 PROJECT_FILE = "dataflow.toml"
@@ -41,6 +41,15 @@ def find_project_dir(cwd: str) -> str | None:
         if parent == folder:
             return None
         folder = parent
+
+
+def no_project(folder: str) -> StoreMissing:
+    """Return the error of a command that was started outside any project and names no store."""
+    return StoreMissing(
+        f"No project in {folder} or a folder above it: neither {PROJECT_FILE} nor a store in {STATE_FOLDER}. "
+        "Go to the project's folder: cd FOLDER. Or create a project: dataflow init. Or name a store: "
+        "--store URL or DATAFLOW_STORE"
+    )
 
 
 def find_file(folder: str, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The frozen Config, built from flags, the environment and the project's files."""
+"""The frozen Config, built by precedence from flags, the environment and the project's files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 from types import MappingProxyType
 
 from dataflow.config.problems import Problems
-from dataflow.config.sources import Sources
-from dataflow.config.store_choice import choose_store, default_lock_dir, read_store_flag
+from dataflow.config.project import PROJECT_FILE, find_file, find_project_dir
+from dataflow.config.store_choice import choose_store, default_lock_dir, default_store, read_store_flag
 from dataflow.config.variables import check_variables
 from dataflow.model.record import record
 from dataflow.private_files import STATE_FOLDER
@@ -45,8 +45,69 @@ class Config:
     store_password_record: str | None = None  # encrypted, from a file
     checks: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dataset to its check command
     environments: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # job to variables set only here
+    is_outside: bool = False  # neither a project nor a store was found or named
 
     _hidden = ("passkey", "store_password", "store_password_record", "environments")
+
+
+@record
+class Setting:
+    """A value, its name in messages, and the folder its relative paths start from."""
+
+    value: str
+    origin: str
+    folder: str
+
+
+class Sources:
+    """The DATAFLOW_ variables and dataflow.toml of one command."""
+
+    def __init__(self, cwd: str, environ: Mapping[str, str], problems: Problems) -> None:
+        self._folder = os.path.abspath(cwd)
+        self._environ = environ
+        self.problems = problems
+        found = self._find_project_dir()
+        self.is_outside = found is None
+        self.project_dir = found or self._folder
+        self._toml_path = os.path.join(self.project_dir, PROJECT_FILE)
+        self._declared: dict[str, str] = {}
+        self.checks: dict[str, tuple[str, ...]] = {}
+        self.environments: dict[str, dict[str, str]] = {}
+        if find_file(self.project_dir, PROJECT_FILE):
+            # start-up: a project without the file does not load the TOML reader
+            from dataflow.config.declarations import read_project_file
+
+            self._declared, declared = read_project_file(self._toml_path, problems)
+            self.checks, self.environments = declared.checks, declared.environments
+
+    def find(self, name: str) -> Setting | None:
+        """Return the setting from the source with the highest precedence."""
+        return self.find_variable(name) or self.find_declared(name)
+
+    def find_variable(self, name: str) -> Setting | None:
+        """Return the setting from its variable; an empty one counts as unset."""
+        variable = f"DATAFLOW_{name.upper()}"
+        value = self._environ.get(variable)
+        return Setting(value, variable, self._folder) if value else None
+
+    def find_declared(self, name: str) -> Setting | None:
+        """Return the setting from dataflow.toml."""
+        value = self._declared.get(name)
+        return None if value is None else Setting(value, f"{self._toml_path}: {name}", self.project_dir)
+
+    def find_path(self, name: str) -> str | None:
+        """Return the setting as an absolute path."""
+        setting = self.find(name)
+        return os.path.abspath(os.path.join(setting.folder, setting.value)) if setting else None
+
+    def _find_project_dir(self) -> str | None:
+        given = self._environ.get("DATAFLOW_PROJECT")
+        if not given:
+            return find_project_dir(self._folder)
+        folder = os.path.abspath(os.path.join(self._folder, given))
+        if not os.path.isdir(folder):
+            self.problems.add("DATAFLOW_PROJECT", f"{folder} is not a folder")
+        return folder
 
 
 def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) -> Config:
@@ -59,7 +120,8 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
     problems = Problems()
     check_variables(environ, problems)
     sources = Sources(cwd, environ, problems)
-    chosen = choose_store(flag, sources)
+    given = choose_store(flag, sources)
+    chosen = given or default_store(sources.project_dir)
     schema = _find_schema(sources) or chosen.schema or DEFAULT_SCHEMA
     environment = _get_environment(sources)
     problems.raise_if_any()
@@ -82,6 +144,7 @@ def load_config(cwd: str, environ: Mapping[str, str], store: str | None = None) 
         store_password_record=chosen.password_record,
         checks=sources.checks,
         environments=sources.environments,
+        is_outside=sources.is_outside and given is None,
     )
 
 

@@ -8,37 +8,40 @@ import re
 from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE, STORE_FILE, find_file
 from dataflow.config.store_url import SQLITE, StoreUrl, split_store_url
 from dataflow.errors import ConfigError, UsageError
+from dataflow.model.record import record
 from dataflow.private_files import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dataflow.config.sources import Setting, Sources
+    from dataflow.config.settings import Setting, Sources
 
 _MEMORY = ":memory:"
 _WAYS_OUT = "set DATAFLOW_STORE or PGPASSWORD, use ~/.pgpass"
 
 
+@record
 class ChosenStore:
     """A store and what belongs to it: a password is never sent to another server."""
 
-    # start-up: a dataclass takes longer than the rest of this module
-    __slots__ = ("address", "password_record", "schema")
+    address: StoreUrl
+    schema: str | None = None
+    password_record: str | None = None
 
-    def __init__(
-        self, address: StoreUrl, schema: str | None = None, password_record: str | None = None
-    ) -> None:
-        self.address = address
-        self.schema = schema
-        self.password_record = password_record
+    _hidden = ("password_record",)
 
 
-def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore:
+def choose_store(flag: StoreUrl | None, sources: Sources) -> ChosenStore | None:
     """Return the store of the source with the highest precedence; problems of all sources are noted."""
-    variable = _find_variable_store(sources)
+    setting = sources.find_variable("store")
+    address = _read_address(setting, sources)
+    variable = ChosenStore(address) if address else None
     declared = _find_declared_store(sources)
-    given = ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
-    default = StoreUrl(SQLITE, path=os.path.join(sources.project_dir, STATE_FOLDER, STORE_FILE))
-    return given or ChosenStore(default)
+    return ChosenStore(flag) if flag else variable or declared or _find_properties_store(sources)
+
+
+def default_store(project_dir: str) -> ChosenStore:
+    """Return the embedded store of a project."""
+    return ChosenStore(StoreUrl(SQLITE, path=os.path.join(project_dir, STATE_FOLDER, STORE_FILE)))
 
 
 def read_store_flag(url: str, cwd: str) -> StoreUrl:
@@ -69,16 +72,10 @@ def default_lock_dir(address: StoreUrl, state_dir: str) -> str:
     return os.path.join(folder, "locks") if is_state_folder else f"{file}-locks"
 
 
-def _find_variable_store(sources: Sources) -> ChosenStore | None:
-    setting = sources.find_variable("store")
-    address = _read_address(setting, sources) if setting else None
-    return ChosenStore(address) if address else None
-
-
 def _find_declared_store(sources: Sources) -> ChosenStore | None:
     setting = sources.find_declared("store")
     record = sources.find_declared("store_encryptedpass")
-    address = _read_address(setting, sources) if setting else None
+    address = _read_address(setting, sources)
     if record and (setting is None or (address and address.kind == SQLITE)):
         sources.problems.add(record.origin, "has no effect without a PostgreSQL `store` in the same file")
     if setting and address and address.password is not None:
@@ -102,7 +99,9 @@ def _find_properties_store(sources: Sources) -> ChosenStore | None:
     return ChosenStore(split_store_url(found.url), found.schema, found.password_record)
 
 
-def _read_address(setting: Setting, sources: Sources) -> StoreUrl | None:
+def _read_address(setting: Setting | None, sources: Sources) -> StoreUrl | None:
+    if setting is None:
+        return None
     try:
         return _read_url(setting.value, setting.folder)
     except ConfigError as error:

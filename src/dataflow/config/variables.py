@@ -36,6 +36,8 @@ VARIABLES = {
 
 OWN_VARIABLES = {
     "DATAFLOW_RUN_ID": "given to children: the run id",
+    "DATAFLOW_INTERVAL_START": "given to children: when the interval of the dataid begins",
+    "DATAFLOW_INTERVAL_END": "given to children: when the interval of the dataid ends",
     "DATAFLOW_CONTEXT": "given to children: path of a JSON file with the run's facts",
     "DATAFLOW_SECRET_NAMES": "given to children: which of their variables are secrets",
     "DATAFLOW_GUARD_TOKEN": "marks the processes of one run",

@@ -6,10 +6,9 @@ import os
 import select
 import signal
 
-from dataflow.runjob.output import OutputPump
+from dataflow.runjob.output import OutputPump, Terminal
 from dataflow.runjob.processes import signal_group
 from dataflow.runjob.spawn import exit_code_of, find_command, spawn
-from dataflow.runjob.terminal import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dataflow.runjob.guard import Guard
     from dataflow.runjob.handoff import Attempt
     from dataflow.runjob.kill_command import KillCommand
-    from dataflow.runjob.terminal import Terminal
+    from dataflow.runjob.output import Terminal
 
 MARGIN_SECONDS = 2.0
 """Killing begins this long before it must be over."""

@@ -10,6 +10,7 @@ import os
 
 from dataflow.actions.shell_names import input_prefix, shell_name
 from dataflow.config.store_url import find_password
+from dataflow.model.job_dataid import find_interval
 from dataflow.model.record import record
 from dataflow.model.records import JobInput
 from dataflow.model.url_text import list_secret_parameters
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 
 
 CONTEXT = "DATAFLOW_CONTEXT"
+INTERVAL = ("DATAFLOW_INTERVAL_START", "DATAFLOW_INTERVAL_END")
 SECRET_NAMES = "DATAFLOW_SECRET_NAMES"
 """Names the variables that are secrets of a run, for a RunJob inside it."""
+REGISTERED = (
+    *("hostname", "database", "schemaname", "tablename", "username"),
+    *("format", "grain", "timezone", "mode"),
+)
+"""The fields of a dataset that its script gets as they are registered."""
 
 
 @record
@@ -85,7 +92,7 @@ def inherited_environment(
     environ: Mapping[str, str], secrets: Mapping[str, str], local: Mapping[str, str]
 ) -> dict[str, str]:
     """Return what a child gets from this machine: our environment without secrets, and `local` variables."""
-    hidden = {*secrets, "DATAFLOW_PASSKEY_FILE", SECRET_NAMES}
+    hidden = {*secrets, "DATAFLOW_PASSKEY_FILE", SECRET_NAMES, *INTERVAL}
     return {name: value for name, value in environ.items() if name not in hidden} | dict(local)
 
 
@@ -107,6 +114,8 @@ def describe(prepared: Prepared) -> dict[str, str]:
         name = output.dataset.name
         told |= _fields(name, output.dataset, run.dataid, place, versions.get(name, 0) + 1)
     told["DATAFLOW_RUN_ID"] = str(run.run_id)
+    if interval := find_interval(run.dataid, plan):
+        told |= zip(INTERVAL, (moment.isoformat() for moment in interval), strict=True)
     return told
 
 
@@ -172,20 +181,7 @@ def _datasets_of(plan: Plan) -> list[Dataset]:
 
 
 def _fields(prefix: str, dataset: Dataset, dataid: str, location: str, version: int) -> dict[str, str]:
-    fields = {
-        "datasetid": dataset.name,
-        "hostname": dataset.hostname,
-        "database": dataset.database,
-        "schemaname": dataset.schemaname,
-        "tablename": dataset.tablename,
-        "username": dataset.username,
-        "location": location,
-        "format": dataset.format,
-        "grain": dataset.grain,
-        "timezone": dataset.timezone,
-        "mode": dataset.mode,
-        "dataid": dataid,
-        "version": str(version),
-    }
+    fields = {"datasetid": dataset.name, "location": location, "dataid": dataid, "version": str(version)}
+    fields |= {name: getattr(dataset, name) for name in REGISTERED}
     fields |= {f"option_{key}": value for key, value in dataset.options}
     return {shell_name(f"{prefix}_{key}"): value for key, value in fields.items()}

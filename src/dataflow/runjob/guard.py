@@ -25,16 +25,6 @@ _BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
 _PATIENCE_SECONDS = 5.0
 
 
-class _Member:
-    """The guard or its backup: its pid, and the pipe that messages go through."""
-
-    __slots__ = ("pid", "pipe")
-
-    def __init__(self, pid: int, pipe: int) -> None:
-        self.pid = pid
-        self.pipe = pipe
-
-
 class Guard:
     """The one guard of this process, and its backup.
 
@@ -46,11 +36,13 @@ class Guard:
     children. Any thread may send, but none after `stop`.
     """
 
-    __slots__ = ("_members", "_name", "_pids", "_sending", "_serial", "_stuck")
+    __slots__ = ("_name", "_pids", "_pipes", "_sending", "_serial", "_stuck", "pids")
 
-    def __init__(self, name: str, members: tuple[_Member, ...]) -> None:
+    def __init__(self, name: str, pipes: dict[int, int]) -> None:
+        """`pipes` are those that messages go through, by the pid of the guard and of its backup."""
         self._name = name
-        self._members = members
+        self.pids = tuple(pipes)  # They are children too: never reap them with waitpid(-1).
+        self._pipes = pipes
         # The heartbeat sends too, and a message longer than PIPE_BUF could be interleaved. Not from
         # threading, which is slow to import.
         self._sending = _thread.allocate_lock()
@@ -69,17 +61,12 @@ class Guard:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(heard)
         os.close(told)
-        return cls(name, (guard, backup))
+        return cls(name, dict((guard, backup)))
 
     @property
     def name(self) -> str:
         """The claimant's token, which every child's token begins with."""
         return self._name
-
-    @property
-    def pids(self) -> list[int]:
-        """The guard and its backup are children too: never reap them with waitpid(-1)."""
-        return [member.pid for member in self._members]
 
     def list_pids(self) -> set[int]:
         """Return the children we have started and not reaped: the guards and what they watch."""
@@ -87,7 +74,7 @@ class Guard:
 
     def list_fds(self) -> list[int]:
         """Return descriptors that report POLLERR, which needs no event mask, when their guard is gone."""
-        return [member.pipe for member in self._members]
+        return list(self._pipes.values())
 
     def new_token(self) -> str:
         """Return a token for the next child, to join into its environment (processes.join_tokens)."""
@@ -120,24 +107,23 @@ class Guard:
 
     def alive(self) -> bool:
         """Return True if the guard and its backup receive our messages."""
-        return not self._stuck and not any(_poll(member.pipe, 0.0) & _BROKEN for member in self._members)
+        return not self._stuck and not any(_poll(pipe, 0.0) & _BROKEN for pipe in self._pipes.values())
 
     def stop(self) -> None:
         """Stop both and reap them; children not forgotten are killed first. A second call does nothing."""
-        members = [member for member in self._members if member.pipe >= 0]
-        for member in members:
+        pipes, self._pipes = self._pipes, {}
+        for pid, pipe in pipes.items():
             # With nothing to watch, end it at once; else it has work to do, even if it was stopped.
-            os.kill(member.pid, signal.SIGCONT if self._pids else signal.SIGKILL)
-            os.close(member.pipe)
-            member.pipe = -1
-        for member in members:
-            os.waitpid(member.pid, 0)
+            os.kill(pid, signal.SIGCONT if self._pids else signal.SIGKILL)
+            os.close(pipe)
+        for pid in pipes:
+            os.waitpid(pid, 0)
 
     def _send(self, message: str) -> bool:
         data = message.encode("ascii") + b"\n"
         with self._sending:
-            for member in self._members:
-                self._write(member.pipe, data)
+            for pipe in self._pipes.values():
+                self._write(pipe, data)
         return not self._stuck
 
     def _write(self, pipe: int, data: bytes) -> None:
@@ -150,8 +136,8 @@ class Guard:
                 self._stuck = True
 
 
-def _fork(make: Callable[[int], GuardProcess], keep_fds: tuple[int, ...]) -> _Member:
-    """Fork one of the guards, with the pipe for its messages."""
+def _fork(make: Callable[[int], GuardProcess], keep_fds: tuple[int, ...]) -> tuple[int, int]:
+    """Fork one of the guards; return its pid, and the pipe for its messages."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -163,7 +149,7 @@ def _fork(make: Callable[[int], GuardProcess], keep_fds: tuple[int, ...]) -> _Me
             os._exit(exit_code)
     os.close(read_end)
     os.set_blocking(write_end, False)
-    return _Member(pid, write_end)
+    return pid, write_end
 
 
 def _poll(pipe: int, wait_seconds: float) -> int:

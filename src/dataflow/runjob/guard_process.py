@@ -9,6 +9,7 @@ import os
 import select
 import signal
 
+from dataflow.runjob.kill_command import LIMIT_SECONDS, KillCommand, end_kill_command
 from dataflow.runjob.processes import (
     GUARD_NAMES,
     boottime,
@@ -16,10 +17,6 @@ from dataflow.runjob.processes import (
     list_live_processes,
     signal_group,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from dataflow.runjob.kill_command import KillCommand
 
 BLOCKED_SIGNALS = (
     signal.SIGTERM,
@@ -130,9 +127,6 @@ class GuardProcess:
             self._commands.pop(rest, None)
             self._last_serial = max(self._last_serial, _serial_of(rest))
         elif verb == "kill-command":
-            # Imported here because most runs have none, and the guard's CPU time counts as RunJob's.
-            from dataflow.runjob.kill_command import KillCommand
-
             token, _, text = rest.partition(" ")
             self._commands[token] = KillCommand.from_json(text)
 
@@ -182,8 +176,6 @@ class GuardProcess:
         command = self._commands.pop(token, None)
         pid = command.start() if command else 0
         if pid:
-            from dataflow.runjob.kill_command import LIMIT_SECONDS
-
             self._running[pid] = boottime() + LIMIT_SECONDS
 
     def _reap_kill_commands(self) -> None:
@@ -191,8 +183,6 @@ class GuardProcess:
             if os.waitpid(pid, os.WNOHANG)[0]:
                 del self._running[pid]
             elif boottime() >= until:
-                from dataflow.runjob.kill_command import end_kill_command
-
                 end_kill_command(pid)
                 del self._running[pid]
 

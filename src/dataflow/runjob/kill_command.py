@@ -4,7 +4,6 @@ It runs after the run's processes are dead and before the work is given to anoth
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -33,11 +32,15 @@ class KillCommand:
 
     def to_json(self) -> str:
         """One line of ASCII; newlines and undecodable bytes survive it."""
+        import json  # start-up: few jobs have such a command
+
         return json.dumps([self.argv, self.environment])
 
     @classmethod
     def from_json(cls, text: str) -> KillCommand:
         """Read what to_json wrote."""
+        import json
+
         argv, environment = json.loads(text)
         return cls(argv, environment)
 

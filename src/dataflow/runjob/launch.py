@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dataflow.model.records import Ending
     from dataflow.runjob.guard import Guard
     from dataflow.runjob.handoff import Attempt
+    from dataflow.runjob.output import Terminal
     from dataflow.runjob.request import JobRequest
-    from dataflow.runjob.terminal import Terminal
 
 
 @record

@@ -8,8 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataflow.errors import DataFlowError
     from dataflow.model.records import Ending
-    from dataflow.runjob.output import RunLog
-    from dataflow.runjob.terminal import Terminal
+    from dataflow.runjob.output import RunLog, Terminal
 
 LAST_LINES = 10
 
@@ -24,11 +23,11 @@ class Report:
     def say(self, text: str) -> None:
         """Print information; --quiet suppresses it."""
         if not self._quiet:
-            self._write(text)
+            self.warn(text)
 
     def warn(self, text: str) -> None:
         """Print a warning or an error, even with --quiet."""
-        self._write(text)
+        self._terminal.write(f"RunJob: {text}\n".encode("utf-8", "surrogateescape"))
 
     def ended(self, ending: Ending, state: str, seconds: float) -> None:
         """Print how a run ended."""
@@ -50,16 +49,13 @@ class Report:
         """Repeat the last lines of a failed run's output, with the path of its log."""
         lines = log.list_last_lines(LAST_LINES)
         if lines:
-            self._write(f"last lines of {log.path}:")
+            self.warn(f"last lines of {log.path}:")
             self._terminal.write(b"".join(b"  | " + line + b"\n" for line in lines))
 
     def holes(self, log: RunLog) -> None:
         """Report a log that could not be written completely; the run itself is not affected."""
         if log.error is not None:
-            self._write(f"the log {log.path} is incomplete: {log.error.strerror}")
-
-    def _write(self, text: str) -> None:
-        self._terminal.write(f"RunJob: {text}\n".encode("utf-8", "surrogateescape"))
+            self.warn(f"the log {log.path} is incomplete: {log.error.strerror}")
 
 
 class Tally:
@@ -68,7 +64,6 @@ class Tally:
     def __init__(self) -> None:
         self.outcomes: dict[str, int] = {}
         self.last: Ending | None = None
-        self.started = 0
         self.lost = 0
         self.broken: DataFlowError | None = None
 

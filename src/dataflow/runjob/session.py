@@ -14,11 +14,11 @@ from dataflow.runjob.guard import Guard
 from dataflow.runjob.handoff import Handoff, make_claimant
 from dataflow.runjob.launch import Launcher
 from dataflow.runjob.lock import ClaimantLock
+from dataflow.runjob.output import Terminal
 from dataflow.runjob.processes import adopt_orphans
 from dataflow.runjob.report import Report
 from dataflow.runjob.request import with_canonical_dataid
 from dataflow.runjob.spawn import find_command, restore_process_defaults, script_hash
-from dataflow.runjob.terminal import Terminal
 from dataflow.runjob.worker import Worker
 
 TYPE_CHECKING = False

@@ -5,6 +5,7 @@ One thread serves all children; finishing some and claiming the next is one tran
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 from functools import partial
@@ -18,7 +19,6 @@ from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
 from dataflow.runjob.launch import Ended
 from dataflow.runjob.processes import boottime, has_orphans
 from dataflow.runjob.report import Tally
-from dataflow.runjob.signals import Signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from dataflow.runjob.handoff import Handoff, Settled
     from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.runjob.launch import Launcher
+    from dataflow.runjob.output import Terminal
     from dataflow.runjob.report import Report
     from dataflow.runjob.request import JobRequest
-    from dataflow.runjob.terminal import Terminal
     from dataflow.store.store import Store
 
 HEARTBEAT_AFTER_SECONDS = 1.0
@@ -41,6 +41,44 @@ REAP_SECONDS = 10.0
 """How often dead orphans of running scripts are reaped."""
 RETRY_SECONDS = 1.0
 """Pause between attempts to record an outcome while the store is unavailable."""
+CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Signals:
+    """The signals that stop the work, handled by the main loop instead of interrupting it.
+
+    The first one received, and how many there were: a second one means hurry.
+    """
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.count = 0
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+
+    def catch(self) -> None:
+        """Let these signals only wake the main loop; an ignored one stays ignored, as nohup requires."""
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        for number in CAUGHT:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._heard)
+
+    def fileno(self) -> int:
+        """Becomes readable when a signal arrives."""
+        return self._read
+
+    def take(self) -> bool:
+        """Empty the pipe; return True when the work must stop."""
+        try:
+            os.read(self._read, 4096)
+        except BlockingIOError:
+            pass
+        return bool(self.first)
+
+    def _heard(self, number: int, _frame: object) -> None:
+        self.first = self.first or number
+        self.count += 1
 
 
 class Worker:
@@ -107,7 +145,6 @@ class Worker:
         elif wanted:
             self._exhausted = exchange.exhausted
         for run in exchange.runs:
-            self.tally.started += 1
             if self.signal:  # It came while the claim was under way.
                 self._ended.append(Ended(not_begun(run, signal.Signals(self.signal).name)))
             else:

@@ -12,7 +12,6 @@ from binascii import a2b_base64, b2a_base64
 from functools import lru_cache
 
 from dataflow.errors import SecretError
-from dataflow.model.record import record
 from dataflow.secrets.passphrase import THREE_WAYS
 
 TYPE_CHECKING = False
@@ -24,16 +23,9 @@ SHORTEST_SECRET = 8
 SCRYPT_N = 2**17
 _SCRYPT_R = 8
 _KEY_BYTES, _CHECK_BYTES, _SALT_BYTES, _NONCE_BYTES, _TAG_BYTES = 32, 4, 16, 12, 16
+# start-up: base64 takes longer to import than the rest of this module
 _TO_URLSAFE = bytes.maketrans(b"+/", b"-_")
 _FROM_URLSAFE = bytes.maketrans(b"-_", b"+/")
-
-
-@record
-class _Record:
-    salt: bytes
-    check: bytes
-    nonce: bytes
-    ciphertext: bytes
 
 
 def encrypt(
@@ -64,15 +56,14 @@ def decrypt(record: str, passphrase: str, bound_to: str, *, scrypt_n: int = SCRY
     """
     if "." not in record:
         return decrypt_seed(record, passphrase, bound_to)
-    parts = _parse(record, bound_to)
-    key, check = _derive(passphrase, parts.salt, scrypt_n)
-    if check != parts.check:
+    salt, expected, nonce, ciphertext = _parse(record, bound_to)
+    key, check = _derive(passphrase, salt, scrypt_n)
+    if check != expected:
         raise SecretError(
             f"The passphrase does not decrypt the password of {_thing(bound_to)}. "
             f"Use the passphrase it was encrypted with, or replace the password: {_replace_command(bound_to)}"
         )
-    associated = _associated_data(parts.salt, bound_to)
-    secret = _open(key, parts.nonce, parts.ciphertext, associated)
+    secret = _open(key, nonce, ciphertext, _associated_data(salt, bound_to))
     if secret is None:
         raise SecretError(
             f"The encrypted password of {_thing(bound_to)} was modified, or copied from another dataset. "
@@ -98,8 +89,7 @@ def decrypt_seed(encrypted: str, passphrase: str, bound_to: str = "store") -> st
     if secret is None:
         raise SecretError(
             f"The passphrase does not decrypt the password of {_thing(bound_to)}, or the password was "
-            "modified "
-            f"(its format cannot tell which). Check the passphrase, or replace the password: "
+            "modified (its format cannot tell which). Check the passphrase, or replace the password: "
             f"{_replace_command(bound_to)}"
         )
     return secret
@@ -108,12 +98,13 @@ def decrypt_seed(encrypted: str, passphrase: str, bound_to: str = "store") -> st
 def salt_of(record: str) -> bytes | None:
     """Return the salt of a record of ours; None if it is not one (the older format, or damaged)."""
     try:
-        return _parse(record, "").salt
+        return _parse(record, "")[0]
     except SecretError:
         return None
 
 
-def _parse(record: str, bound_to: str) -> _Record:
+def _parse(record: str, bound_to: str) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return the salt, the check of the key, the nonce and the ciphertext of a record."""
     parts = record.split(".")
     if parts[0] != FORMAT:
         raise _malformed(bound_to)
@@ -124,7 +115,7 @@ def _parse(record: str, bound_to: str) -> _Record:
     lengths = (len(salt), len(check), len(nonce))
     if lengths != (_SALT_BYTES, _CHECK_BYTES, _NONCE_BYTES) or len(ciphertext) < _TAG_BYTES:
         raise _malformed(bound_to)
-    return _Record(salt, check, nonce, ciphertext)
+    return salt, check, nonce, ciphertext
 
 
 # One passphrase and one salt cost one derivation per process (about half a second and 128 MiB).

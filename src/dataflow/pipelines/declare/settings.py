@@ -18,7 +18,7 @@ from typing import Any
 from dataflow.actions.passwords import bound_to_connection
 from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
-from dataflow.config.toml_file import load_toml
+from dataflow.config.toml import load_toml
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import is_torn, names_password, percent_decode, split_server

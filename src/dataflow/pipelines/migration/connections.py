@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from dataflow.config.toml_text import toml_key, toml_table
+from dataflow.config.toml import toml_key, toml_table
 from dataflow.errors import ConfigError
 from dataflow.model.record import record
 from dataflow.model.url_text import names_password

@@ -1,13 +1,17 @@
-"""`dataflow pipeline import`: imports a project of the first Data Flow."""
+"""`dataflow pipeline import` and `takeover`: pipelines of an old project, tables of another store."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from dataflow.cli.output import add_json_option, as_text, paint, to_json
+from dataflow.cli.asking import may_go_on
+from dataflow.cli.options import finish
+from dataflow.cli.output import as_text, paint, to_json
+from dataflow.cli.pipeline_settings import get_settings, load_catalog
 from dataflow.cli.terminal import wrap_for
 from dataflow.errors import ConfigError
+from dataflow.model.wording import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +24,8 @@ if TYPE_CHECKING:
 COLOURS = {"changed": "green", "left": "bold red", "note": "dim"}
 
 
-def add_import(words: Any) -> None:
-    """Adds `import` under `pipeline`."""
+def add_words(words: Any) -> None:
+    """Adds `import` and `takeover` under `pipeline`."""
     text = (
         "Reads a project of the first Data Flow (pipelines for Airflow in dataflow/meta or dataflow/dags) "
         "and writes its pipelines, constants and connections into this project. Runs none of its code, "
@@ -29,23 +33,25 @@ def add_import(words: Any) -> None:
     )
     parser = words.add_parser("import", help="import a project of the first Data Flow", description=text)
     parser.add_argument("path", metavar="PATH", help="folder of that project")
-    add_json_option(parser)
-    parser.set_defaults(call=import_project)
+    finish(parser, import_project, "json")
+    text = (
+        "Takes over the tables of a pipeline from another status store, for a store that was recreated, "
+        "restored from a backup or moved. The other store can no longer publish them. Changes no rows."
+    )
+    parser = words.add_parser("takeover", help="take over tables from another store", description=text)
+    parser.add_argument("name", metavar="NAME", help="name of the class")
+    finish(parser, take_over, "yes")
 
 
 def import_project(args: argparse.Namespace, context: Context) -> int:
     """Writes the new project; exits 78 if something is left for you to do."""
-    from dataflow.cli.pipeline import load_packages
-
-    load_packages()
+    settings = get_settings(context)
     from dataflow.pipelines.declare.loader import FOLDER
-    from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.migration.new_project import plan_project, write_project
     from dataflow.pipelines.migration.old_project import LEFT, read_old_project
 
     folder = context.config.project_dir
     old = read_old_project(os.path.join(context.cwd, args.path), os.path.join(folder, FOLDER))
-    settings = PipelineSettings(folder, context.environ, context.passphrase)
     made = plan_project(old, folder, settings.list_connections())
     write_project(made)
     if args.json:
@@ -72,3 +78,21 @@ def _show(made: NewProject) -> None:
     for entry in made.entries:
         line = wrap_for(sys.stdout, as_text(f"{entry.kind}: {entry.place}: {entry.what}: {entry.why}"))
         print(f"{paint(entry.kind, COLOURS[entry.kind])}{line[len(entry.kind) :]}")
+
+
+def take_over(args: argparse.Namespace, context: Context) -> int:
+    """Takes over the tables of a pipeline."""
+    definition = load_catalog(context).get(args.name)
+    from dataflow.pipelines.run.targets import take_tables_over
+
+    question = (
+        f"Take over {definition.dataset} in {definition.target}? The other store can then no longer write it."
+    )
+    if not may_go_on(question, args.yes):
+        return 1
+    count = take_tables_over(context.store, definition, get_settings(context))
+    if count:
+        context.say(f"Took over {count} {plural(count, 'dataid')} of {definition.dataset}.")
+    else:
+        context.say(f"{definition.dataset}: nothing in {definition.target} belongs to another store.")
+    return 0

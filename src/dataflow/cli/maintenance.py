@@ -1,0 +1,169 @@
+"""`dataflow doctor`, `db` and `purge`: check everything, upgrade the schema, delete old history."""
+
+from __future__ import annotations
+
+from dataflow.actions.doctor import examine, examine_machine, repair
+from dataflow.actions.findings import PROBLEM, Finding
+from dataflow.actions.purge import purge
+from dataflow.actions.retention import retain
+from dataflow.actions.upgrade import upgrade_schema
+from dataflow.cli.asking import may_go_on
+from dataflow.cli.layout import PROSE, Column
+from dataflow.cli.options import finish
+from dataflow.cli.output import show_object
+from dataflow.cli.pipeline_settings import get_settings, installed_packages
+from dataflow.cli.progress import Progress
+from dataflow.cli.tables import show_rows
+from dataflow.config.durations import parse_option
+from dataflow.errors import DataFlowError, SchemaMismatch, StoreMissing, UsageError
+from dataflow.model.record import replace
+from dataflow.runjob.lock import is_claimant_name, is_dead, remove_dead
+from dataflow.store.queries import SCHEMA_VERSION, newer_schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dataflow.cli.context import Context
+
+COLUMNS = (Column("check"), Column("level"), Column("text", 0, PROSE), Column("next", 1, PROSE))
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds `doctor`, `db` and `purge`."""
+    text = "Checks readiness, leases, clocks and permissions. Exits with 1 if it finds a problem."
+    parser = subparsers.add_parser("doctor", description=text)
+    parser.add_argument("--repair", action="store_true", help="recompute wrong input counts")
+    parser.add_argument(
+        "--spark", action="store_true", help="also check Spark, with a task on every executor"
+    )
+    finish(parser, doctor, "wide", "json")
+    parser = subparsers.add_parser("db", description="Upgrades or shows the schema of the store.")
+    words = parser.add_subparsers(dest="word", required=True, metavar="upgrade|version")
+    text = "Upgrades the store's schema to the version that this DataFlow needs."
+    upgrading = words.add_parser("upgrade", help="upgrade the schema", description=text)
+    upgrading.add_argument(
+        "--print", dest="only_print", action="store_true", help="print the SQL for a DBA and change nothing"
+    )
+    finish(upgrading, upgrade, makes_store=True)
+    text = "Shows the schema version of the store and the one that this DataFlow needs."
+    showing = words.add_parser("version", help="show the schema version", description=text)
+    finish(showing, show_version, "json")
+    text = (
+        "Deletes ended runs, journal entries, logs and context files older than SPAN; in the lake, versions "
+        "replaced longer ago and files that ended runs left. Keeps the last run of each work, and everything "
+        "that is published or that a run reads or writes."
+    )
+    parser = subparsers.add_parser("purge", description=text)
+    parser.add_argument("--older-than", required=True, metavar="SPAN", help="age, such as 90d")
+    finish(parser, purge_history, "yes")
+
+
+def doctor(args: argparse.Namespace, context: Context) -> int:
+    """Examines the store and this machine."""
+    if args.repair:
+        repaired = repair(context.store)
+        context.say(
+            f"Recomputed: {', '.join(repaired)}" if repaired else "Nothing to repair: all counts are right."
+        )
+    findings = list(list_findings(context))
+    if args.spark:
+        findings += list_spark_findings(context)
+    rows = [{str(name): getattr(found, name) for name in COLUMNS} for found in findings]
+    show_rows(rows, COLUMNS, args.json, wide=args.wide)
+    return 1 if any(found.level == PROBLEM for found in findings) else 0
+
+
+def list_findings(context: Context) -> Iterator[Finding]:
+    """All findings; a store that does not answer is one of them."""
+    config = context.config
+
+    def is_gone(name: str) -> bool:
+        return is_claimant_name(name) and is_dead(config.lock_dir, name)
+
+    try:
+        store = context.store
+        store.read.get_now()
+    except DataFlowError as error:
+        yield from examine_machine(config, is_gone)
+        yield Finding("store", PROBLEM, str(error), "dataflow init" if config.is_outside else _way_out(error))
+        return
+    yield from examine(store, config, is_gone, lambda name: remove_dead(config.lock_dir, name))
+
+
+def list_spark_findings(context: Context) -> Iterator[Finding]:
+    """The findings about Spark; missing packages are one of them."""
+    try:
+        with installed_packages("Pipelines"):
+            from dataflow.pipelines.show.spark_doctor import examine_spark
+        settings = get_settings(context)
+    except DataFlowError as error:
+        yield Finding("spark", PROBLEM, str(error), "dataflow doctor --spark")
+        return
+    for finding in examine_spark(context.config, settings, context.environ):
+        yield replace(finding, text=settings.secrets.redact_text(finding.text))
+
+
+def _way_out(error: DataFlowError) -> str:
+    if isinstance(error, StoreMissing):
+        return "dataflow dataset add NAME"
+    return "dataflow db upgrade" if isinstance(error, SchemaMismatch) else "dataflow doctor --store URL"
+
+
+def upgrade(args: argparse.Namespace, context: Context) -> int:
+    """Applies the missing migrations, or prints them."""
+    if args.only_print:
+        return _print_schema(context)
+    database = context.store.database
+    applied = upgrade_schema(context.store)
+    found = database.schema_version()
+    if found > SCHEMA_VERSION:
+        raise newer_schema(database.url, found)
+    context.say(
+        f"Applied {', '.join(applied)}." if applied else f"The store has schema {found}; nothing to do."
+    )
+    return 0
+
+
+def show_version(args: argparse.Namespace, context: Context) -> int:
+    """Shows both versions, which may differ."""
+    database = context.store.database
+    found = database.schema_version()
+    show_object({"store": database.url, "schema": found, "needed": SCHEMA_VERSION}, args.json)
+    return 0
+
+
+def _print_schema(context: Context) -> int:
+    if context.config.store_url.startswith("sqlite:"):
+        raise UsageError(
+            "a SQLite store creates its own schema. --print is for PostgreSQL: --store postgresql://…"
+        )
+    from dataflow.store.postgres import PostgresDatabase
+
+    database = context.store.database
+    assert isinstance(database, PostgresDatabase)
+    print(database.migrations_text())
+    return 0
+
+
+def purge_history(args: argparse.Namespace, context: Context) -> int:
+    """Deletes what is old."""
+    seconds = parse_option("--older-than", args.older_than)
+    question = f"Delete all history, logs and replaced versions in the lake older than {args.older_than}?"
+    if not may_go_on(question, args.yes):
+        return 1
+    config = context.config
+    retained = retain(context.store, seconds, config.project_dir, config.log_dir)
+    with Progress("runs and journal entries deleted") as progress:
+        result = purge(context.store, seconds, config.log_dir, config.context_dir, progress)
+    context.say(
+        f"Deleted {result.rows:,} runs and journal entries, {result.logs + retained.logs:,} logs and "
+        f"{result.contexts:,} context files."
+    )
+    if retained.versions or retained.folders:
+        context.say(
+            f"Deleted {retained.versions:,} replaced versions and {retained.folders:,} folders of ended runs."
+        )
+    return 0
