@@ -164,20 +164,6 @@ def array_length(document: str) -> int:
     return len(list_items(document))
 
 
-def each(document: str) -> list[tuple[str, str]]:
-    """Each pair of an object."""
-    kind = typeof(document)
-    if kind != "object":
-        found = "an array as an object" if kind == "array" else "a scalar"
-        raise ValueError(f"cannot deconstruct {found}")
-    return list_members(document)
-
-
-def each_text(document: str) -> list[tuple[str, str | None]]:
-    """Each pair of an object, the value as text."""
-    return [(key, get_text(value)) for key, value in each(document)]
-
-
 def object_keys(document: str) -> list[str]:
     """The keys of an object."""
     kind = typeof(document)
@@ -224,8 +210,6 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("json_array_elements", ("json",), "json", array_elements, is_set=True),
     Signature("json_array_elements_text", ("json",), "text", array_elements_text, is_set=True),
     Signature("json_array_length", ("json",), "integer", array_length),
-    Signature("json_each", ("json",), "record(text,json)", each, is_set=True),
-    Signature("json_each_text", ("json",), "record(text,text)", each_text, is_set=True),
     Signature("json_object_keys", ("json",), "text", object_keys, is_set=True),
     Signature("json_strip_nulls", ("json",), "json", strip_nulls),
     Signature("json_strip_nulls", ("json", "boolean"), "json", strip_nulls),

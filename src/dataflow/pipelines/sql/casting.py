@@ -19,7 +19,6 @@ from dataflow.pipelines.sql.constants import (
     is_null,
     number_constant,
     try_constants,
-    type_of,
     why,
 )
 from dataflow.pipelines.sql.types import (
@@ -35,6 +34,7 @@ from dataflow.pipelines.sql.types import (
     exact_numeric,
     find_common,
     read_type,
+    type_of,
     without_length,
 )
 from dataflow.pipelines.sql.work import Typed, Work, text_literal
@@ -83,7 +83,7 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if target.name == "numeric":
         return _to_numeric(work, value, target, node)
     if value.type.element and target.element:
-        return _recast_items(work, value, target, node)
+        return _recast_items(work, value, (value.type.element, target.element), node)
     if value.type.family == target.family:
         return Typed(value.sql, target)
     if native := _natively(value, target):
@@ -139,26 +139,19 @@ def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Type
     return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind)
 
 
-def _recast_items(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+def _recast_items(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
     """Cast an array to another element type, as far as Spark supports it."""
-    source, wanted = value.type.element, target.element
-    if source is None or wanted is None:
-        work.refuse(
-            node, f"casts {value.type.postgres} to {target.postgres}, which is not supported on Spark"
-        )
-    used = dict(work.used)
-    item = cast(work, Typed("e", source), wanted, node)
+    used, target = dict(work.used), SqlType("array", element=elements[1])
+    item = cast(work, Typed("e", elements[0]), elements[1], node)
     if item.calls_python:
         work.used = used
-        return _recast_by_python(work, value, target, node)
+        return _recast_by_python(work, value, elements, node)
     return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
 
 
-def _recast_by_python(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+def _recast_by_python(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
     """Cast an array in Python, which gets the whole array: Spark does not call it per element."""
-    source, wanted = value.type.element, target.element
-    assert source is not None
-    assert wanted is not None
+    (source, wanted), target = elements, SqlType("array", element=elements[1])
     if source.is_decimal:
         value = Typed(f"TRANSFORM({value.sql}, e -> CAST(e AS STRING))", SqlType("array", element=NUMERIC))
     signature = find_cast(source.family, wanted.family)
@@ -272,15 +265,14 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
     if not match.signature.is_set and all(value.constant is not None for value in values):
         return fold_call(work, match, values, node)
     try_constants(work, match, values, node)
-    function = function_of(match.signature, match.takes, match.gives)
+    function = function_of(match)
     work.used[function.name] = function
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
     if work.guards and match.signature.strict and arguments:
         # Spark calls Python even for rows that a CASE excludes. Pass NULL for those.
         arguments[0] = f"CASE WHEN {' AND '.join(work.guards)} THEN {arguments[0]} END"
     sql = f"{function.name}({', '.join(arguments)})"
-    gives = f"{match.gives}[]" if match.signature.is_set else match.gives
-    return Typed(receive(sql, gives), type_of(gives))
+    return Typed(receive(sql, match.gives), type_of(match.gives))
 
 
 def _argument(work: Work, value: Typed, family: str, node: exp.Expr) -> Typed:

@@ -19,7 +19,7 @@ _PREFERRED = ("double", "text", "timestamptz", "boolean", "interval")
 
 @record
 class Match:
-    """A signature with the types to cast its arguments to, and its return type."""
+    """A signature with the types to cast its arguments to, and its return type: an array for a set."""
 
     signature: Signature
     takes: tuple[str, ...]
@@ -51,20 +51,14 @@ def find_function(name: str, given: tuple[str, ...]) -> Match | None:
 
     `unknown` is the type of a string literal or a literal NULL.
     """
-    fitting = [
-        (each, takes)
+    best = [
+        Match(each, takes, _result(each, takes))
         for each in _signatures().get(name, ())
         if (takes := _fill_in(each, given)) is not None and all(map(is_implied, given, takes))
     ]
-    best = _most(fitting, given, lambda one, other: one == other)
-    if len(best) > 1:
-        best = _most(best, given, lambda one, other: one == other or other in _PREFERRED)
-    if len(best) > 1:
-        best = _by_category(best, given)
-    if not best:
-        return None
-    signature, takes = best[0]
-    return Match(signature, takes, _result(signature, takes))
+    best = _most(best, given, lambda one, other: one == other)
+    best = _most(best, given, lambda one, other: one == other or other in _PREFERRED)
+    return next(iter(_by_category(best, given)), None)
 
 
 def _fill_in(signature: Signature, given: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -104,11 +98,11 @@ def _find_element(takes: tuple[str, ...], given: tuple[str, ...]) -> str | None:
 
 
 def _result(signature: Signature, takes: tuple[str, ...]) -> str:
-    if signature.gives not in (ANY, ANY_ARRAY):
-        return signature.gives
-    places = [number for number, each in enumerate(signature.takes) if each in (ANY, ANY_ARRAY)]
-    element = takes[places[0]].removesuffix("[]")
-    return element if signature.gives == ANY else f"{element}[]"
+    gives = signature.gives
+    if gives in (ANY, ANY_ARRAY):
+        place = next(number for number, each in enumerate(signature.takes) if each in (ANY, ANY_ARRAY))
+        gives = gives.replace(ANY, takes[place].removesuffix("[]"))
+    return f"{gives}[]" if signature.is_set else gives
 
 
 def is_implied(source: str, target: str) -> bool:
@@ -123,29 +117,19 @@ def is_implied(source: str, target: str) -> bool:
     return False
 
 
-def _most(
-    candidates: list[tuple[Signature, tuple[str, ...]]],
-    given: tuple[str, ...],
-    counts: Callable[[str, str], bool],
-) -> list[tuple[Signature, tuple[str, ...]]]:
-    if not candidates:
-        return []
+def _most(candidates: list[Match], given: tuple[str, ...], counts: Callable[[str, str], bool]) -> list[Match]:
     scores = [
-        sum(have != "unknown" and counts(have, want) for have, want in zip(given, takes, strict=True))
-        for _, takes in candidates
+        sum(have != "unknown" and counts(have, want) for have, want in zip(given, each.takes, strict=True))
+        for each in candidates
     ]
     return [each for each, score in zip(candidates, scores, strict=True) if score == max(scores)]
 
 
-def _by_category(
-    candidates: list[tuple[Signature, tuple[str, ...]]], given: tuple[str, ...]
-) -> list[tuple[Signature, tuple[str, ...]]]:
-    """For a string literal PostgreSQL prefers text, then the type of the other arguments."""
-    for place, have in enumerate(given):
-        if have != "unknown":
-            continue
-        texts = [each for each in candidates if each[1][place] == "text"]
-        others = [each for each in candidates if each[1][place] in given]
-        preferred = [each for each in candidates if each[1][place] in _PREFERRED]
-        candidates = others or texts or preferred or candidates
-    return candidates[:1]
+def _by_category(candidates: list[Match], given: tuple[str, ...]) -> list[Match]:
+    """For a string literal PostgreSQL prefers the type of the other arguments, then text."""
+    for place in (place for place, have in enumerate(given) if have == "unknown"):
+        for preferred in (given, ("text",), _PREFERRED):
+            if found := [each for each in candidates if each.takes[place] in preferred]:
+                candidates = found
+                break
+    return candidates

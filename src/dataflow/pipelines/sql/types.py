@@ -161,6 +161,13 @@ def read_type(text: str) -> SqlType:
     return REAL if name == "double" and 0 < first <= 24 else SqlType(name)
 
 
+def type_of(family: str) -> SqlType:
+    """The type with that name in signatures."""
+    if family.endswith("[]"):
+        return SqlType("array", element=type_of(family[:-2]))
+    return SqlType(family)
+
+
 def numeric(precision: int, scale: int, declared: bool = False) -> SqlType:
     """A numeric of that precision; BadInput if Spark does not support a declared one."""
     if 0 <= scale <= precision <= MAX_DIGITS and precision:
