@@ -29,6 +29,7 @@ from dataflow.pipelines.sql.types import (
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 _SUM_DIGITS = 28  # of a decimal; leaves room to sum 10 billion rows
+_WITHIN_GROUP = ("percentile_cont", "percentile_disc", "mode")
 _SORTABLE = (*NUMBERS, *TIMES, "text", "varchar", "bpchar", "interval")
 
 
@@ -266,15 +267,10 @@ def _filter(work: Work, node: exp.Filter) -> Typed:
     inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
     if not is_aggregate(inner):
         work.refuse(node, "has a FILTER, but is not an aggregate that is supported on Spark")
-    before = work.guards, work.inside_aggregate, work.filter, work.surrounded
-    work.guards, work.inside_aggregate = [], True
-    test = condition(work, node.expression.this)
-    work.guards, work.inside_aggregate = before[:2]
-    work.filter, work.surrounded = test, node.this
-    try:
+    with work.holding(guards=[], inside_aggregate=True):
+        test = condition(work, node.expression.this)
+    with work.holding(filter=test, surrounded=node.this):
         return work.expression(node.this)
-    finally:
-        work.filter, work.surrounded = before[2:]
 
 
 def _collected(work: Work, value: Typed) -> Typed:
@@ -314,7 +310,7 @@ def _within_group(work: Work, node: exp.WithinGroup) -> Typed:
     """percentile_cont, percentile_disc and mode: over all values, sorted."""
     inner, order = node.this, node.expression
     name = inner.name.lower()
-    if name not in ("percentile_cont", "percentile_disc", "mode") or len(order.expressions) != 1:
+    if name not in _WITHIN_GROUP or len(order.expressions) != 1:
         work.refuse(node, "is not an aggregate that is supported on Spark")
     ordered = order.expressions[0]
     value = work.aggregate_argument(ordered.this)
@@ -374,13 +370,8 @@ AGGREGATES: dict[str, Handler] = {
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether it is a call to an aggregate."""
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in AGGREGATES or node.name.lower() in (
-            "percentile_cont",
-            "percentile_disc",
-            "mode",
-        )
-    return isinstance(node, exp.GroupConcat)
+    named = isinstance(node, exp.Anonymous) and node.name.lower() in (*AGGREGATES, *_WITHIN_GROUP)
+    return named or isinstance(node, exp.GroupConcat)
 
 
 HANDLERS: dict[type, Handler] = {

@@ -11,9 +11,8 @@ from sqlglot import exp
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.pg_functions.signatures import Signature
-from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.calls import function_of, receive, send
-from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function
+from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function, instead_of
 from dataflow.pipelines.sql.constants import (
     fold_call,
     is_null,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
+from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.operators import is_quantified, quantified
 from dataflow.pipelines.sql.types import BOOLEAN, INTEGER, INTEGERS, TEXT, SqlType, read_type
 from dataflow.pipelines.sql.work import Handler, Typed, Work, fold, text_literal

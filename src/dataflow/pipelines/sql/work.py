@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from sqlglot import exp
@@ -140,6 +141,7 @@ class Work:
         self.handlers = handlers
         self.functions = functions
         self.scope = Scope(None)
+        self.common: dict[str, Columns] = {}  # CTEs in scope
         self.used: dict[str, Function] = {}
         self.guards: list[str] = []  # conditions under which the current expression is evaluated
         self.filter = ""  # FILTER of the aggregate being translated, but not of aggregates inside it
@@ -149,6 +151,16 @@ class Work:
         self.inside_aggregate = False
         self.reached: dict[int, set[str]] = {}  # tables whose columns a subquery uses, by its node
         self.translate_query: Callable[[Work, exp.Expr], Any]
+
+    @contextmanager
+    def holding(self, **state: Any) -> Iterator[None]:
+        """Set fields of this object while a part is translated, then restore them."""
+        before = {name: getattr(self, name) for name in state}
+        vars(self).update(state)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
 
     def expression(self, node: exp.Expr) -> Typed:
         """Translate a PostgreSQL expression to Spark SQL with the same meaning; BadInput if there is none."""
@@ -204,21 +216,13 @@ class Work:
 
     def aggregate_argument(self, node: exp.Expr) -> Typed:
         """Translate an aggregate's argument: it sees rows, not groups, and no outer conditions."""
-        before = self.guards, self.inside_aggregate
-        self.guards, self.inside_aggregate = [], True
-        try:
+        with self.holding(guards=[], inside_aggregate=True):
             return self.expression(node)
-        finally:
-            self.guards, self.inside_aggregate = before
 
     def guarded(self, node: exp.Expr, tests: list[str]) -> Typed:
         """Translate an expression that is evaluated only where these conditions hold."""
-        before = self.guards
-        self.guards = [*before, *tests]
-        try:
+        with self.holding(guards=[*self.guards, *tests]):
             return self.expression(node)
-        finally:
-            self.guards = before
 
     def refuse(self, node: exp.Expr, why: str) -> NoReturn:
         """Raise BadInput: this construct cannot be translated with the same meaning."""
