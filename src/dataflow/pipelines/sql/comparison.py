@@ -118,7 +118,7 @@ def sort_key(work: Work, value: Typed, node: exp.Expr, sorting: bool = True) -> 
         return _interval_key(value.sql)
     if kind.element and kind.element.name in _PLAIN and not sorting:
         return value.sql
-    if kind.name in ("json", "jsonb", "array", "bytea", "record"):
+    if kind.name in ("json", "jsonb", "array", "bytea"):
         work.refuse(
             node,
             f"{'sorts' if sorting else 'compares'} values of type {kind.postgres}, which is not supported "

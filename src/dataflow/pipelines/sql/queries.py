@@ -8,8 +8,7 @@ from dataflow.model.record import record
 from dataflow.pipelines.sql.calls import PREFIX
 from dataflow.pipelines.sql.casting import cast, to_common, unify
 from dataflow.pipelines.sql.comparison import sort_key
-from dataflow.pipelines.sql.grouped_columns import check_grouped, check_places
-from dataflow.pipelines.sql.grouping import group_by
+from dataflow.pipelines.sql.grouping import check_grouped, check_places, group_by
 from dataflow.pipelines.sql.names import column_name
 from dataflow.pipelines.sql.operators import condition, conditions_by_side, list_conditions
 from dataflow.pipelines.sql.ordering import Outputs, distinct_on, select_list, sorted_rows, sorted_select
