@@ -42,8 +42,7 @@ _PLAIN = {(source, target) for source in INTEGERS for target in (*INTEGERS, *FLO
 _PLAIN |= {("real", "double"), ("integer", "boolean"), ("boolean", "integer")}
 _PLAIN |= {(source, target) for source in TIMES for target in TIMES}
 _HINTS = {
-    "timestamp(": "; to drop fractions of a second, write date_trunc('second', …)",
-    "timestamptz(": "; to drop fractions of a second, write date_trunc('second', …)",
+    "timestamp": "; to drop fractions of a second, write date_trunc('second', …)",
     "time": "; write to_char(…, 'HH24:MI:SS'), or interval '10:00' to add it",
     "money": "; write numeric(12,2)",
     "name": "; write text",

@@ -7,14 +7,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.casting import (
-    cast,
-    cast_node,
-    read_beside,
-    to_common,
-    to_text,
-    unify,
-)
+from dataflow.pipelines.sql.casting import cast, cast_node, read_beside, to_common, to_text, unify
 from dataflow.pipelines.sql.comparison import COMPARISONS, compare, compare_rows, compares_plainly, sort_key
 from dataflow.pipelines.sql.constants import number_literal
 from dataflow.pipelines.sql.subqueries import compare_with_query, in_query, is_row
@@ -32,13 +25,9 @@ from dataflow.pipelines.sql.types import (
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 
-def _literal(work: Work, node: exp.Literal) -> Typed:
-    if node.is_string:
-        return Typed(text_literal(node.this), UNKNOWN, node.this)
-    return number_literal(node.this)
-
-
-def _raw_text(work: Work, node: exp.RawString | exp.ByteString) -> Typed:
+def _literal(work: Work, node: exp.Literal | exp.RawString | exp.ByteString) -> Typed:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return number_literal(node.this)
     return Typed(text_literal(node.this), UNKNOWN, node.this)
 
 
@@ -53,14 +42,6 @@ def _unicode_text(work: Work, node: exp.UnicodeString) -> Typed:
     if re.search(r"[\ud800-\udfff\0]", text):
         work.refuse(node, "contains half of a surrogate pair; write the character itself")
     return Typed(text_literal(text), UNKNOWN, text)
-
-
-def _boolean(work: Work, node: exp.Boolean) -> Typed:
-    return Typed("TRUE" if node.this else "FALSE", BOOLEAN)
-
-
-def _null(work: Work, node: exp.Null) -> Typed:
-    return Typed("NULL", UNKNOWN)
 
 
 def _paren(work: Work, node: exp.Paren) -> Typed:
@@ -347,12 +328,10 @@ def _count_nulls(word: str) -> Handler:
 
 
 HANDLERS: dict[type, Handler] = {
-    exp.Literal: _literal,
-    exp.RawString: _raw_text,
-    exp.ByteString: _raw_text,
+    **dict.fromkeys((exp.Literal, exp.RawString, exp.ByteString), _literal),
     exp.UnicodeString: _unicode_text,
-    exp.Boolean: _boolean,
-    exp.Null: _null,
+    exp.Boolean: lambda work, node: Typed("TRUE" if node.this else "FALSE", BOOLEAN),
+    exp.Null: lambda work, node: Typed("NULL", UNKNOWN),
     exp.Paren: _paren,
     exp.Collate: _collate,
     exp.Column: Work.column,

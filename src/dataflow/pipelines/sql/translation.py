@@ -32,10 +32,10 @@ from dataflow.pipelines.sql.spark_text import write_text
 from dataflow.pipelines.sql.types import SqlType
 from dataflow.pipelines.sql.work import Handler, Work
 
-_PARTS = (operators, subqueries, numbers, times, texts, aggregates, windows, json_values)
+_PARTS = (operators, subqueries, numbers, times, texts, aggregates, windows)
 _HANDLERS: dict[type, Handler] = {kind: handler for part in _PARTS for kind, handler in part.HANDLERS.items()}
 _FUNCTIONS: dict[str, Handler] = {
-    name: handler for part in (*_PARTS, rows) for name, handler in part.FUNCTIONS.items()
+    name: handler for part in (*_PARTS, json_values, rows) for name, handler in part.FUNCTIONS.items()
 }
 
 

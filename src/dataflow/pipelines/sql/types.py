@@ -211,7 +211,7 @@ def _join(left: SqlType, right: SqlType) -> SqlType | None:
 def _join_numbers(left: SqlType, right: SqlType) -> SqlType:
     names = {left.name, right.name}
     if names & set(FLOATS):
-        return REAL if names == {"real"} or names <= {"real", *INTEGERS} - set(INTEGERS) else DOUBLE
+        return REAL if names == {"real"} else DOUBLE
     if "numeric" not in names:
         return SqlType(max(names, key=INTEGERS.index))
     first, second = as_numeric(left), as_numeric(right)
