@@ -269,17 +269,25 @@ def test_a_query_fits_the_terminal_and_distinguishes_null_from_empty_values(shop
     assert lines[-1].startswith("Hidden columns: ")
 
 
-def test_a_query_shows_values_without_a_type(shop: LakeShop) -> None:
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("SELECT null", {"NULL": None}),
+        ("select null, null from orders where id = 0", {"NULL": None, "NULL_2": None}),
+        (
+            "select array() as list, named_struct('void', map('x', null)) as pairs",
+            {"list": [], "pairs": {"void": [["x", None]]}},
+        ),
+    ],
+)
+def test_a_query_shows_values_without_a_type(shop: LakeShop, sql: str, row: dict[str, Any]) -> None:
     shop.publish("orders", "1", [make_table(0, 5)])
-    command = [sys.executable, "-m", "dataflow.cli.main", "query", "--json"]
-    sql = "select null, null, array() as list, named_struct('void', map('x', null)) as pairs from orders"
-    for asked, rows in (("SELECT null", [{"NULL": None}]), (f"{sql} where id = 0", None)):
-        done = subprocess.run(
-            [*command, asked], cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
-        )
-        expected = {"NULL": None, "NULL_2": None, "list": [], "pairs": {"void": [["x", None]]}}
-        assert (done.returncode, done.stderr) == (0, "")
-        assert json.loads(done.stdout) == (rows or [expected])
+    command = [sys.executable, "-m", "dataflow.cli.main", "query", "--json", sql]
+    done = subprocess.run(
+        command, cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [row]
 
 
 def test_a_query_without_java_says_what_to_install(
