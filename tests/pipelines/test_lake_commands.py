@@ -269,6 +269,27 @@ def test_a_query_fits_the_terminal_and_distinguishes_null_from_empty_values(shop
     assert lines[-1].startswith("Hidden columns: ")
 
 
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("SELECT null", {"NULL": None}),
+        ("select null, null from orders where id = 0", {"NULL": None, "NULL_2": None}),
+        (
+            "select array() as list, named_struct('void', map('x', null)) as pairs",
+            {"list": [], "pairs": {"void": [["x", None]]}},
+        ),
+    ],
+)
+def test_a_query_shows_values_without_a_type(shop: LakeShop, sql: str, row: dict[str, Any]) -> None:
+    shop.publish("orders", "1", [make_table(0, 5)])
+    command = [sys.executable, "-m", "dataflow.cli.main", "query", "--json", sql]
+    done = subprocess.run(
+        command, cwd=shop.path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [row]
+
+
 def test_a_query_without_java_says_what_to_install(
     shop: LakeShop, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ from dataflow.pipelines.shape.findings import (
     list_unique,
     wanted_by,
 )
-from dataflow.pipelines.shape.policy import RejectPolicy, decide, make_policy
+from dataflow.pipelines.shape.shaped import RejectPolicy, decide, make_policy
 from dataflow.pipelines.shape.shaper import Shaper
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics
 

@@ -1295,6 +1295,9 @@ select id from orders where (team, code) < (2, 'z')
 select id from orders where (team, code) in ((1,'A1'),(2,'a1'))
 select id from orders where row(team, code) = row(1, 'A1')
 select price from orders union all select null
+select null
+select null, null as x, (null), nullif(null, null), (select null)
+select null as x from orders group by 1 order by x
 select 'x' as a union select code from orders
 select count(*) from orders where code ~ '^[0-9]+$' and code::int > 5
 select count(distinct (team, paid)) from orders

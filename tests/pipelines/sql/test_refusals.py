@@ -56,6 +56,7 @@ max(paid)
 ratio % 2
 'x'::json = '1'::json
 grouping(team) over ()
+json_each('{}'::json)
 """.strip().splitlines(),
 )
 def test_a_construct_without_an_equivalent_in_spark_is_refused(expression: str) -> None:

@@ -23,7 +23,7 @@ from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.shape.checks import Check
 from dataflow.pipelines.shape.fields import Field, parse_fields
 from dataflow.pipelines.shape.findings import complete_checks
-from dataflow.pipelines.shape.policy import RejectPolicy, make_policy
+from dataflow.pipelines.shape.shaped import RejectPolicy, make_policy
 
 WRITES = ("replace", "swap", "append", "merge")
 MODES = ("snapshot", "partition")

@@ -9,7 +9,7 @@ from dataflow.model.record import replace
 
 if TYPE_CHECKING:
     from dataflow.pipelines.handover.records import TaskReport
-    from dataflow.pipelines.shape.policy import RejectPolicy
+    from dataflow.pipelines.shape.shaped import RejectPolicy
 
 KEPT_REJECTS = 1000
 """Up to this many rejected rows are kept per run, or as many as may be rejected if that is more."""

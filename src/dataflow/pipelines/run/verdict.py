@@ -20,7 +20,7 @@ from dataflow.pipelines.shape.findings import (
     list_unique,
     wanted_by,
 )
-from dataflow.pipelines.shape.policy import RejectPolicy, decide
+from dataflow.pipelines.shape.shaped import RejectPolicy, decide
 from dataflow.pipelines.shape.sql_types import ColumnType, parse_sql_type
 from dataflow.pipelines.shape.statistics import NOTHING, Statistics, Wanted
 

@@ -32,14 +32,9 @@ _AS_WRITTEN = r"^(?:0(?:\.[0-9]+)?|-?[1-9][0-9]*(?:\.[0-9]+)?|-0\.[0-9]*[1-9][0-
 _FRACTION = r"[:,\[]-?[0-9]+[.eE]"
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31 as days since 1970
 _DAY_MICROSECONDS = 86_400_000_000
-_NOT_PLAIN = (
-    pa.ArrowInvalid,
-    pa.ArrowTypeError,
-    pa.ArrowNotImplementedError,
-    UnicodeError,
-    OverflowError,
-    TypeError,
-)
+_NOT_PLAIN = (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeError, OverflowError, TypeError)
+Proof = Callable[[], bool]
+"""Whether the floats of a column equal the source's numbers; False if that is not proven."""
 
 
 @record
@@ -66,7 +61,7 @@ class Column:
     missing: int  # rows that lack the field
 
 
-def find_plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
+def find_plain(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
     """The column if every value has the expected type and fits; None when any needs a closer check.
 
     `floats_are_exact` is called only when fractions arrived as floats for a numeric, or within JSON, or
@@ -93,7 +88,7 @@ def convert_strictly(form: ColumnForm, values: Sequence[Any]) -> tuple[pa.Array,
     return pa.array(made, form.arrow), reasons
 
 
-def _plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
+def _plain(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
     name = form.type.name
     if name == "array":
         return _plain_list(form, values, floats_are_exact)
@@ -108,9 +103,7 @@ def _plain(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], b
     return pa.nulls(len(values), form.arrow) if texts.null_count == len(texts) else _plain_text(form, texts)
 
 
-def _plain_number(
-    form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]
-) -> pa.Array | None:
+def _plain_number(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
     kinds = set(map(type, values))
     if kinds <= {type(None)}:
         return pa.nulls(len(values), form.arrow)
@@ -154,7 +147,7 @@ def _plain_text(form: ColumnForm, texts: pa.StringArray) -> pa.Array | None:
         return _plain_moment(texts)
     if name == "timestamp without time zone":
         return _plain_local_time(texts)
-    if _has_nul(texts):
+    if b"\0" in _bytes_of(texts):
         return None
     if form.type.length is not None and pc.max(pc.utf8_length(texts)).as_py() > form.type.length:
         return None
@@ -163,9 +156,8 @@ def _plain_text(form: ColumnForm, texts: pa.StringArray) -> pa.Array | None:
 
 def _plain_moment(texts: pa.StringArray) -> pa.Array | None:
     in_utc = pc.all(pc.ends_with(texts, "Z")).as_py()
-    if in_utc and pc.min(pc.binary_length(texts)).as_py() >= len("2026-01-01T00:00Z"):
-        return _within_years(texts.cast(pa.timestamp("us", "UTC")), pa.int64(), _DAY_MICROSECONDS)
-    if pc.all(pc.match_substring_regex(texts, _ISO_WITH_ZONE)).as_py():
+    in_utc = in_utc and pc.min(pc.binary_length(texts)).as_py() >= len("2026-01-01T00:00Z")
+    if in_utc or pc.all(pc.match_substring_regex(texts, _ISO_WITH_ZONE)).as_py():
         return _within_years(texts.cast(pa.timestamp("us", "UTC")), pa.int64(), _DAY_MICROSECONDS)
     local = _plain_local_time(texts)
     return None if local is None else local.cast(pa.timestamp("us", "UTC"))
@@ -214,9 +206,7 @@ def _plain_integer(form: ColumnForm, values: list[Any], kinds: set[type]) -> pa.
     return texts.cast(form.arrow) if pc.all(pc.match_substring_regex(texts, "^-?[0-9]+$")).as_py() else None
 
 
-def _plain_float(
-    form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]
-) -> pa.Array | None:
+def _plain_float(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
     kinds = set(map(type, values))
     if kinds <= {float, int, type(None)}:
         made = pa.array(values, form.arrow)
@@ -235,7 +225,7 @@ def _plain_float(
     return made if pc.all(pc.is_finite(made)).as_py() else None
 
 
-def _plain_json(values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
+def _plain_json(values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
     made = pa.array(list_json(values), pa.string())
     data = _bytes_of(made)
     if b"\\u0000" in data:
@@ -245,7 +235,7 @@ def _plain_json(values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.A
     return None if has_fraction and not floats_are_exact() else made
 
 
-def _plain_list(form: ColumnForm, values: list[Any], floats_are_exact: Callable[[], bool]) -> pa.Array | None:
+def _plain_list(form: ColumnForm, values: list[Any], floats_are_exact: Proof) -> pa.Array | None:
     element = form.type.element
     # Arrow would treat a string as the list of its characters.
     if element is None or not set(map(type, values)) <= {list, type(None)}:
@@ -262,10 +252,6 @@ def _plain_list(form: ColumnForm, values: list[Any], floats_are_exact: Callable[
     offsets = [0, *accumulate(len(value) if value else 0 for value in values)]
     absent = pa.array([value is None for value in values], pa.bool_())
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat, type=form.arrow, mask=absent)
-
-
-def _has_nul(texts: pa.StringArray) -> bool:
-    return b"\0" in _bytes_of(texts)
 
 
 def _bytes_of(texts: pa.StringArray) -> bytes:

@@ -20,56 +20,27 @@ BARE_NUMERIC = (38, 18)
 UNLIMITED = "numeric(*)"
 """A numeric kept as text, because its values keep as many digits as they have."""
 
-_NAMES = {
-    "character varying": "character varying",
-    "varchar": "character varying",
-    "character": "character",
-    "char": "character",
-    "bpchar": "character",
-    "text": "text",
-    "uuid": "uuid",
-    "smallint": "smallint",
-    "int2": "smallint",
-    "integer": "integer",
-    "int": "integer",
-    "int4": "integer",
-    "bigint": "bigint",
-    "int8": "bigint",
-    "numeric": "numeric",
-    "decimal": "numeric",
-    "dec": "numeric",
-    "boolean": "boolean",
-    "bool": "boolean",
-    "date": "date",
-    "timestamp with time zone": "timestamp with time zone",
-    "timestamptz": "timestamp with time zone",
-    "timestamp without time zone": "timestamp without time zone",
-    "timestamp": "timestamp without time zone",
-    "double precision": "double precision",
-    "float8": "double precision",
-    "float": "double precision",
-    "real": "real",
-    "float4": "real",
-    "json": "json",
-    "jsonb": "jsonb",
+_TYPES: dict[str, tuple[tuple[str, ...], pa.DataType, str]] = {
+    "character varying": (("varchar",), pa.string(), "string"),
+    "character": (("char", "bpchar"), pa.string(), "string"),
+    "text": ((), pa.string(), "string"),
+    "uuid": ((), pa.string(), "string"),
+    "smallint": (("int2",), pa.int16(), "smallint"),
+    "integer": (("int", "int4"), pa.int32(), "int"),
+    "bigint": (("int8",), pa.int64(), "bigint"),
+    "numeric": (("decimal", "dec"), pa.decimal128(*BARE_NUMERIC), "decimal"),
+    "boolean": (("bool",), pa.bool_(), "boolean"),
+    "date": ((), pa.date32(), "date"),
+    "timestamp with time zone": (("timestamptz",), pa.timestamp("us", "UTC"), "timestamp"),
+    "timestamp without time zone": (("timestamp",), pa.timestamp("us"), "timestamp_ntz"),
+    "double precision": (("float8", "float"), pa.float64(), "double"),
+    "real": (("float4",), pa.float32(), "float"),
+    "json": ((), pa.string(), "string"),
+    "jsonb": ((), pa.string(), "string"),
 }
-_FORMS: dict[str, tuple[pa.DataType, str]] = {
-    "character varying": (pa.string(), "string"),
-    "character": (pa.string(), "string"),
-    "text": (pa.string(), "string"),
-    "uuid": (pa.string(), "string"),
-    "smallint": (pa.int16(), "smallint"),
-    "integer": (pa.int32(), "int"),
-    "bigint": (pa.int64(), "bigint"),
-    "boolean": (pa.bool_(), "boolean"),
-    "date": (pa.date32(), "date"),
-    "timestamp with time zone": (pa.timestamp("us", "UTC"), "timestamp"),
-    "timestamp without time zone": (pa.timestamp("us"), "timestamp_ntz"),
-    "double precision": (pa.float64(), "double"),
-    "real": (pa.float32(), "float"),
-    "json": (pa.string(), "string"),
-    "jsonb": (pa.string(), "string"),
-}
+"""The types by full name: aliases, Arrow type, Spark type. The digits of a numeric depend on the column."""
+
+_NAMES = {alias: name for name, (aliases, *_) in _TYPES.items() for alias in (name, *aliases)}
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|([(),\[\]]))")
 _CONSTRAINT_WORDS = {
     "not", "null", "primary", "unique", "default", "check", "references",
@@ -129,7 +100,7 @@ class ColumnType:
             return pa.list_(self.element.arrow_type(uuid_as_bytes))
         if self.name == "numeric":
             return pa.string() if self.unlimited else pa.decimal128(*self.digits)
-        return pa.binary(16) if self.name == "uuid" and uuid_as_bytes else _FORMS[self.name][0]
+        return pa.binary(16) if self.name == "uuid" and uuid_as_bytes else _TYPES[self.name][1]
 
     @property
     def spark(self) -> str:
@@ -138,7 +109,7 @@ class ColumnType:
             return f"array<{self.element.spark}>"
         if self.name == "numeric":
             return "string" if self.unlimited else "decimal({},{})".format(*self.digits)
-        return _FORMS[self.name][1]
+        return _TYPES[self.name][2]
 
 
 @record
@@ -192,7 +163,7 @@ def _parse_type(tokens: list[str], text: str) -> ColumnType:
     name = _NAMES.get(" ".join(words))
     if name is None:
         known = did_you_mean(" ".join(words), _NAMES)
-        supported = ", ".join(dict.fromkeys(_NAMES.values()))
+        supported = ", ".join(_TYPES)
         raise BadInput(f"SQL type {quoted(text)} is not supported.{known} Supported: {supported}, and arrays")
     made = _with_modifiers(name, words, numbers, text)
     if not is_array:

@@ -5,7 +5,6 @@ Cheap on purpose: bounds are computed only for columns that a check uses. No eva
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -61,13 +60,11 @@ class Statistics:
     @classmethod
     def of(cls, batch: pa.RecordBatch, wanted: Wanted) -> Statistics:
         """The statistics of one batch."""
-        accepted = dict(wanted.accepted)
-        columns = {
-            name: _choose(batch.column(name), name in wanted.numerics)(
-                batch.column(name), name in wanted.bounds, accepted.get(name)
-            )
-            for name in batch.schema.names
-        }
+        accepted, columns = dict(wanted.accepted), {}
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            is_number = name in wanted.numerics and pa.types.is_string(values.type)
+            compute = _of_numbers if is_number else _of_column
+            columns[name] = compute(values, name in wanted.bounds, accepted.get(name))
         return cls(batch.num_rows, columns)
 
     def merge(self, other: Statistics) -> Statistics:
@@ -81,10 +78,6 @@ class Statistics:
 
 
 NOTHING = Statistics(0, {})  # the neutral element of merging
-
-
-def _choose(values: pa.Array, is_number: bool) -> Callable[..., ColumnStatistics]:
-    return _of_numbers if is_number and pa.types.is_string(values.type) else _of_column
 
 
 def _of_numbers(texts: pa.Array, with_bounds: bool, accepted: tuple[Any, ...] | None) -> ColumnStatistics:

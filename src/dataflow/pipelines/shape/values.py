@@ -183,10 +183,7 @@ def _check_text(text: str) -> None:
 
 def _elements(value: object) -> list[object]:
     if isinstance(value, str) and not isinstance(value, Number):
-        try:
-            return list(_parse_array(value))
-        except ValueError as error:
-            raise Unfit(str(error)) from None
+        return list(_parse_array(value))
     if not isinstance(value, list):
         raise Unfit("is not a list")
     if any(isinstance(element, list) for element in value):
@@ -243,24 +240,19 @@ _CONVERTERS: dict[str, Callable[[ColumnType, object], object]] = {
 def _parse_array(text: str) -> Iterator[str | None]:
     """The elements of PostgreSQL's `{a,"b c",NULL}`, as found in CSV files.
 
-    An unquoted NULL is None. Raises ValueError if the text has another form.
+    An unquoted NULL is None. Raises Unfit if the text has another form.
     """
     inner = text.strip(_SPACES)
     if not (inner.startswith("{") and inner.endswith("}")):
-        raise ValueError("is not an array: neither a list nor a string like {a,b}")
+        raise Unfit("is not an array: neither a list nor a string like {a,b}")
     inner = inner[1:-1]
     place = 0
     while inner.strip(_SPACES):
         found = _ELEMENT.match(inner, place)
         if found is None:
-            raise ValueError("is not a one-dimensional array like {a,b}")
-        yield _element(found)
+            raise Unfit("is not a one-dimensional array like {a,b}")
+        is_null = found[1] is None and found[2].upper() == "NULL"
+        yield None if is_null else re.sub(r"\\(.)", r"\1", found[1] or found[2] or "", flags=re.DOTALL)
         place = found.end() + 1
         if found.end() == len(inner):
             return
-
-
-def _element(found: re.Match[str]) -> str | None:
-    if found[1] is not None:
-        return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
-    return None if found[2].upper() == "NULL" else re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.definitions import DatasetDefinition, JobDefinition, ViewDefinition
     from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.shape.policy import RejectPolicy
+    from dataflow.pipelines.shape.shaped import RejectPolicy
 
 AUTH_PARTS = ("name_variable", "secret_variable", "algorithm_variable")
 

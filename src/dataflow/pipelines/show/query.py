@@ -15,7 +15,7 @@ from dataflow.pipelines.handover.published_table import PublishedTable
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together
 from dataflow.pipelines.lake.published_files import LakeChunk, locate
 from dataflow.pipelines.register.published_tables import is_in_table, list_tables, read_tables
-from dataflow.pipelines.spark.frames import open_frame, open_whole, quoted
+from dataflow.pipelines.spark.frames import fill_types, open_frame, open_whole, quoted
 from dataflow.pipelines.spark.session import end_session, new_session
 from dataflow.pipelines.sql.translation import translate
 
@@ -144,7 +144,8 @@ def _ask(
         rows = open_whole(child, whole) if isinstance(whole, Whole) else open_frame(child, whole)
         rows.createOrReplaceTempView(quoted(name))
     child.conf.set("spark.sql.runSQLOnFiles", "false")  # names refer to datasets, never to files
-    table = child.sql(question.sql).limit(most + 1).toArrow()
+    answer = child.sql(question.sql)
+    table = fill_types(answer.limit(most + 1)).toArrow()
     columns = [column.to_pylist() for column in table.slice(0, most).columns]
     rows_shown = list(zip(*columns, strict=True)) if columns else []
-    return QueryResult(tuple(table.column_names), rows_shown, table.num_rows <= most)
+    return QueryResult(tuple(answer.columns), rows_shown, table.num_rows <= most)

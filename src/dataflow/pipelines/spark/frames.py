@@ -14,6 +14,7 @@ from dataflow.pipelines.sql.translation import Translated, translate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
     from dataflow.pipelines.shape.checks import Check
     from dataflow.pipelines.sql.calls import Function
@@ -146,6 +147,33 @@ def list_rows(rows: DataFrame) -> list[tuple[Any, ...]]:
     """All rows, by position; through Arrow, since `collect` returns times in the machine's time zone."""
     columns = [column.to_pylist() for column in rows.toArrow().columns]
     return list(zip(*columns, strict=True))
+
+
+def fill_types(rows: DataFrame) -> DataFrame:
+    """The rows with text where Spark knows no type, as for `null` and `array()`, under plain names.
+
+    Arrow has no type for such a value in an array or a map.
+    """
+    from pyspark.sql import functions as F
+
+    plain = rows.toDF(*[f"c{number}" for number, _ in enumerate(rows.columns)])
+    return plain.select(*[F.col(field.name).cast(_filled(field.dataType)) for field in plain.schema.fields])
+
+
+def _filled(kind: DataType) -> DataType:
+    from pyspark.sql import types as T
+
+    match kind:
+        case T.NullType():
+            return T.StringType()
+        case T.ArrayType():
+            return T.ArrayType(_filled(kind.elementType), kind.containsNull)
+        case T.MapType():
+            return T.MapType(_filled(kind.keyType), _filled(kind.valueType), kind.valueContainsNull)
+        case T.StructType():
+            fields = [T.StructField(each.name, _filled(each.dataType), each.nullable) for each in kind.fields]
+            return T.StructType(fields)
+    return kind
 
 
 def quoted(name: str) -> str:

@@ -29,6 +29,8 @@ from dataflow.pipelines.sql.types import (
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 _SUM_DIGITS = 28  # of a decimal; leaves room to sum 10 billion rows
+_REGRESSIONS = ("avgx", "avgy", "count", "intercept", "r2", "slope", "sxx", "sxy", "syy")
+_WITHIN_GROUP = ("percentile_cont", "percentile_disc", "mode")
 _SORTABLE = (*NUMBERS, *TIMES, "text", "varchar", "bpchar", "interval")
 
 
@@ -79,10 +81,9 @@ def _count(work: Work, node: exp.Anonymous) -> Typed:
 def _sum(work: Work, node: exp.Anonymous) -> Typed:
     word, value = _argument(work, node)
     name = value.type.name
-    if name in ("smallint", "integer"):
-        return Typed(f"SUM({word}{_fed(work, value.sql)}){work.over}", BIGINT)
-    if name == "double":
-        return Typed(f"SUM({word}{_fed(work, value.sql)}){work.over}", DOUBLE)
+    if name in ("smallint", "integer", "double"):
+        added = f"SUM({word}{_fed(work, value.sql)}){work.over}"
+        return Typed(added, DOUBLE if name == "double" else BIGINT)
     if name == "interval":
         return _sum_intervals(work, value, word, node)
     if name not in ("bigint", "numeric"):
@@ -126,12 +127,8 @@ def _average(work: Work, node: exp.Anonymous) -> Typed:
     if value.type.name in FLOATS:
         return Typed(f"AVG({word}CAST({_fed(work, value.sql)} AS DOUBLE)){work.over}", DOUBLE)
     if value.type.name not in (*INTEGERS, "numeric"):
-        work.refuse(
-            node,
-            f"averages {value.type.postgres}; write avg(extract(epoch from …)) to get seconds"
-            if value.type.name == "interval"
-            else f"averages {value.type.postgres}",
-        )
+        hint = "; write avg(extract(epoch from …)) to get seconds" if value.type.name == "interval" else ""
+        work.refuse(node, f"averages {value.type.postgres}{hint}")
     total = exact_text(_total(work, word, value, node))
     count = Typed(f"COUNT({word}{_fed(work, value.sql)}){work.over}", BIGINT)
     return call_function(work, "/", [total, exact_text(count)], node)
@@ -153,13 +150,16 @@ def _extreme(word: str) -> Handler:
     return handle
 
 
-def _logical(word: str) -> Handler:
+def _of_one_kind(word: str, names: tuple[str, ...], wanted: str) -> Handler:
+    """An aggregate that Spark computes like PostgreSQL; its result has the type of its values."""
+
     def handle(work: Work, node: exp.Anonymous) -> Typed:
         _, value = _argument(work, node)
-        tested = cast(work, value, BOOLEAN, node) if value.type.name == "unknown" else value
-        if tested.type != BOOLEAN:
-            work.refuse(node, f"needs conditions, got {value.type.postgres}")
-        return Typed(f"{word}({_fed(work, tested.sql)}){work.over}", BOOLEAN)
+        if value.type.name == "unknown" and "boolean" in names:
+            value = cast(work, value, BOOLEAN, node)
+        if value.type.name not in names:
+            work.refuse(node, f"needs {wanted}, got {value.type.postgres}")
+        return Typed(f"{word}({_fed(work, value.sql)}){work.over}", value.type)
 
     return handle
 
@@ -200,16 +200,6 @@ def _json_object(work: Work, node: exp.Anonymous) -> Typed:
     return call_function(work, f"jsonb_object_agg of {name}", [items], node)
 
 
-def _bits(word: str) -> Handler:
-    def handle(work: Work, node: exp.Anonymous) -> Typed:
-        _, value = _argument(work, node)
-        if value.type.name not in INTEGERS:
-            work.refuse(node, f"needs integers, got {value.type.postgres}")
-        return Typed(f"{word}({_fed(work, value.sql)}){work.over}", value.type)
-
-    return handle
-
-
 def _ordered_items(work: Work, node: exp.Expr, order: exp.Expr, keep_nulls: bool, json: str = "") -> Typed:
     """Collect the values into an array in their order; NULL if there are none."""
     if not isinstance(order, exp.Order) and work.over and work.over_order is not None:
@@ -229,25 +219,23 @@ def _ordered_items(work: Work, node: exp.Expr, order: exp.Expr, keep_nulls: bool
     if json:
         with work.aggregated_rows():
             value = to_document(work, value, json, node)
-    if not keep_nulls and isinstance(node, exp.GroupConcat):
-        value = cast(work, value, TEXT, node) if value.type.name == "bpchar" else value
+    if isinstance(node, exp.GroupConcat) and value.type.name == "bpchar":
+        value = cast(work, value, TEXT, node)
     fields = "".join(f"'k{number}', {key}, " for number, (key, _) in enumerate(keys))
     item = f"NAMED_STRUCT({fields}'v', {value.sql})"
     collected = f"COLLECT_{'SET' if distinct else 'LIST'}({_fed(work, item)}){work.over}"
     kept = collected if keep_nulls else f"FILTER({collected}, i -> i.v IS NOT NULL)"
     comparison = "0"
     for number, (_, ordered) in reversed(list(enumerate(keys))):
-        comparison = _compare(
-            f"k{number}", bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")), comparison
-        )
+        comparison = _compare(f"k{number}", ordered, comparison)
     items = f"TRANSFORM(ARRAY_SORT({kept}, (l, r) -> {comparison}), i -> i.v)"
     kind = without_length(value.type)
     return Typed(f"NULLIF({items}, CAST(ARRAY() AS ARRAY<{kind.spark}>))", SqlType("array", element=kind))
 
 
-def _compare(key: str, descending: bool, nulls_first: bool, otherwise: str) -> str:
-    less, more = (1, -1) if descending else (-1, 1)
-    left_null, right_null = (-1, 1) if nulls_first else (1, -1)
+def _compare(key: str, ordered: exp.Expr, otherwise: str) -> str:
+    less, more = (1, -1) if ordered.args.get("desc") else (-1, 1)
+    left_null, right_null = (-1, 1) if ordered.args.get("nulls_first") else (1, -1)
     return (
         f"CASE WHEN l.{key} IS NULL AND r.{key} IS NULL THEN {otherwise} "
         f"WHEN l.{key} IS NULL THEN {left_null} WHEN r.{key} IS NULL THEN {right_null} "
@@ -267,14 +255,10 @@ def _filter(work: Work, node: exp.Filter) -> Typed:
     inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
     if not is_aggregate(inner):
         work.refuse(node, "has a FILTER, but is not an aggregate that is supported on Spark")
-    before = work.filter, work.surrounded
     with work.aggregated_rows():
         test = condition(work, node.expression.this)
-    work.filter, work.surrounded = test, node.this
-    try:
+    with work.holding(filter=test, surrounded=node.this):
         return work.expression(node.this)
-    finally:
-        work.filter, work.surrounded = before
 
 
 def _collected(work: Work, value: Typed) -> Typed:
@@ -316,7 +300,7 @@ def _within_group(work: Work, node: exp.WithinGroup) -> Typed:
     """percentile_cont, percentile_disc and mode: over all values, sorted."""
     inner, order = node.this, node.expression
     name = inner.name.lower()
-    if name not in ("percentile_cont", "percentile_disc", "mode") or len(order.expressions) != 1:
+    if name not in _WITHIN_GROUP or len(order.expressions) != 1:
         work.refuse(node, "is not an aggregate that is supported on Spark")
     ordered = order.expressions[0]
     value = work.aggregate_argument(ordered.this)
@@ -344,45 +328,25 @@ AGGREGATES: dict[str, Handler] = {
     "avg": _average,
     "min": _extreme("MIN"),
     "max": _extreme("MAX"),
-    "bool_and": _logical("BOOL_AND"),
-    "bool_or": _logical("BOOL_OR"),
-    "every": _logical("BOOL_AND"),
+    "bool_and": _of_one_kind("BOOL_AND", ("boolean",), "conditions"),
+    "bool_or": _of_one_kind("BOOL_OR", ("boolean",), "conditions"),
+    "every": _of_one_kind("BOOL_AND", ("boolean",), "conditions"),
     "array_agg": _array,
     "jsonb_agg": _json_list("jsonb_agg"),
     "json_agg": _json_list("json_agg"),
     "jsonb_object_agg": _json_object,
-    "bit_and": _bits("BIT_AND"),
-    "bit_or": _bits("BIT_OR"),
+    "bit_and": _of_one_kind("BIT_AND", INTEGERS, "integers"),
+    "bit_or": _of_one_kind("BIT_OR", INTEGERS, "integers"),
     **dict.fromkeys(("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), _statistic),
-    **dict.fromkeys(
-        [
-            "corr",
-            "covar_pop",
-            "covar_samp",
-            "regr_avgx",
-            "regr_avgy",
-            "regr_count",
-            "regr_intercept",
-            "regr_r2",
-            "regr_slope",
-            "regr_sxx",
-            "regr_sxy",
-            "regr_syy",
-        ],
-        _pairs,
-    ),
+    **dict.fromkeys(("corr", "covar_pop", "covar_samp"), _pairs),
+    **dict.fromkeys((f"regr_{name}" for name in _REGRESSIONS), _pairs),
 }
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether it is a call to an aggregate."""
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in AGGREGATES or node.name.lower() in (
-            "percentile_cont",
-            "percentile_disc",
-            "mode",
-        )
-    return isinstance(node, exp.GroupConcat)
+    named = isinstance(node, exp.Anonymous) and node.name.lower() in (*AGGREGATES, *_WITHIN_GROUP)
+    return named or isinstance(node, exp.GroupConcat)
 
 
 HANDLERS: dict[type, Handler] = {

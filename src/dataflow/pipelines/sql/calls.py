@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 
 from dataflow.model.record import record
-from dataflow.pipelines.pg_functions.signatures import Interval, Signature
+from dataflow.pipelines.pg_functions.signatures import Interval
+from dataflow.pipelines.sql.catalogue import Match
+from dataflow.pipelines.sql.types import type_of
 
 PREFIX = "dataflow_"
-_DAY = 86_400_000_000
 
 # How a value is passed, if not in Spark's own type: Python's dates end at 9999.
 _ON_THE_WAY = {
@@ -23,16 +24,6 @@ _ON_THE_WAY = {
         "CAST(TIMESTAMP_MICROS({}) AS TIMESTAMP_NTZ)",
     ),
     "timestamptz": ("BIGINT", "UNIX_MICROS({})", "TIMESTAMP_MICROS({})"),
-}
-_CARRIED = {
-    "boolean": "BOOLEAN",
-    "smallint": "SMALLINT",
-    "integer": "INT",
-    "bigint": "BIGINT",
-    "real": "FLOAT",
-    "double": "DOUBLE",
-    "bytea": "BINARY",
-    "interval": "STRUCT<months: INT, days: INT, micros: BIGINT>",
 }
 
 
@@ -45,14 +36,13 @@ class Function:
     returns: str
 
 
-def function_of(signature: Signature, takes: tuple[str, ...], gives: str) -> Function:
-    """A signature as a function of the session, with concrete types in place of `any`."""
-    word = re.sub(r"\W", lambda found: f"x{ord(found[0]):x}", f"{signature.name}_{'_'.join(takes)}_{gives}")
-    call = partial(_evaluate, signature.call, signature.strict, tuple(map(_reader, takes)), _writer(gives))
-    returns = f"ARRAY<{_carried(gives)}>" if signature.is_set else _carried(gives)
-    if signature.is_set:
-        call = partial(_evaluate, signature.call, signature.strict, tuple(map(_reader, takes)), _many(gives))
-    return Function(f"{PREFIX}{word}", call, returns)
+def function_of(match: Match) -> Function:
+    """An overload as a function of the session."""
+    signature, written = match.signature, "_".join((match.signature.name, *match.takes, match.gives))
+    readers = tuple(_converter(_READERS, take) for take in match.takes)
+    call = partial(_evaluate, signature.call, signature.strict, readers, _converter(_WRITERS, match.gives))
+    name = PREFIX + re.sub(r"\W", lambda found: f"x{ord(found[0]):x}", written)
+    return Function(name, call, _carried(match.gives))
 
 
 def guarded(function: Function) -> Function:
@@ -62,19 +52,19 @@ def guarded(function: Function) -> Function:
 
 def send(sql: str, family: str) -> str:
     """Spark SQL that converts a value for Python; numerics are text already."""
-    element = family.removesuffix("[]")
-    if element not in _ON_THE_WAY:
-        return sql
-    form = _ON_THE_WAY[element][1]
-    return form.format(sql) if element == family else f"TRANSFORM({sql}, e -> {form.format('e')})"
+    return _converted(sql, family, 1)
 
 
 def receive(sql: str, family: str) -> str:
     """Spark SQL that converts a value returned by Python."""
+    return _converted(sql, family, 2)
+
+
+def _converted(sql: str, family: str, place: int) -> str:
     element = family.removesuffix("[]")
     if element not in _ON_THE_WAY:
         return sql
-    form = _ON_THE_WAY[element][2]
+    form = _ON_THE_WAY[element][place]
     return form.format(sql) if element == family else f"TRANSFORM({sql}, e -> {form.format('e')})"
 
 
@@ -86,7 +76,7 @@ def write_numeric(number: Decimal) -> str:
 def _carried(family: str) -> str:
     if family.endswith("[]"):
         return f"ARRAY<{_carried(family[:-2])}>"
-    return _ON_THE_WAY[family][0] if family in _ON_THE_WAY else _CARRIED.get(family, "STRING")
+    return _ON_THE_WAY[family][0] if family in _ON_THE_WAY else type_of(family).spark
 
 
 def _evaluate(
@@ -111,24 +101,10 @@ def _evaluate_when(call: Callable[..., Any], test: bool | None, *values: Any) ->
     return call(*values) if test else None
 
 
-def _reader(family: str) -> Callable[[Any], Any] | None:
+def _converter(known: dict[str, Callable[[Any], Any]], family: str) -> Callable[[Any], Any] | None:
     if family.endswith("[]"):
-        return _each(_reader(family[:-2]))
-    return _READERS.get(family)
-
-
-def _writer(family: str) -> Callable[[Any], Any] | None:
-    if family.endswith("[]"):
-        return _each(_writer(family[:-2]))
-    return _WRITERS.get(family)
-
-
-def _many(family: str) -> Callable[[Any], Any]:
-    return _each(_writer(family))
-
-
-def _each(one: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
-    return partial(_convert_items, one)
+        return partial(_convert_items, _converter(known, family[:-2]))
+    return known.get(family)
 
 
 def _convert_items(one: Callable[[Any], Any] | None, items: Any) -> list[Any]:

@@ -11,15 +11,13 @@ from sqlglot import exp
 
 from dataflow.errors import BadInput
 from dataflow.pipelines.pg_functions.signatures import Signature
-from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.calls import function_of, guarded, receive, send
-from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function
+from dataflow.pipelines.sql.catalogue import Match, find_cast, find_function, instead_of
 from dataflow.pipelines.sql.constants import (
     fold_call,
     is_null,
     number_constant,
     try_constants,
-    type_of,
     why,
 )
 from dataflow.pipelines.sql.types import (
@@ -35,6 +33,7 @@ from dataflow.pipelines.sql.types import (
     exact_numeric,
     find_common,
     read_type,
+    type_of,
     without_length,
 )
 from dataflow.pipelines.sql.work import Typed, Work, text_literal
@@ -43,8 +42,7 @@ _PLAIN = {(source, target) for source in INTEGERS for target in (*INTEGERS, *FLO
 _PLAIN |= {("real", "double"), ("integer", "boolean"), ("boolean", "integer")}
 _PLAIN |= {(source, target) for source in TIMES for target in TIMES}
 _HINTS = {
-    "timestamp(": "; to drop fractions of a second, write date_trunc('second', …)",
-    "timestamptz(": "; to drop fractions of a second, write date_trunc('second', …)",
+    "timestamp": "; to drop fractions of a second, write date_trunc('second', …)",
     "time": "; write to_char(…, 'HH24:MI:SS'), or interval '10:00' to add it",
     "money": "; write numeric(12,2)",
     "name": "; write text",
@@ -83,7 +81,7 @@ def cast(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
     if target.name == "numeric":
         return _to_numeric(work, value, target, node)
     if value.type.element and target.element:
-        return _recast_items(work, value, target, node)
+        return _recast_items(work, value, (value.type.element, target.element), node)
     if value.type.family == target.family:
         return Typed(value.sql, target)
     if native := _natively(value, target):
@@ -139,26 +137,19 @@ def _read_array(work: Work, text: str, element: SqlType, node: exp.Expr) -> Type
     return Typed(f"CAST(ARRAY({', '.join(item.sql for item in items)}) AS {kind.spark})", kind)
 
 
-def _recast_items(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+def _recast_items(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
     """Cast an array to another element type, as far as Spark supports it."""
-    source, wanted = value.type.element, target.element
-    if source is None or wanted is None:
-        work.refuse(
-            node, f"casts {value.type.postgres} to {target.postgres}, which is not supported on Spark"
-        )
-    used = dict(work.used)
-    item = cast(work, Typed("e", source), wanted, node)
+    used, target = dict(work.used), SqlType("array", element=elements[1])
+    item = cast(work, Typed("e", elements[0]), elements[1], node)
     if item.calls_python:
         work.used = used
-        return _recast_by_python(work, value, target, node)
+        return _recast_by_python(work, value, elements, node)
     return Typed(f"TRANSFORM({value.sql}, e -> {item.sql})" if item.sql != "e" else value.sql, target)
 
 
-def _recast_by_python(work: Work, value: Typed, target: SqlType, node: exp.Expr) -> Typed:
+def _recast_by_python(work: Work, value: Typed, elements: tuple[SqlType, SqlType], node: exp.Expr) -> Typed:
     """Cast an array in Python, which gets the whole array: Spark does not call it per element."""
-    source, wanted = value.type.element, target.element
-    assert source is not None
-    assert wanted is not None
+    (source, wanted), target = elements, SqlType("array", element=elements[1])
     if source.is_decimal:
         value = Typed(f"TRANSFORM({value.sql}, e -> CAST(e AS STRING))", SqlType("array", element=NUMERIC))
     signature = find_cast(source.family, wanted.family)
@@ -273,7 +264,7 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
         return fold_call(work, match, values, node)
     try_constants(work, match, values, node)
     arguments = [send(value.sql, take) for value, take in zip(values, match.takes, strict=True)]
-    function = function_of(match.signature, match.takes, match.gives)
+    function = function_of(match)
     if work.guards:
         # Spark computes the arguments and calls Python even for rows that a CASE excludes.
         test = " AND ".join(work.guards)
@@ -285,8 +276,7 @@ def call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed
             function, arguments = guarded(function), [f"({test})", *arguments]
     work.used[function.name] = function
     sql = f"{function.name}({', '.join(arguments)})"
-    gives = f"{match.gives}[]" if match.signature.is_set else match.gives
-    return Typed(receive(sql, gives), type_of(gives))
+    return Typed(receive(sql, match.gives), type_of(match.gives))
 
 
 def _argument(work: Work, value: Typed, family: str, node: exp.Expr) -> Typed:

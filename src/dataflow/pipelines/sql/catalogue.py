@@ -1,4 +1,7 @@
-"""Resolves calls to PostgreSQL's functions: its overload rules, applied to our signatures."""
+"""Resolves calls to PostgreSQL's functions: its overload rules, applied to our signatures.
+
+What has no signature gets a replacement, for the message.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,51 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from dataflow.model.record import record
+from dataflow.model.wording import did_you_mean
 from dataflow.pipelines import pg_functions
 from dataflow.pipelines.pg_functions.signatures import ANY, ANY_ARRAY, Signature
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double")
 _TIMES = ("date", "timestamp", "timestamptz")
 _PREFERRED = ("double", "text", "timestamptz", "boolean", "interval")
+_INSTEAD = {
+    "any_value": "write min(…)",
+    "array_fill": "write array[…], or string_to_array(repeat(…), …)",
+    "bit_xor": "compute it from the single bits",
+    "clock_timestamp": "write now()",
+    "crc32": "write md5(…)",
+    "crosstab": "write sum(…) FILTER (WHERE …) for each column",
+    "current_time": "write to_char(now(), 'HH24:MI:SS')",
+    "digest": "write sha256(convert_to(…, 'UTF8')), or md5(…)",
+    "hashtext": "write md5(…)",
+    "json_each": "write jsonb_each(…::jsonb)",
+    "json_each_text": "write jsonb_each_text(…::jsonb)",
+    "json_object": "write jsonb_build_object(…)",
+    "json_object_agg": "write jsonb_object_agg(…)",
+    "json_populate_record": "write (x ->> 'column')::type for each column",
+    "json_populate_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
+    "json_to_record": "write (x ->> 'column')::type for each column",
+    "json_to_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…::jsonb) AS x",
+    "jsonb_object": "write jsonb_build_object(…)",
+    "jsonb_populate_record": "write (x ->> 'column')::type for each column",
+    "jsonb_populate_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
+    "jsonb_to_record": "write (x ->> 'column')::type for each column",
+    "jsonb_to_recordset": "write (x ->> 'column')::type over jsonb_array_elements(…) AS x",
+    "localtime": "write to_char(now(), 'HH24:MI:SS')",
+    "quote_literal": "cast its argument to text",
+    "quote_nullable": "cast its argument to text",
+    "row": "list its columns instead",
+    "row_to_json": "write to_jsonb(…)",
+    "soundex": "compare lower(…), or regexp_replace(…)",
+    "to_tsvector": "write ~* with a regular expression",
+    "unaccent": "write regexp_replace(normalize(…, NFD), U&'[\\0300-\\036F]', '', 'g')",
+}
+_PATHS = "write ->, ->> and jsonb_array_elements instead of a path"
 
 
 @record
 class Match:
-    """A signature with the types to cast its arguments to, and its return type."""
+    """A signature with the types to cast its arguments to, and its return type: an array for a set."""
 
     signature: Signature
     takes: tuple[str, ...]
@@ -40,6 +77,16 @@ def list_functions() -> tuple[str, ...]:
     return tuple(sorted(name for name in _signatures() if name[0].isalpha() and name != "cast"))
 
 
+def instead_of(name: str) -> str:
+    """What to write instead of that function or operator, after a semicolon; may be empty."""
+    if name.startswith("jsonb_path_") or name in ("@?", "@@"):
+        return f"; {_PATHS}"
+    if name in _INSTEAD:
+        return f"; {_INSTEAD[name]}"
+    near = "" if name in list_functions() else did_you_mean(name, list_functions())
+    return f"; {near.strip()[0].lower()}{near.strip()[1:-1]}" if near else ""
+
+
 def find_cast(source: str, target: str) -> Signature | None:
     """The cast between two types, by their names in signatures."""
     casts = _signatures().get("cast", ())
@@ -51,20 +98,14 @@ def find_function(name: str, given: tuple[str, ...]) -> Match | None:
 
     `unknown` is the type of a string literal or a literal NULL.
     """
-    fitting = [
-        (each, takes)
+    best = [
+        Match(each, takes, _result(each, takes))
         for each in _signatures().get(name, ())
         if (takes := _fill_in(each, given)) is not None and all(map(is_implied, given, takes))
     ]
-    best = _most(fitting, given, lambda one, other: one == other)
-    if len(best) > 1:
-        best = _most(best, given, lambda one, other: one == other or other in _PREFERRED)
-    if len(best) > 1:
-        best = _by_category(best, given)
-    if not best:
-        return None
-    signature, takes = best[0]
-    return Match(signature, takes, _result(signature, takes))
+    best = _most(best, given, lambda one, other: one == other)
+    best = _most(best, given, lambda one, other: one == other or other in _PREFERRED)
+    return next(iter(_by_category(best, given)), None)
 
 
 def _fill_in(signature: Signature, given: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -104,11 +145,11 @@ def _find_element(takes: tuple[str, ...], given: tuple[str, ...]) -> str | None:
 
 
 def _result(signature: Signature, takes: tuple[str, ...]) -> str:
-    if signature.gives not in (ANY, ANY_ARRAY):
-        return signature.gives
-    places = [number for number, each in enumerate(signature.takes) if each in (ANY, ANY_ARRAY)]
-    element = takes[places[0]].removesuffix("[]")
-    return element if signature.gives == ANY else f"{element}[]"
+    gives = signature.gives
+    if gives in (ANY, ANY_ARRAY):
+        place = next(number for number, each in enumerate(signature.takes) if each in (ANY, ANY_ARRAY))
+        gives = gives.replace(ANY, takes[place].removesuffix("[]"))
+    return f"{gives}[]" if signature.is_set else gives
 
 
 def is_implied(source: str, target: str) -> bool:
@@ -123,29 +164,19 @@ def is_implied(source: str, target: str) -> bool:
     return False
 
 
-def _most(
-    candidates: list[tuple[Signature, tuple[str, ...]]],
-    given: tuple[str, ...],
-    counts: Callable[[str, str], bool],
-) -> list[tuple[Signature, tuple[str, ...]]]:
-    if not candidates:
-        return []
+def _most(candidates: list[Match], given: tuple[str, ...], counts: Callable[[str, str], bool]) -> list[Match]:
     scores = [
-        sum(have != "unknown" and counts(have, want) for have, want in zip(given, takes, strict=True))
-        for _, takes in candidates
+        sum(have != "unknown" and counts(have, want) for have, want in zip(given, each.takes, strict=True))
+        for each in candidates
     ]
     return [each for each, score in zip(candidates, scores, strict=True) if score == max(scores)]
 
 
-def _by_category(
-    candidates: list[tuple[Signature, tuple[str, ...]]], given: tuple[str, ...]
-) -> list[tuple[Signature, tuple[str, ...]]]:
-    """For a string literal PostgreSQL prefers text, then the type of the other arguments."""
-    for place, have in enumerate(given):
-        if have != "unknown":
-            continue
-        texts = [each for each in candidates if each[1][place] == "text"]
-        others = [each for each in candidates if each[1][place] in given]
-        preferred = [each for each in candidates if each[1][place] in _PREFERRED]
-        candidates = others or texts or preferred or candidates
-    return candidates[:1]
+def _by_category(candidates: list[Match], given: tuple[str, ...]) -> list[Match]:
+    """For a string literal PostgreSQL prefers the type of the other arguments, then text."""
+    for place in (place for place, have in enumerate(given) if have == "unknown"):
+        for preferred in (given, ("text",), _PREFERRED):
+            if found := [each for each in candidates if each.takes[place] in preferred]:
+                candidates = found
+                break
+    return candidates

@@ -14,6 +14,7 @@ from dataflow.pipelines.sql.types import (
     INTEGERS,
     MAX_DIGITS,
     REAL,
+    TIMES,
     SqlType,
     as_numeric,
 )
@@ -28,6 +29,7 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
 }
+_PLAIN = ("boolean", *INTEGERS, "text", "varchar", "uuid", *TIMES)
 _LIMB = 28  # digits; leaves room to sum 10 billion rows
 _SHORT = 100  # characters that may be repeated
 _MONTH, _DAY = 2_592_000_000_000, 86_400_000_000
@@ -56,7 +58,7 @@ def compare(work: Work, operator: str, values: list[Typed], node: exp.Expr) -> T
 
 def _by_function(work: Work, operator: str, values: list[Typed], node: exp.Expr) -> Typed:
     kind = values[0].type
-    if kind.name == "array" and kind.element and _is_plain(kind.element) and operator in ("=", "<>", "<=>"):
+    if kind.element and kind.element.name in _PLAIN and operator in ("=", "<>", "<=>"):
         return Typed(f"({values[0].sql} {operator} {values[1].sql})", BOOLEAN)
     if operator == "<=>":
         same = _by_function(work, "=", values, node)
@@ -72,8 +74,9 @@ def _by_function(work: Work, operator: str, values: list[Typed], node: exp.Expr)
     return call_function(work, operator, values, node)
 
 
-def _is_plain(kind: SqlType) -> bool:
-    return kind.name in ("boolean", *INTEGERS, "text", "varchar", "uuid", "date", "timestamp", "timestamptz")
+def compares_plainly(kind: SqlType) -> bool:
+    """Whether Spark compares its values like PostgreSQL."""
+    return kind.is_decimal or kind.name in _PLAIN
 
 
 def _compare_numerics(work: Work, operator: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
@@ -113,9 +116,9 @@ def sort_key(work: Work, value: Typed, node: exp.Expr, sorting: bool = True) -> 
         return f"TRIM(TRAILING ' ' FROM {value.sql})"
     if kind.name == "interval":
         return _interval_key(value.sql)
-    if kind.name == "array" and kind.element and _is_plain(kind.element) and not sorting:
+    if kind.element and kind.element.name in _PLAIN and not sorting:
         return value.sql
-    if kind.name in ("json", "jsonb", "array", "bytea", "record"):
+    if kind.name in ("json", "jsonb", "array", "bytea"):
         work.refuse(
             node,
             f"{'sorts' if sorting else 'compares'} values of type {kind.postgres}, which is not supported "

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dataflow.pipelines.pg_functions.signatures import Interval
 from dataflow.pipelines.sql.calls import receive, write_numeric
 from dataflow.pipelines.sql.catalogue import Match, find_cast
-from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, TIMES, SqlType, numeric
+from dataflow.pipelines.sql.types import BIGINT, FLOATS, INTEGER, INTEGERS, TIMES, SqlType, numeric, type_of
 from dataflow.pipelines.sql.work import Typed, Work, text_literal
 
 _TRIED = ("~", "~*", "!~", "!~*", "to_char", "date_trunc", "extract", "date_part")
@@ -49,13 +49,6 @@ def number_constant(value: Decimal) -> Typed:
     digits, scale = len(re.sub(r"\D", "", text).lstrip("0")), len(text.partition(".")[2])
     kind = numeric(max(digits, scale, 1), scale)
     return Typed(f"CAST('{text}' AS {kind.spark})" if kind.is_decimal else f"'{text}'", kind, text)
-
-
-def type_of(family: str) -> SqlType:
-    """The type with that name in signatures."""
-    if family.endswith("[]"):
-        return SqlType("array", element=type_of(family[:-2]))
-    return SqlType(family)
 
 
 def fold_call(work: Work, match: Match, values: list[Typed], node: exp.Expr) -> Typed:
@@ -113,8 +106,7 @@ def literal(value: Any, kind: SqlType) -> Typed:
         items = ", ".join(literal(item, kind.element).sql for item in value)
         return Typed(f"CAST(ARRAY({items}) AS {kind.spark})", kind)
     if kind.name == "numeric":
-        found = number_constant(value)
-        return Typed(found.sql, found.type, found.constant)
+        return number_constant(value)
     if isinstance(value, Interval):
         fields = f"'months', {value.months}, 'days', {value.days}, 'micros', {value.micros}L"
         return Typed(f"NAMED_STRUCT({fields})", kind)

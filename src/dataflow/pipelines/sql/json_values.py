@@ -78,4 +78,3 @@ FUNCTIONS: dict[str, Handler] = {
         ("jsonb_build_object", "jsonb_build_array", "json_build_object", "json_build_array"), _build
     ),
 }
-HANDLERS: dict[type, Handler] = {}

@@ -17,7 +17,6 @@ from dataflow.pipelines.sql.types import (
     INTEGERS,
     MAX_DIGITS,
     NUMBERS,
-    NUMERIC,
     SqlType,
     as_numeric,
     exact_numeric,
@@ -30,14 +29,17 @@ WORDS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"
 _EXACT = Context(prec=100)
 # Literals whose type is smaller when negated.
 _SMALLEST = {"2147483648": INTEGER, "9223372036854775808": BIGINT}
+_TO_DIGITS = {
+    "round": "ROUND({0}, {1})",
+    "trunc": "CASE WHEN {0} < 0 THEN CEIL({0}, {1}) ELSE FLOOR({0}, {1}) END",
+}
 _FEW_DIGITS = 10  # after the point, which leaves 28 before it
 _SHORT = 600  # characters; longer operands are not repeated
 
 
 def _arithmetic(work: Work, node: exp.Binary) -> Typed:
-    return calculate(
-        work, WORDS[type(node)], work.expression(node.this), work.expression(node.expression), node
-    )
+    left, right = work.expression(node.this), work.expression(node.expression)
+    return calculate(work, WORDS[type(node)], left, right, node)
 
 
 def calculate(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
@@ -50,25 +52,16 @@ def calculate(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) 
     if not names <= set(NUMBERS):
         return call_function(work, word, [left, right], node)
     if word == "^":
-        kind = NUMERIC if "numeric" in names and not names & set(FLOATS) else DOUBLE
-        return call_function(work, "^", [_as(work, each, kind, node) for each in (left, right)], node)
-    if names & set(FLOATS):
-        return _floating(work, word, left, right, node)
-    return (
-        _numeric(work, word, left, right, node)
-        if "numeric" in names
-        else _whole_numbers(work, word, left, right, node)
-    )
-
-
-def _as(work: Work, value: Typed, kind: SqlType, node: exp.Expr) -> Typed:
-    return exact_text(value) if kind is NUMERIC else cast(work, value, kind, node)
+        if "numeric" in names and not names & set(FLOATS):
+            return call_function(work, "^", [exact_text(left), exact_text(right)], node)
+        return call_function(work, "^", [cast(work, each, DOUBLE, node) for each in (left, right)], node)
+    compute = _floating if names & set(FLOATS) else _numeric if "numeric" in names else _whole_numbers
+    return compute(work, word, left, right, node)
 
 
 def _floating(work: Work, word: str, left: Typed, right: Typed, node: exp.Expr) -> Typed:
     """PostgreSQL raises an error for overflow and underflow; Spark returns infinity or zero."""
-    same = left.type == right.type
-    kind = left.type if same else DOUBLE
+    kind = left.type if left.type == right.type else DOUBLE
     values = [cast(work, each, kind, node) for each in (left, right)]
     if word == "%":
         work.refuse(node, "takes the remainder of floating-point numbers, which PostgreSQL does not support")
@@ -107,11 +100,9 @@ def _digits_of(word: str, left: Typed, right: Typed) -> SqlType | None:
     digits = [each.type.digits_after for each in (left, right)]
     if word != "/":
         return exact_numeric(*digits, product=word == "*")
-    divisor = Decimal(right.constant) if right.constant is not None else Decimal(0)
-    inverse = Decimal(0)
-    if divisor:
-        inverse = _EXACT.divide(Decimal(1), divisor).normalize(_EXACT)
-    if not divisor or digits[0] < 0 or _EXACT.multiply(inverse, divisor) != 1:
+    divisor = Decimal(right.constant or 0)
+    inverse = _EXACT.divide(Decimal(1), divisor).normalize(_EXACT) if divisor else Decimal(0)
+    if digits[0] < 0 or _EXACT.multiply(inverse, divisor) != 1:
         return None
     # However far PostgreSQL divides, a finite result ends there.
     return exact_numeric(digits[0] + max(-int(inverse.as_tuple().exponent), 0))
@@ -143,20 +134,12 @@ def _negate(work: Work, node: exp.Neg) -> Typed:
     if value.type.name == "interval" or _is_long(value.type):
         found = call_function(work, "-", [value], node)
         return Typed(found.sql, value.type if found.type.is_exact_text else found.type, found.constant)
-    return Typed(
-        f"(- {value.sql})",
-        SqlType("numeric", value.type.precision, value.type.scale) if value.type.is_decimal else value.type,
-        constant,
-    )
+    return Typed(f"(- {value.sql})", without_length(value.type), constant)
 
 
 def _positive(work: Work, node: Positive) -> Typed:
     value = one_number(work, node.this, node)
     return Typed(value.sql, without_length(value.type), value.constant)
-
-
-def _invert(work: Work, node: exp.BitwiseNot) -> Typed:
-    return call_function(work, "~", [work.expression(node.this)], node)
 
 
 def _is_long(kind: SqlType) -> bool:
@@ -179,8 +162,7 @@ def _absolute(work: Work, node: exp.Anonymous) -> Typed:
     if _is_long(value.type):
         found = call_function(work, "abs", [value], node)
         return Typed(found.sql, exact_numeric(value.type.digits_after), found.constant)
-    kind = SqlType("numeric", value.type.precision, value.type.scale) if value.type.is_decimal else value.type
-    return Typed(f"ABS({value.sql})", kind)
+    return Typed(f"ABS({value.sql})", without_length(value.type))
 
 
 def _whole(word: str) -> Handler:
@@ -198,16 +180,8 @@ def _whole(word: str) -> Handler:
     return handle
 
 
-def _round(work: Work, node: exp.Anonymous) -> Typed:
-    return _to_digits(work, node, "round", "ROUND({0}, {1})")
-
-
-def _truncate(work: Work, node: exp.Anonymous) -> Typed:
-    cut = "CASE WHEN {0} < 0 THEN CEIL({0}, {1}) ELSE FLOOR({0}, {1}) END"
-    return _to_digits(work, node, "trunc", cut)
-
-
-def _to_digits(work: Work, node: exp.Anonymous, name: str, form: str) -> Typed:
+def _to_digits(work: Work, node: exp.Anonymous) -> Typed:
+    name = node.name.lower()
     value, digits = one_number(work, node.expressions[0], node), "0"
     if len(node.expressions) > 1:
         digits = work.expression(node.expressions[1]).constant or ""
@@ -215,7 +189,7 @@ def _to_digits(work: Work, node: exp.Anonymous, name: str, form: str) -> Typed:
     kind = value.type
     if kind.is_decimal and digits.lstrip("-").isdigit() and 0 <= int(digits) <= kind.scale:
         result = numeric(min(kind.precision - kind.scale + 1 + int(digits), MAX_DIGITS), int(digits))
-        return Typed(f"CAST({form.format(value.sql, digits)} AS {result.spark})", result)
+        return Typed(f"CAST({_TO_DIGITS[name].format(value.sql, digits)} AS {result.spark})", result)
     if kind.name in INTEGERS:
         value = cast(work, value, DOUBLE, node)
     found = call_function(work, name, [value, *map(work.expression, node.expressions[1:])], node)
@@ -227,12 +201,14 @@ def _to_digits(work: Work, node: exp.Anonymous, name: str, form: str) -> Typed:
 
 
 HANDLERS: dict[type, Handler] = {**dict.fromkeys(WORDS, _arithmetic), exp.Neg: _negate}
-HANDLERS |= {Positive: _positive, exp.BitwiseNot: _invert}
+HANDLERS |= {
+    Positive: _positive,
+    exp.BitwiseNot: lambda work, node: call_function(work, "~", [work.expression(node.this)], node),
+}
 FUNCTIONS: dict[str, Handler] = {
     "abs": _absolute,
     "ceil": _whole("CEIL"),
     "ceiling": _whole("CEIL"),
     "floor": _whole("FLOOR"),
-    "round": _round,
-    "trunc": _truncate,
+    **dict.fromkeys(_TO_DIGITS, _to_digits),
 }

@@ -7,15 +7,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.casting import (
-    cast,
-    cast_node,
-    read_beside,
-    to_common,
-    to_text,
-    unify,
-)
-from dataflow.pipelines.sql.comparison import COMPARISONS, compare, compare_rows, sort_key
+from dataflow.pipelines.sql.casting import cast, cast_node, read_beside, to_common, to_text, unify
+from dataflow.pipelines.sql.comparison import COMPARISONS, compare, compare_rows, compares_plainly, sort_key
 from dataflow.pipelines.sql.constants import number_literal
 from dataflow.pipelines.sql.subqueries import compare_with_query, in_query, is_row
 from dataflow.pipelines.sql.types import (
@@ -23,7 +16,6 @@ from dataflow.pipelines.sql.types import (
     FLOATS,
     INTEGER,
     INTEGERS,
-    NUMBERS,
     NUMERIC,
     TEXT,
     UNKNOWN,
@@ -33,13 +25,9 @@ from dataflow.pipelines.sql.types import (
 from dataflow.pipelines.sql.work import Handler, Typed, Work, text_literal
 
 
-def _literal(work: Work, node: exp.Literal) -> Typed:
-    if node.is_string:
-        return Typed(text_literal(node.this), UNKNOWN, node.this)
-    return number_literal(node.this)
-
-
-def _raw_text(work: Work, node: exp.RawString | exp.ByteString) -> Typed:
+def _literal(work: Work, node: exp.Literal | exp.RawString | exp.ByteString) -> Typed:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return number_literal(node.this)
     return Typed(text_literal(node.this), UNKNOWN, node.this)
 
 
@@ -54,14 +42,6 @@ def _unicode_text(work: Work, node: exp.UnicodeString) -> Typed:
     if re.search(r"[\ud800-\udfff\0]", text):
         work.refuse(node, "contains half of a surrogate pair; write the character itself")
     return Typed(text_literal(text), UNKNOWN, text)
-
-
-def _boolean(work: Work, node: exp.Boolean) -> Typed:
-    return Typed("TRUE" if node.this else "FALSE", BOOLEAN)
-
-
-def _null(work: Work, node: exp.Null) -> Typed:
-    return Typed("NULL", UNKNOWN)
 
 
 def _paren(work: Work, node: exp.Paren) -> Typed:
@@ -92,15 +72,17 @@ def conditions_by_side(work: Work, node: exp.Expr, sides: Callable[[exp.Expr], s
     Spark evaluates our functions before a join, when the other side is not yet available.
     """
     found: list[tuple[str, set[str]]] = []
-    before = work.guards
-    for part in node.flatten(unnest=False) if isinstance(node, exp.And) else [node]:
+    for part in list_conditions(node):
         needed = sides(part)
-        work.guards = [*before, *(test for test, others in found if others <= needed)]
-        try:
+        earlier = [test for test, others in found if others <= needed]
+        with work.holding(guards=[*work.guards, *earlier]):
             found.append((f"({condition(work, part)})", needed))
-        finally:
-            work.guards = before
     return " AND ".join(test for test, _ in found)
+
+
+def list_conditions(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND joins."""
+    return list(node.flatten(unnest=False)) if isinstance(node, exp.And) else [node]
 
 
 def _only_boolean(work: Work, value: Typed, node: exp.Expr) -> str:
@@ -116,13 +98,11 @@ def _and(work: Work, node: exp.And) -> Typed:
     that `x ~ '^[0-9]+$' and x::int > 5` only casts numbers.
     """
     parts: list[str] = []
-    before = work.guards
     # In WHERE a NULL ends the list of conditions; elsewhere `NULL AND false` is false.
     test = "({})" if _is_filter(node) else "(({}) IS NOT FALSE)"
-    for part in node.flatten(unnest=False):
-        parts.append(condition(work, part))
-        work.guards = [*work.guards, test.format(parts[-1])]
-    work.guards = before
+    for part in list_conditions(node):
+        with work.holding(guards=[*work.guards, *map(test.format, parts)]):
+            parts.append(condition(work, part))
     first = next((n for n, part in enumerate(parts) if Typed(part, BOOLEAN).calls_python), len(parts))
     rest = parts[-1]
     for number in range(len(parts) - 1, first, -1):
@@ -286,10 +266,8 @@ def _case(work: Work, node: exp.Case) -> Typed:
     values: list[Typed] = []
     for branch in node.args["ifs"]:
         earlier = [f"NOT COALESCE({test}, FALSE)" for test in tests]
-        before = work.guards
-        work.guards = before + earlier
-        tests.append(_case_test(work, node, branch.this))
-        work.guards = before
+        with work.holding(guards=[*work.guards, *earlier]):
+            tests.append(_case_test(work, node, branch.this))
         values.append(work.guarded(branch.args["true"], [*earlier, tests[-1]]))
     otherwise = [f"NOT COALESCE({test}, FALSE)" for test in tests]
     values.append(work.guarded(node.args.get("default") or exp.Null(), otherwise))
@@ -310,29 +288,19 @@ def _coalesce(work: Work, node: exp.Anonymous) -> Typed:
     for part in node.expressions:
         found.append(work.guarded(part, [f"{each.sql} IS NULL" for each in found]))
     values = unify(work, found, node)
-    return (
-        values[0]
-        if len(values) == 1
-        else Typed(f"COALESCE({', '.join(value.sql for value in values)})", values[0].type)
-    )
+    if len(values) == 1:
+        return values[0]
+    return Typed(f"COALESCE({', '.join(value.sql for value in values)})", values[0].type)
 
 
 def _extreme(word: str) -> Handler:
     def handle(work: Work, node: exp.Anonymous) -> Typed:
         values = unify(work, [work.expression(part) for part in node.expressions], node)
         kind = values[0].type
-        if kind.name in (
-            "boolean",
-            *NUMBERS,
-            "text",
-            "varchar",
-            "date",
-            "timestamp",
-            "timestamptz",
-            "uuid",
-        ) and (not kind.is_exact_text and kind.name not in FLOATS):
-            listed = ", ".join(value.sql for value in values)
-            return values[0] if len(values) == 1 else Typed(f"{word}({listed})", kind)
+        if len(values) == 1:
+            return values[0]
+        if compares_plainly(kind):
+            return Typed(f"{word}({', '.join(value.sql for value in values)})", kind)
         # Spark compares the text of numbers byte by byte. PostgreSQL takes the first of equal values.
         places = [number if word == "LEAST" else -number for number, _ in enumerate(values)]
         keyed = [
@@ -340,7 +308,7 @@ def _extreme(word: str) -> Handler:
             f"'n', {place}, 'v', {value.sql}) END"
             for place, value in zip(places, values, strict=True)
         ]
-        return Typed(f"{word}({', '.join(keyed)}).v" if len(values) > 1 else values[0].sql, kind)
+        return Typed(f"{word}({', '.join(keyed)}).v", kind)
 
     return handle
 
@@ -373,12 +341,10 @@ def _count_nulls(word: str) -> Handler:
 
 
 HANDLERS: dict[type, Handler] = {
-    exp.Literal: _literal,
-    exp.RawString: _raw_text,
-    exp.ByteString: _raw_text,
+    **dict.fromkeys((exp.Literal, exp.RawString, exp.ByteString), _literal),
     exp.UnicodeString: _unicode_text,
-    exp.Boolean: _boolean,
-    exp.Null: _null,
+    exp.Boolean: lambda work, node: Typed("TRUE" if node.this else "FALSE", BOOLEAN),
+    exp.Null: lambda work, node: Typed("NULL", UNKNOWN),
     exp.Paren: _paren,
     exp.Collate: _collate,
     exp.Column: Work.column,

@@ -20,8 +20,8 @@ def _limits(work: Work, node: exp.Expr) -> str:
     for key, word in (("limit", "LIMIT"), ("offset", "OFFSET")):
         if clause := node.args.get(key):
             count = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.expression
-            options = clause.args.get("limit_options")
-            if options and _has_more(options):
+            options = clause.args.get("limit_options") or exp.LimitOptions()
+            if options.args.get("percent") or options.args.get("with_ties"):
                 work.refuse(node, "has WITH TIES; write rank() OVER (ORDER BY …) <= … in an outer query")
             if isinstance(clause, exp.Fetch) and count is None:
                 count = exp.Literal.number(1)  # FETCH FIRST ROW ONLY
@@ -40,11 +40,6 @@ def _is_all(count: exp.Expr | None) -> bool:
         and count.name.lower() == "all"
         and not count.args.get("table")
     )
-
-
-def _has_more(options: exp.Expr) -> bool:
-    """Whether FETCH FIRST says more than ROWS ONLY."""
-    return bool(options.args.get("percent") or options.args.get("with_ties"))
 
 
 def sorted_rows(work: Work, node: exp.Expr, sql: str, columns: tuple[tuple[str, SqlType], ...]) -> str:

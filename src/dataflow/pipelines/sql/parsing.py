@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import quoted
@@ -121,8 +121,10 @@ class PostgresAsWritten(Postgres):
 
 DIALECTS: dict[str, Any] = {"postgres": PostgresAsWritten, "spark": SparkAsWritten}
 
-_STATEMENTS = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.QueryTransform, exp.Alter, exp.Drop)
-_MORE_STATEMENTS = (exp.Set, exp.Copy, exp.TruncateTable, exp.Grant, exp.Use, exp.Pragma, exp.Transaction)
+_STATEMENTS = (
+    *(exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.QueryTransform, exp.Alter, exp.Drop),
+    *(exp.Set, exp.Copy, exp.TruncateTable, exp.Grant, exp.Use, exp.Pragma, exp.Transaction),
+)
 
 # Functions that write, wait, take locks, or access files, settings or other servers.
 _FORBIDDEN_PREFIXES: tuple[str, ...] = (
@@ -211,9 +213,7 @@ def read_statement(sql: str, dialect: str, place: str, prefix: str = "") -> exp.
     if dialect == "postgres":
         _name_operators(statement)
         refuse_ambiguous(statement, place)
-        _refuse_numbers(sql, place)
-        _refuse_neighbours(sql, place)
-        _refuse_escapes(sql, place)
+        _refuse_tokens(sql, place)
         _refuse_intervals(statement, place)
     return statement
 
@@ -282,7 +282,7 @@ def _where_first_ends(sql: str, dialect: str) -> str:
 def _refuse_writing(tree: exp.Expr, place: str) -> None:
     """BadInput if anything in the tree writes, locks, or calls a function with side effects."""
     for node in tree.walk():
-        if isinstance(node, (*_STATEMENTS, *_MORE_STATEMENTS)) and not isinstance(node, exp.Query):
+        if isinstance(node, _STATEMENTS) and not isinstance(node, exp.Query):
             raise BadInput(f"{place}: {_name(node)} is not allowed. A query can only read.")
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             raise BadInput(f"{place}: function {node.sql()} is not allowed. Write it without a schema.")
@@ -292,40 +292,26 @@ def _refuse_writing(tree: exp.Expr, place: str) -> None:
             raise BadInput(f"{place}: {node.sql()} is not a dataset name.")
 
 
-def _refuse_numbers(sql: str, place: str) -> None:
-    """BadInput for 1_000, 0x1F and similar, which the tree misreads."""
+def _refuse_tokens(sql: str, place: str) -> None:
+    """BadInput for numbers, strings and escapes that the tree reads differently from PostgreSQL."""
     tokens = sqlglot.tokenize(sql, read=PostgresAsWritten)
-    for number, token in enumerate(tokens):
-        written = sql[token.start : token.end + 1]
-        rest = "".join(
-            following.text
-            for following in tokens[number + 1 : number + 2]
-            if following.start == token.end + 1 and following.token_type == TokenType.VAR
-        )
-        if (token.token_type == TokenType.NUMBER and rest) or (
-            token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and written.startswith("0")
+    for token, following in pairwise([*tokens, Token(TokenType.SEMICOLON, "", start=len(sql))]):
+        kind, written = token.token_type, sql[token.start : token.end + 1]
+        between = sql[token.end + 1 : following.start]
+        rest = following.text if following.token_type == TokenType.VAR and not between else ""
+        if (kind == TokenType.NUMBER and rest) or (
+            kind in (TokenType.HEX_STRING, TokenType.BIT_STRING) and written.startswith("0")
         ):
             raise BadInput(
                 f"{place}: {written}{rest} is not a decimal number. Write it with the digits 0 to 9 only."
             )
-
-
-def _refuse_neighbours(sql: str, place: str) -> None:
-    """BadInput for two adjacent string literals, which are one string only if a line break separates them."""
-    for one, other in pairwise(sqlglot.tokenize(sql, read=PostgresAsWritten)):
-        between = sql[one.end + 1 : other.start]
-        if one.token_type == other.token_type == TokenType.STRING and not re.search(r"[\r\n]", between):
+        # Adjacent strings are one string only if a line break separates them.
+        if kind == following.token_type == TokenType.STRING and not re.search(r"[\r\n]", between):
             raise BadInput(
-                f"{place}: {quoted(sql[one.start : other.end + 1])} is two strings on one line, which "
+                f"{place}: {quoted(sql[token.start : following.end + 1])} is two strings on one line, which "
                 "PostgreSQL does not concatenate. Write || between them."
             )
-
-
-def _refuse_escapes(sql: str, place: str) -> None:
-    """BadInput for an E'…' that the tree reads differently from PostgreSQL."""
-    for token in sqlglot.tokenize(sql, read=PostgresAsWritten):
-        written = sql[token.start : token.end + 1]
-        if token.token_type == TokenType.BYTE_STRING and _unescape(written) != token.text:
+        if kind == TokenType.BYTE_STRING and _unescape(written) != token.text:
             raise BadInput(f"{place}: {quoted(written)} has an escape that is not supported. Write U&'…'.")
 
 
@@ -367,12 +353,8 @@ def _refuse_characters(sql: str, dialect: str, place: str) -> None:
 
 
 def _is_forbidden(node: exp.Func) -> bool:
-    names = (
-        [node.name.lower()]
-        if isinstance(node, exp.Anonymous)
-        else [each.lower() for each in node.sql_names()]
-    )
-    return any(name in _FORBIDDEN or name.startswith(_FORBIDDEN_PREFIXES) for name in names)
+    names = [node.name] if isinstance(node, exp.Anonymous) else node.sql_names()
+    return any(name in _FORBIDDEN or name.startswith(_FORBIDDEN_PREFIXES) for name in map(str.lower, names))
 
 
 def _name(node: exp.Expr) -> str:

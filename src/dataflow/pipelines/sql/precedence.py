@@ -50,15 +50,5 @@ def _is_looser(child: exp.Expr | None, level: int, also_same: bool) -> bool:
 
 def _is_written_inside(node: exp.Not) -> bool:
     """Whether NOT belongs to its operator, as in `a NOT LIKE b`, `a IS NOT NULL` and `a !~ b`."""
-    return isinstance(
-        node.this,
-        exp.Is
-        | exp.Like
-        | exp.ILike
-        | exp.SimilarTo
-        | exp.In
-        | exp.Between
-        | exp.RegexpLike
-        | exp.RegexpILike
-        | exp.Escape,
-    )
+    inside = isinstance(node.this, exp.Is | exp.RegexpLike | exp.RegexpILike)
+    return inside or _LEVELS.get(type(node.this)) == 6

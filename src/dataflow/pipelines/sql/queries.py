@@ -8,15 +8,13 @@ from dataflow.model.record import record
 from dataflow.pipelines.sql.calls import PREFIX
 from dataflow.pipelines.sql.casting import cast, to_common, unify
 from dataflow.pipelines.sql.comparison import sort_key
-from dataflow.pipelines.sql.grouped_columns import check_grouped, check_places
-from dataflow.pipelines.sql.grouping import group_by
+from dataflow.pipelines.sql.grouping import check_grouped, check_places, group_by
 from dataflow.pipelines.sql.names import column_name
-from dataflow.pipelines.sql.operators import condition, conditions_by_side
+from dataflow.pipelines.sql.operators import condition, conditions_by_side, list_conditions
 from dataflow.pipelines.sql.ordering import Outputs, distinct_on, select_list, sorted_rows, sorted_select
-from dataflow.pipelines.sql.recursive import is_recursive, recursive_table
-from dataflow.pipelines.sql.rows_in_select import rows_beside
+from dataflow.pipelines.sql.rows import rows_beside
 from dataflow.pipelines.sql.sources import Sources, Tables, refuse_case, refuse_cut_union
-from dataflow.pipelines.sql.types import TEXT, SqlType, find_common
+from dataflow.pipelines.sql.types import NUMERIC, TEXT, SqlType, find_common
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
 
 _SELECT_PARTS = {
@@ -43,12 +41,9 @@ class Queries:
 
     def inner_query(self, work: Work, node: exp.Expr) -> Query:
         """Translate a query inside an expression. Spark passes columns of the enclosing query into it."""
-        outer = work.scope
-        inside = work.scope = Scope(outer, is_level=True)
-        try:
+        inside = Scope(work.scope, is_level=True)
+        with work.holding(scope=inside):
             found = self.query(work, node)
-        finally:
-            work.scope = outer
         work.reached[id(node)] = inside.reached
         if inside.reached:
             refuse_cut_union(work, node)
@@ -62,16 +57,11 @@ class Queries:
         """
         if isinstance(node, exp.Subquery):
             return self._parenthesised(work, node, kinds)
-        outer, common, guards, inside = work.scope, self.tables.common, work.guards, work.inside_aggregate
-        work.scope, self.tables.common, work.guards = Scope(outer), dict(common), []
-        work.inside_aggregate = False
-        try:
+        inside = Scope(work.scope)
+        with work.holding(scope=inside, common=dict(work.common), guards=[], inside_aggregate=False):
             prefix = self._common_tables(work, node)
             found = self._one(work, node, kinds)
             return Query(prefix + found.sql, found.columns)
-        finally:
-            work.scope, self.tables.common, work.guards = outer, common, guards
-            work.inside_aggregate = inside
 
     def _one(self, work: Work, node: exp.Expr, kinds: list[SqlType] | None) -> Query:
         if isinstance(node, exp.SetOperation):
@@ -110,22 +100,41 @@ class Queries:
         parts = []
         for each in clause.expressions:
             name = fold(each.args["alias"].this)
-            refuse_case(work, each, name, [*self.tables.schema, *self.tables.common])
-            if clause.args.get("recursive") and is_recursive(each):
-                columns, sql = recursive_table(self, work, each)
+            refuse_case(work, each, name, [*self.tables.schema, *work.common])
+            if clause.args.get("recursive") and _is_recursive(each):
+                columns, sql = self._recursive_table(work, each)
             else:
                 found = self.query(work, each.this)
-                names = [fold(column) for column in each.args["alias"].args.get("columns") or []]
-                columns, sql = self.name_columns(work, each, found, names), found.sql
-            self.tables.common[name] = columns
+                columns, sql = self.name_columns(work, each, found), found.sql
+            work.common[name] = columns
             listed = ", ".join(quote(column) for column in columns)
             parts.append(f"{quote(name)}({listed}) AS ({sql})")
         word = "WITH RECURSIVE" if clause.args.get("recursive") else "WITH"
         return f"{word} {', '.join(parts)} "
 
-    def name_columns(self, work: Work, node: exp.Expr, found: Query, names: list[str]) -> Columns:
-        """Name the columns of a query as its alias says; BadInput if two have the same name."""
-        names = names + [name for name, _ in found.columns[len(names) :]]
+    def _recursive_table(self, work: Work, node: exp.CTE) -> tuple[Columns, str]:
+        """Columns and text of a CTE that reads itself. Its first part determines the types of all rows."""
+        union = node.this
+        if not isinstance(union, exp.Union) or union.args.get("distinct"):
+            work.refuse(
+                node, "reads itself; write it as SELECT … UNION ALL SELECT … with a condition that stops it"
+            )
+        if any(union.args.get(key) for key in ("order", "limit", "offset", "with_")):
+            work.refuse(node, "reads itself and has ORDER BY or LIMIT; move them to the query that reads it")
+        first = self.query(work, union.this)
+        kinds = [NUMERIC if kind.is_decimal and not kind.declared else kind for _, kind in first.columns]
+        columns = dict(zip(self.name_columns(work, node, first), kinds, strict=True))
+        work.common[fold(node.args["alias"].this)] = columns
+        second = self.query(work, union.expression, kinds)
+        if [kind.postgres for _, kind in second.columns] != [kind.postgres for kind in kinds]:
+            work.refuse(node, "reads itself with other types in its second part; add casts to its first part")
+        sides = [self._recast(work, each, kinds, node) for each in (first, second)]
+        return columns, f"({sides[0]}) UNION ALL ({sides[1]})"
+
+    def name_columns(self, work: Work, node: exp.Expr, found: Query) -> Columns:
+        """Name the columns of a query as the node's alias says; BadInput if two have the same name."""
+        names = [fold(column) for column in node.args["alias"].args.get("columns") or []]
+        names += [name for name, _ in found.columns[len(names) :]]
         if len(set(names)) != len(found.columns):
             work.refuse(node, "has two columns with the same name; give one of them another name")
         return {name: kind for name, (_, kind) in zip(names, found.columns, strict=True)}
@@ -279,6 +288,12 @@ class Queries:
         return [(name, Typed(f"{quote(table)}.{quote(name)}", kind)) for name, kind in columns.items()]
 
 
+def _is_recursive(node: exp.CTE) -> bool:
+    """Whether a CTE reads itself."""
+    name = fold(node.args["alias"].this)
+    return any(len(each.parts) == 1 and fold(each.this) == name for each in node.this.find_all(exp.Table))
+
+
 def _inline(columns: list[list[Typed]], names: list[str]) -> str:
     """VALUES that use columns of earlier FROM items, for which Spark has no inline table."""
     rows = []
@@ -307,7 +322,7 @@ def _refuse_mixed(work: Work, test: exp.Expr) -> None:
     Spark turns the subquery into a join and does not call Python in a join condition. It can only compute
     one side of an equality beforehand, and only if the other side belongs to the subquery.
     """
-    for part in test.flatten(unnest=False) if isinstance(test, exp.And) else [test]:
+    for part in list_conditions(test):
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else [part]
         if any(_is_outside(work, side) for side in sides) and not _joins(work, sides):
             work.refuse(

@@ -1,13 +1,16 @@
-"""Set-returning functions in FROM: unnest, generate_series, jsonb_array_elements and similar."""
+"""Set-returning functions in FROM and SELECT: unnest, generate_series, jsonb_array_elements and similar."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from dataflow.model.record import record
+from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.casting import call_function, cast
 from dataflow.pipelines.sql.types import BIGINT, TEXT, SqlType
-from dataflow.pipelines.sql.work import Columns, Typed, Work, fold
+from dataflow.pipelines.sql.work import Columns, Handler, Scope, Typed, Work, fold, quote
+
+_ROWS = "dataflow rows"
 
 _PAIRS = ("jsonb_each", "jsonb_each_text")  # each row has a key and a value
 _VALUE = (
@@ -43,7 +46,8 @@ def rows_of(work: Work, node: exp.Expr) -> Rows | None:
     if call is None:
         return None
     name, arguments = call
-    alias, given = _alias(node)
+    named = node.args.get("alias") or exp.TableAlias()
+    alias, given = fold(named.this), [fold(column) for column in named.args.get("columns") or []]
     place = node.args.get("offset") or (
         node.this.args.get("offset") if isinstance(node, exp.Lateral) else None
     )
@@ -53,25 +57,15 @@ def rows_of(work: Work, node: exp.Expr) -> Rows | None:
     arrays = array_of(work, name, arguments, node)
     kinds = [each.type.element or TEXT for each in arrays]
     if name in _PAIRS:
-        columns = dict(zip([*given, *("key", "value")[len(given) :]], kinds, strict=False))
-        return Rows(exploded(arrays, ordinality), alias or name, columns | _last(ordinality, given[2:]))
-    usual = (
-        [_column_name(name)] if len(kinds) == 1 else [f"{_column_name(name)}{n}" for n, _ in enumerate(kinds)]
-    )
-    names = (given + (usual[len(given) :] if given else [alias or usual[0], *usual[1:]]))[
-        : len(kinds) + ordinality
-    ]
-    if not given and _column_name(name) == "value":
-        names = ["value"]
-    columns = dict(zip(names, kinds, strict=False))
-    if ordinality:
-        columns[names[len(kinds)] if len(names) > len(kinds) else "ordinality"] = BIGINT
+        usual = ["key", "value"]
+    elif name in _VALUE:
+        usual = ["value"]
+    else:
+        numbered = [f"{name}{number}" for number, _ in enumerate(kinds)]
+        usual = [alias or (name if len(kinds) == 1 else numbered[0]), *numbered[1:]]
+    names = [*given, *[*usual, "ordinality"][len(given) :]]
+    columns = dict(zip(names, [*kinds, BIGINT] if ordinality else kinds, strict=False))
     return Rows(exploded(arrays, ordinality), alias or name, columns)
-
-
-def _last(ordinality: bool, given: list[str]) -> dict[str, SqlType]:
-    """The column of WITH ORDINALITY, if requested."""
-    return {(given or ["ordinality"])[0]: BIGINT} if ordinality else {}
 
 
 def exploded(arrays: list[Typed], ordinality: bool) -> str:
@@ -121,15 +115,38 @@ def _call_of(node: exp.Expr) -> tuple[str, list[exp.Expr]] | None:
     return None
 
 
-def _alias(node: exp.Expr) -> tuple[str, list[str]]:
-    alias = node.args.get("alias")
-    if alias is None:
-        return "", []
-    if isinstance(alias, exp.TableAlias):
-        name = fold(alias.this) if alias.this is not None else ""
-        return name, [fold(column) for column in alias.args.get("columns") or []]
-    return fold(alias), []
+def rows_beside(work: Work, node: exp.Select, source: str) -> str:
+    """The FROM item that returns one row per element; several functions advance in step."""
+    calls = [each for item in node.expressions for each in _find_calls(item)]
+    if not calls:
+        return ""
+    if node.args.get("group") or node.args.get("distinct"):
+        work.refuse(node, "has a set-returning function with GROUP BY or DISTINCT; move it to a subquery")
+    if any(is_aggregate(each) for call in calls for each in call.walk()):
+        work.refuse(node, "has a set-returning function of an aggregate; compute the aggregate in a subquery")
+    # They are LATERAL to FROM.
+    with work.holding(scope=Scope(work.scope, is_level=True) if source else work.scope):
+        arrays = [array_of(work, each.name.lower(), list(each.expressions), each)[0] for each in calls]
+    names = [f"c{number}" for number, _ in enumerate(arrays)]
+    for each, array, name in zip(calls, arrays, names, strict=True):
+        work.scope.rows[id(each)] = Typed(f"{quote(_ROWS)}.{name}", array.type.element or TEXT)
+    start = " CROSS JOIN" if source else " FROM"
+    return f"{start} LATERAL ({exploded(arrays, False)}) AS {quote(_ROWS)}({', '.join(names)})"
 
 
-def _column_name(name: str) -> str:
-    return "value" if name in _VALUE else name
+def _find_calls(node: exp.Expr) -> list[exp.Anonymous]:
+    if isinstance(node, exp.Query | exp.Subquery):
+        return []
+    if isinstance(node, exp.Anonymous) and node.name.lower() in SET_FUNCTIONS:
+        return [node]
+    return [found for child in node.iter_expressions() for found in _find_calls(child)]
+
+
+def _column(work: Work, node: exp.Anonymous) -> Typed:
+    found = work.scope.rows.get(id(node))
+    if found is None:
+        work.refuse(node, "returns a set of rows, which is not supported here; move it to FROM")
+    return found
+
+
+FUNCTIONS: dict[str, Handler] = dict.fromkeys(SET_FUNCTIONS, _column)

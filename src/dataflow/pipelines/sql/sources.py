@@ -1,4 +1,7 @@
-"""The FROM clause: datasets, subqueries, set-returning functions, and joins."""
+"""The FROM clause: datasets, subqueries, set-returning functions, and joins.
+
+Values of a dataset's files are converted to the values that PostgreSQL would have.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,19 @@ from sqlglot import exp
 
 from dataflow.errors import BadInput
 from dataflow.model.wording import did_you_mean, quoted
-from dataflow.pipelines.sql.advice import instead_of
-from dataflow.pipelines.sql.casting import unify
+from dataflow.pipelines.shape.sql_types import UNLIMITED
+from dataflow.pipelines.sql.casting import cast, unify
+from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import sort_key
-from dataflow.pipelines.sql.operators import condition, conditions_by_side
+from dataflow.pipelines.sql.operators import condition, conditions_by_side, list_conditions
 from dataflow.pipelines.sql.rows import Rows, rows_of
-from dataflow.pipelines.sql.stored import read_stored, stored_type
+from dataflow.pipelines.sql.types import JSONB, TEXT, SqlType, exact_numeric, read_type
 from dataflow.pipelines.sql.work import Columns, Scope, Typed, Work, fold, quote
 
 if TYPE_CHECKING:
-    from dataflow.pipelines.sql.queries import Queries
+    from dataflow.pipelines.sql.queries import Queries, Query
 
+_FIXED_DIGITS = 18  # after the point, for a numeric without precision that files store as a decimal
 _JOINS = {("", ""): "CROSS", ("", "CROSS"): "CROSS", ("", "INNER"): "INNER"}
 _JOINS |= {(side, kind): side for side in ("LEFT", "RIGHT", "FULL") for kind in ("", "OUTER")}
 
@@ -35,13 +40,12 @@ class Tables:
             for name, columns in schema.items()
         }
         self.named: dict[str, None] = {}
-        self.common: dict[str, Columns] = {}  # CTEs in scope
 
     def find(self, work: Work, node: exp.Table) -> tuple[str, Columns]:
         """Return the name and columns of a table; BadInput with the nearest dataset if it is unknown."""
         name = ".".join(fold(part) for part in node.parts)
-        if len(node.parts) == 1 and name in self.common:
-            return name, self.common[name]
+        if len(node.parts) == 1 and name in work.common:
+            return name, work.common[name]
         if name not in self.schema:
             hint = did_you_mean(name, self.schema) or f" Known datasets: {', '.join(sorted(self.schema))}."
             raise BadInput(f"{work.place}: unknown dataset {quoted(name)}.{hint}")
@@ -87,14 +91,20 @@ class Sources:
     def _item(self, work: Work, node: exp.Expr) -> str:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Join):
             work.refuse(node, "has a join in parentheses; write it as a named subquery instead")
-        if isinstance(node, exp.Lateral):
-            return self._lateral(work, node)
         if rows := self._find_rows(work, node):
-            return self._rows(work, node, rows)
+            given = self._bring(work, node, rows.alias, rows.columns)
+            if len(rows.columns) == 1:
+                work.scope.functions.add(rows.alias)
+            return f"LATERAL ({rows.sql}) AS {given}{_listed(rows.columns)}"
+        named = node.args.get("alias") is not None
+        if isinstance(node, exp.Lateral):
+            if not isinstance(node.this, exp.Subquery) or not named:
+                work.refuse(node, "is neither a named subquery nor a named set-returning function")
+            return f"LATERAL {self._subquery(work, node, self.queries.inner_query(work, node.this))}"
         if isinstance(node, exp.Table):
             return self._table(work, node)
-        if isinstance(node, exp.Subquery | exp.Values) and node.args.get("alias") is not None:
-            return self._subquery(work, node, "")
+        if isinstance(node, exp.Subquery | exp.Values) and named:
+            return self._subquery(work, node, self.queries.query(work, node))
         work.refuse(node, "is neither a dataset nor a named subquery")
 
     def _table(self, work: Work, node: exp.Table) -> str:
@@ -113,55 +123,18 @@ class Sources:
         if not names:
             return f"{table} AS {self._bring(work, node, given, columns)}"
         renamed = dict(zip([*names, *list(columns)[len(names) :]], columns.values(), strict=True))
-        listed = ", ".join(quote(column) for column in renamed)
-        return f"{table} AS {self._bring(work, node, given, renamed)}({listed})"
+        return f"{table} AS {self._bring(work, node, given, renamed)}{_listed(renamed)}"
 
-    def _subquery(self, work: Work, node: exp.Expr, word: str) -> str:
-        alias = node.args["alias"]
-        found = self.queries.query(
-            work, node.this if isinstance(node, exp.Subquery) else _without_alias(node)
-        )
-        names = [fold(column) for column in alias.args.get("columns") or []]
-        columns = self.queries.name_columns(work, node, found, names)
-        listed = ", ".join(quote(column) for column in columns)
-        given = self._bring(work, node, fold(alias.this), columns)
-        return f"{word}({found.sql}) AS {given}({listed})"
-
-    def _lateral(self, work: Work, node: exp.Lateral) -> str:
-        if rows := self._find_rows(work, node):
-            return self._rows(work, node, rows)
-        inner, alias = node.this, node.args.get("alias")
-        if not isinstance(inner, exp.Subquery) or alias is None:
-            work.refuse(node, "is neither a named subquery nor a named set-returning function")
-        around = work.scope
-        work.scope = Scope(around, is_level=True)  # earlier FROM items are its outer scope
-        try:
-            found = self.queries.query(work, inner.this)
-            if work.scope.reached:
-                refuse_cut_union(work, inner)
-        finally:
-            work.scope = around
-        columns = self.queries.name_columns(
-            work, node, found, [fold(column) for column in alias.args.get("columns") or []]
-        )
-        listed = ", ".join(quote(column) for column in columns)
-        return f"LATERAL ({found.sql}) AS {self._bring(work, node, fold(alias.this), columns)}({listed})"
+    def _subquery(self, work: Work, node: exp.Expr, found: Query) -> str:
+        columns = self.queries.name_columns(work, node, found)
+        given = self._bring(work, node, fold(node.args["alias"].this), columns)
+        return f"({found.sql}) AS {given}{_listed(columns)}"
 
     def _find_rows(self, work: Work, node: exp.Expr) -> Rows | None:
-        around = work.scope
-        if around.sources:  # it is LATERAL to them
-            work.scope = Scope(around, is_level=True)
-        try:
+        # A function in FROM is LATERAL to the items before it.
+        inside = Scope(work.scope, is_level=True) if work.scope.sources else work.scope
+        with work.holding(scope=inside):
             return rows_of(work, node)
-        finally:
-            work.scope = around
-
-    def _rows(self, work: Work, node: exp.Expr, rows: Rows) -> str:
-        given = self._bring(work, node, rows.alias, rows.columns)
-        if len(rows.columns) == 1:
-            work.scope.functions.add(rows.alias)
-        listed = ", ".join(quote(column) for column in rows.columns)
-        return f"LATERAL ({rows.sql}) AS {given}({listed})"
 
     def _bring(self, work: Work, node: exp.Expr, given: str, columns: Columns) -> str:
         if given in work.scope.sources:
@@ -173,10 +146,8 @@ class Sources:
     def _join(self, work: Work, node: exp.Join) -> str:
         side, kind = (node.side or "").upper(), (node.kind or "").upper()
         on, using = node.args.get("on"), node.args.get("using")
-        if (on or using) and not side and not kind:
-            kind = "INNER"
         natural = (node.args.get("method") or "").upper() == "NATURAL"
-        if natural and not side and not kind:
+        if (on or using or natural) and not side and not kind:
             kind = "INNER"
         word = _JOINS.get((side, kind))
         if word is None or (node.args.get("method") and not natural):
@@ -193,7 +164,7 @@ class Sources:
         if (
             word == "FULL"
             and on.find(exp.Column)
-            and not any(isinstance(each, exp.EQ) for each in _parts(on))
+            and not any(isinstance(each, exp.EQ) for each in list_conditions(on))
         ):
             work.refuse(
                 node, "is a FULL JOIN without =, which PostgreSQL does not support; write LEFT JOIN … UNION"
@@ -217,7 +188,7 @@ class Sources:
 
     def _refuse_python(self, work: Work, node: exp.Join, on: exp.Expr, before: Scope) -> None:
         """Spark does not support an outer join by a Python function of both sides."""
-        for part in _parts(on):
+        for part in list_conditions(on):
             if not work.expression(part).calls_python:
                 continue
             sides = [part.this, part.expression] if isinstance(part, exp.EQ) else [part]
@@ -255,20 +226,49 @@ class Sources:
         return " AND ".join(tests)
 
 
-def _parts(on: exp.Expr) -> list[exp.Expr]:
-    """The conditions that AND joins."""
-    return list(on.flatten(unnest=False)) if isinstance(on, exp.And) else [on]
-
-
 def _sides(before: Scope, part: exp.Expr) -> set[str]:
     """Which sides of a join a condition uses."""
     return {"left" if before.is_own(each) else "right" for each in part.find_all(exp.Column)}
 
 
-def _without_alias(node: exp.Expr) -> exp.Expr:
-    copied = node.copy()
-    copied.set("alias", None)
-    return copied
+def _listed(columns: Columns) -> str:
+    return f"({', '.join(quote(column) for column in columns)})"
+
+
+def stored_type(written: str) -> SqlType:
+    """The type of a column that the manifest lists as `written`."""
+    kind = read_type(written)
+    return exact_numeric(_FIXED_DIGITS) if kind.is_exact_text and not written.startswith(UNLIMITED) else kind
+
+
+def read_stored(work: Work, name: str, kind: SqlType, written: str) -> str:
+    """Spark SQL that reads a column of the files; `written` is its type in the manifest."""
+    column = quote(name)
+    if kind.name == "bpchar" and kind.length:
+        return f"RPAD({column}, {kind.length}, ' ')"
+    if kind.name == "jsonb":
+        return cast(work, Typed(column, TEXT), JSONB, exp.column(name)).sql
+    if kind.is_exact_text and not written.startswith(UNLIMITED):
+        return _shown_digits(column)
+    if kind.element is not None and kind.element.is_exact_text and not written.startswith(UNLIMITED):
+        return f"TRANSFORM({column}, e -> {_shown_digits('e')})"
+    return column
+
+
+def _shown_digits(sql: str) -> str:
+    """Format a decimal of fixed scale as text, without the zeros that only pad it."""
+    return f"TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST({sql} AS STRING)))"
+
+
+def kept_type(kind: SqlType) -> str:
+    """The type in which files store a result column: a numeric as Spark represents it."""
+    if kind.element is not None:
+        return f"{kept_type(kind.element)}[]"
+    if kind.name != "numeric":
+        return kind.postgres
+    if kind.is_decimal:
+        return f"numeric({kind.precision},{kind.scale})"
+    return "numeric" if 0 <= kind.fraction <= _FIXED_DIGITS else UNLIMITED
 
 
 def refuse_cut_union(work: Work, node: exp.Expr) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.casting import call_function, cast, to_text, unify
+from dataflow.pipelines.sql.catalogue import instead_of
 from dataflow.pipelines.sql.comparison import COMPARISONS, compare
 from dataflow.pipelines.sql.numbers import WORDS, calculate
 from dataflow.pipelines.sql.operators import is_quantified, quantified
@@ -62,9 +62,8 @@ def _join_arrays(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed
 
 
 def _octets(work: Work, node: exp.Anonymous) -> Typed:
-    return call_function(
-        work, "octet_length", [_padded(work.expression(each)) for each in node.expressions], node
-    )
+    values = [_padded(work.expression(each)) for each in node.expressions]
+    return call_function(work, "octet_length", values, node)
 
 
 def _normalized(work: Work, node: exp.Anonymous) -> Typed:
@@ -79,12 +78,9 @@ def _normalized(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _concat(work: Work, node: exp.Anonymous) -> Typed:
-    parts = [_shown(work, part, node) for part in node.expressions]
-    return Typed(f"CONCAT_WS('', {', '.join(parts)})", TEXT)
-
-
-def _concat_with(work: Work, node: exp.Anonymous) -> Typed:
-    separator, *rest = node.expressions
+    separator, rest = exp.Literal.string(""), node.expressions
+    if node.name.lower() == "concat_ws":
+        separator, *rest = node.expressions
     parts = [to_text(work, work.expression(separator), node).sql]
     parts += [_shown(work, part, node) for part in rest]
     return Typed(f"CONCAT_WS({', '.join(parts)})", TEXT)
@@ -97,11 +93,7 @@ def _shown(work: Work, part: exp.Expr, node: exp.Expr) -> str:
     return value.sql if value.type.name == "bpchar" else to_text(work, value, node).sql
 
 
-def _like(work: Work, node: exp.Binary) -> Typed:
-    return _liked(work, node, "\\")
-
-
-def _liked(work: Work, node: exp.Binary, mark: str) -> Typed:
+def _like(work: Work, node: exp.Binary, mark: str = "\\") -> Typed:
     """LIKE by Spark if the pattern is a literal; ILIKE by our functions, because case mapping differs."""
     if is_quantified(node.expression):
         return _match_several(work, node, mark)
@@ -126,7 +118,7 @@ def _match_several(work: Work, node: exp.Binary, mark: str = "") -> Typed:
     for pattern in patterns.expressions:
         one = node.copy()
         one.set("expression", pattern.copy())
-        tests.append((_liked(work, one, mark) if mark else _binary(work, one)).sql)
+        tests.append((_like(work, one, mark) if mark else _binary(work, one)).sql)
     return Typed(f"({(' AND ' if every else ' OR ').join(tests)})", BOOLEAN)
 
 
@@ -158,11 +150,10 @@ def _escape(work: Work, node: exp.Escape) -> Typed:
         work.refuse(node, "needs at most one character after ESCAPE")
     inner = node.this
     if isinstance(inner, exp.SimilarTo):
-        values = [_padded(work.expression(inner.this)), work.expression(inner.expression)]
-        return call_function(work, "similar_to", [*values, Typed(text_literal(mark), TEXT, mark)], node)
+        return _similar(work, inner, Typed(text_literal(mark), TEXT, mark))
     if not isinstance(inner, exp.Like | exp.ILike):
         work.refuse(node, "has ESCAPE without LIKE")
-    return _liked(work, inner, mark)
+    return _like(work, inner, mark)
 
 
 def _binary(work: Work, node: exp.Binary) -> Typed:
@@ -198,8 +189,8 @@ def _operator(work: Work, node: exp.Operator) -> Typed:
     return call_function(work, word, [left, right], node)
 
 
-def _similar(work: Work, node: exp.SimilarTo) -> Typed:
-    values = [_padded(work.expression(node.this)), work.expression(node.expression)]
+def _similar(work: Work, node: exp.SimilarTo, *mark: Typed) -> Typed:
+    values = [_padded(work.expression(node.this)), work.expression(node.expression), *mark]
     return call_function(work, "similar_to", values, node)
 
 
@@ -211,14 +202,16 @@ def _length(work: Work, node: exp.Anonymous) -> Typed:
 
 
 def _substring(work: Work, node: exp.Substring) -> Typed:
-    parts = [node.this, node.args.get("start"), node.args.get("length")]
-    values = [work.expression(part) for part in parts if part is not None]
-    return _cut(work, values, node)
+    return _cut(work, _values(work, node.this, node.args.get("start"), node.args.get("length")), node)
 
 
 def _substr(work: Work, node: exp.Anonymous) -> Typed:
-    values = [work.expression(each) for each in node.expressions]
+    values = _values(work, *node.expressions)
     return _cut(work, values, node) if len(values) > 1 else call_function(work, "substr", values, node)
+
+
+def _values(work: Work, *parts: exp.Expr | None) -> list[Typed]:
+    return [work.expression(part) for part in parts if part is not None]
 
 
 def _cut(work: Work, values: list[Typed], node: exp.Expr) -> Typed:
@@ -250,13 +243,12 @@ def _position(work: Work, node: exp.StrPosition) -> Typed:
 def _trim(work: Work, node: exp.Trim) -> Typed:
     side = (node.args.get("position") or "BOTH").upper()
     name = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}[side]
-    parts = [node.this] + ([node.expression] if node.args.get("expression") is not None else [])
-    return call_function(work, name, [work.expression(part) for part in parts], node)
+    return call_function(work, name, _values(work, node.this, node.args.get("expression")), node)
 
 
 def _overlay(work: Work, node: exp.Overlay) -> Typed:
-    parts = [node.this, node.expression, node.args["from_"], node.args.get("for_")]
-    return call_function(work, "overlay", [work.expression(part) for part in parts if part is not None], node)
+    values = _values(work, node.this, node.expression, node.args["from_"], node.args.get("for_"))
+    return call_function(work, "overlay", values, node)
 
 
 def _array(work: Work, node: exp.Array) -> Typed:
@@ -366,11 +358,8 @@ HANDLERS: dict[type, Handler] = {
     exp.Anonymous: ours,
 }
 FUNCTIONS: dict[str, Handler] = {
-    "concat": _concat,
-    "concat_ws": _concat_with,
-    "length": _length,
-    "char_length": _length,
-    "character_length": _length,
+    **dict.fromkeys(("concat", "concat_ws"), _concat),
+    **dict.fromkeys(("length", "char_length", "character_length"), _length),
     "octet_length": _octets,
     "normalize": _normalized,
     "substr": _substr,

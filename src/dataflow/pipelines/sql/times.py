@@ -101,10 +101,6 @@ def _subtract(work: Work, left: Typed, right: Typed, node: exp.Expr) -> Typed:
     return Typed(f"CASE WHEN {gap} IS NOT NULL THEN NAMED_STRUCT('months', 0, {fields}) END", INTERVAL)
 
 
-def _current_date(work: Work, node: exp.CurrentDate) -> Typed:
-    return Typed("CURRENT_DATE()", DATE)
-
-
 def _current_time(work: Work, node: exp.Expr) -> Typed:
     if not isinstance(node, exp.Anonymous) and node.args.get("this") is not None:
         work.refuse(node, "rounds the current time; write date_trunc('second', now()) instead")
@@ -148,7 +144,7 @@ HANDLERS: dict[type, Handler] = {
     exp.Extract: _extract,
     exp.AtTimeZone: _at_zone,
     exp.Interval: _interval,
-    exp.CurrentDate: _current_date,
+    exp.CurrentDate: lambda work, node: Typed("CURRENT_DATE()", DATE),
     exp.CurrentTimestamp: _current_time,
     exp.Localtimestamp: _local_time,
 }

@@ -12,12 +12,13 @@ from sqlglot import exp
 from dataflow.errors import BadInput
 from dataflow.model.record import record
 from dataflow.model.wording import quoted
+from dataflow.pipelines.shape.sql_types import UNLIMITED
 from dataflow.pipelines.sql import (
     aggregates,
     json_values,
     numbers,
     operators,
-    rows_in_select,
+    rows,
     subqueries,
     texts,
     times,
@@ -26,16 +27,15 @@ from dataflow.pipelines.sql import (
 from dataflow.pipelines.sql.calls import Function
 from dataflow.pipelines.sql.parsing import list_tables, read_statement
 from dataflow.pipelines.sql.queries import Queries
-from dataflow.pipelines.sql.sources import Tables
+from dataflow.pipelines.sql.sources import Tables, kept_type
 from dataflow.pipelines.sql.spark_text import write_text
-from dataflow.pipelines.sql.stored import UNLIMITED, kept_type
 from dataflow.pipelines.sql.types import SqlType
 from dataflow.pipelines.sql.work import Handler, Work
 
-_PARTS = (operators, subqueries, numbers, times, texts, aggregates, windows, json_values)
+_PARTS = (operators, subqueries, numbers, times, texts, aggregates, windows)
 _HANDLERS: dict[type, Handler] = {kind: handler for part in _PARTS for kind, handler in part.HANDLERS.items()}
 _FUNCTIONS: dict[str, Handler] = {
-    name: handler for part in (*_PARTS, rows_in_select) for name, handler in part.FUNCTIONS.items()
+    name: handler for part in (*_PARTS, json_values, rows) for name, handler in part.FUNCTIONS.items()
 }
 
 

@@ -51,7 +51,7 @@ class SqlType:
             return f"DECIMAL({self.precision}, {self.scale})"
         if self.element is not None:
             return f"ARRAY<{self.element.spark}>"
-        return _SPARK[self.name]
+        return _TYPES[self.name][0]
 
     @property
     def family(self) -> str:
@@ -65,43 +65,43 @@ class SqlType:
         """Whether a dataset column can have it."""
         if self.element is not None:
             return self.element.storable and self.element.name not in ("json", "jsonb")
-        return self.name not in ("interval", "bytea", "unknown", "record")
+        return self.name not in ("interval", "bytea", "unknown")
 
     @property
     def postgres(self) -> str:
         """Its name in PostgreSQL."""
         if self.element is not None:
             return f"{self.element.postgres}[]"
-        name = _POSTGRES.get(self.name, self.name)
+        name = _TYPES[self.name][1][0]
         if not self.declared:
             return "bpchar" if self.name == "bpchar" else name  # "character" would have a length of 1
         return f"{name}({self.length})" if self.length else f"{name}({self.precision},{self.scale})"
 
 
-_SPARK = {
-    "boolean": "BOOLEAN",
-    "smallint": "SMALLINT",
-    "integer": "INT",
-    "bigint": "BIGINT",
-    "real": "FLOAT",
-    "double": "DOUBLE",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP_NTZ",
-    "timestamptz": "TIMESTAMP",
-    "bytea": "BINARY",
-    "interval": "STRUCT<months: INT, days: INT, micros: BIGINT>",
+_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "boolean": ("BOOLEAN", ("boolean", "bool")),
+    "smallint": ("SMALLINT", ("smallint", "int2", "smallserial")),
+    "integer": ("INT", ("integer", "int", "int4", "serial")),
+    "bigint": ("BIGINT", ("bigint", "int8", "bigserial")),
+    "numeric": ("STRING", ("numeric", "decimal", "dec")),
+    "real": ("FLOAT", ("real", "float4")),
+    "double": ("DOUBLE", ("double precision", "float8", "float", "double")),
+    "unknown": ("STRING", ("text",)),  # a literal, which is text where nothing else decides
+    "text": ("STRING", ("text",)),
+    "varchar": ("STRING", ("character varying", "varchar")),
+    "bpchar": ("STRING", ("character", "char", "bpchar")),
+    "date": ("DATE", ("date",)),
+    "timestamp": ("TIMESTAMP_NTZ", ("timestamp without time zone", "timestamp")),
+    "timestamptz": ("TIMESTAMP", ("timestamp with time zone", "timestamptz")),
+    "uuid": ("STRING", ("uuid",)),
+    "json": ("STRING", ("json",)),
+    "jsonb": ("STRING", ("jsonb",)),
+    "bytea": ("BINARY", ("bytea", "varbinary")),
+    "interval": ("STRUCT<months: INT, days: INT, micros: BIGINT>", ("interval",)),
 }
-_SPARK |= dict.fromkeys(
-    ("numeric", "text", "varchar", "bpchar", "unknown", "uuid", "json", "jsonb"), "STRING"
-)
-_POSTGRES = {
-    "double": "double precision",
-    "timestamp": "timestamp without time zone",
-    "timestamptz": "timestamp with time zone",
-    "unknown": "text",
-    "varchar": "character varying",
-    "bpchar": "character",
-}
+"""The types by their names in signatures: Spark type and PostgreSQL's names, the official one first."""
+
+_NAMES = {alias: name for name, (_, aliases) in _TYPES.items() for alias in aliases}
 
 BOOLEAN, SMALLINT, INTEGER, BIGINT = (SqlType(name) for name in ("boolean", "smallint", "integer", "bigint"))
 REAL, DOUBLE, TEXT, UNKNOWN = (SqlType(name) for name in ("real", "double", "text", "unknown"))
@@ -115,27 +115,6 @@ TEXTS = ("text", "varchar", "bpchar")
 TIMES = ("date", "timestamp", "timestamptz")
 _DIGITS = {"smallint": 5, "integer": 10, "bigint": 19}
 
-_ALIASES = {
-    "boolean": ("boolean", "bool"),
-    "smallint": ("smallint", "int2", "smallserial"),
-    "integer": ("integer", "int", "int4", "serial"),
-    "bigint": ("bigint", "int8", "bigserial"),
-    "numeric": ("numeric", "decimal", "dec"),
-    "real": ("real", "float4"),
-    "double": ("double precision", "float8", "float", "double"),
-    "text": ("text",),
-    "varchar": ("character varying", "varchar"),
-    "bpchar": ("character", "char", "bpchar"),
-    "date": ("date",),
-    "timestamp": ("timestamp", "timestamp without time zone"),
-    "timestamptz": ("timestamptz", "timestamp with time zone"),
-    "uuid": ("uuid",),
-    "json": ("json",),
-    "jsonb": ("jsonb",),
-    "bytea": ("bytea", "varbinary"),
-    "interval": ("interval",),
-}
-_NAMES = {alias: name for name, aliases in _ALIASES.items() for alias in aliases}
 _TYPE = re.compile(
     r"([a-z][a-z0-9 ]*?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?\s*(with(?:out)? time zone)?", re.A
 )
@@ -159,6 +138,13 @@ def read_type(text: str) -> SqlType:
     if found[2] and not (name == "double" and folded.startswith("float(")):
         raise BadInput(f"type {quoted(text)} is not supported on Spark; write {name} without ({found[2]})")
     return REAL if name == "double" and 0 < first <= 24 else SqlType(name)
+
+
+def type_of(family: str) -> SqlType:
+    """The type with that name in signatures."""
+    if family.endswith("[]"):
+        return SqlType("array", element=type_of(family[:-2]))
+    return SqlType(family)
 
 
 def numeric(precision: int, scale: int, declared: bool = False) -> SqlType:
@@ -225,7 +211,7 @@ def _join(left: SqlType, right: SqlType) -> SqlType | None:
 def _join_numbers(left: SqlType, right: SqlType) -> SqlType:
     names = {left.name, right.name}
     if names & set(FLOATS):
-        return REAL if names == {"real"} or names <= {"real", *INTEGERS} - set(INTEGERS) else DOUBLE
+        return REAL if names == {"real"} else DOUBLE
     if "numeric" not in names:
         return SqlType(max(names, key=INTEGERS.index))
     first, second = as_numeric(left), as_numeric(right)

@@ -108,11 +108,6 @@ def _rename(view: View, statement: exp.Expr) -> None:
             table.set("this", exp.to_identifier(called, quoted=True))
 
 
-def _quoted(view: View) -> str:
-    dialect = DIALECTS[view.dialect]
-    return exp.to_identifier(view.datasets[0], quoted=True).sql(dialect=dialect)
-
-
 def _without_end(text: str) -> str:
     return text.strip().removesuffix(";").strip()
 
@@ -120,7 +115,8 @@ def _without_end(text: str) -> str:
 def _read_clause(view: View, attribute: str, text: str, before: str, allowed: set[str]) -> exp.Select:
     """Parse a clause in its position in a SELECT; BadInput if it contains more than that clause."""
     place = f"{view.pipeline}.{attribute}"
-    found = read_statement(text, view.dialect, place, f"SELECT 1 FROM {_quoted(view)}{before}")
+    table = exp.to_identifier(view.datasets[0], quoted=True).sql(dialect=DIALECTS[view.dialect])
+    found = read_statement(text, view.dialect, place, f"SELECT 1 FROM {table}{before}")
     extra = [key for key, value in found.args.items() if value and key not in allowed]
     if not isinstance(found, exp.Select) or extra or len(found.expressions) != 1:
         what = extra[0].rstrip("_").upper() if isinstance(found, exp.Select) and extra else found.key.upper()

@@ -6,10 +6,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from dataflow.pipelines.sql.advice import instead_of
 from dataflow.pipelines.sql.aggregates import is_aggregate
 from dataflow.pipelines.sql.casting import cast, unify
-from dataflow.pipelines.sql.catalogue import find_cast
+from dataflow.pipelines.sql.catalogue import find_cast, instead_of
 from dataflow.pipelines.sql.comparison import sort_key
 from dataflow.pipelines.sql.types import (
     BIGINT,
@@ -43,14 +42,9 @@ def _window(work: Work, node: exp.Window) -> Typed:
         hint = instead_of(function.name.lower()) if isinstance(function, exp.Anonymous) else ""
         work.refuse(node, f"has OVER, but is not a window function that is supported on Spark{hint}")
     over = _specification(work, node, framed=_has_frame(function))
-    before = work.over, work.surrounded, work.over_order
     # The FILTER handler passes the window on.
-    work.over, work.surrounded = f" OVER ({over})", inner
-    work.over_order = _resolve(work, node).get("order")
-    try:
+    with work.holding(over=f" OVER ({over})", surrounded=inner, over_order=_resolve(work, node).get("order")):
         return work.expression(inner)
-    finally:
-        work.over, work.surrounded, work.over_order = before
 
 
 def _is_window_function(node: exp.Expr) -> bool:

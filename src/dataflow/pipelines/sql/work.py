@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
 
 from sqlglot import exp
@@ -141,6 +141,7 @@ class Work:
         self.handlers = handlers
         self.functions = functions
         self.scope = Scope(None)
+        self.common: dict[str, Columns] = {}  # CTEs in scope
         self.used: dict[str, Function] = {}
         self.guards: list[str] = []  # conditions under which the current expression is evaluated
         self.filter = ""  # FILTER of the aggregate being translated, but not of aggregates inside it
@@ -150,6 +151,16 @@ class Work:
         self.inside_aggregate = False
         self.reached: dict[int, set[str]] = {}  # tables whose columns a subquery uses, by its node
         self.translate_query: Callable[[Work, exp.Expr], Any]
+
+    @contextmanager
+    def holding(self, **state: Any) -> Iterator[None]:
+        """Set fields of this object while a part is translated, then restore them."""
+        before = {name: getattr(self, name) for name in state}
+        vars(self).update(state)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
 
     def expression(self, node: exp.Expr) -> Typed:
         """Translate a PostgreSQL expression to Spark SQL with the same meaning; BadInput if there is none."""
@@ -203,15 +214,9 @@ class Work:
             )
         return found
 
-    @contextmanager
-    def aggregated_rows(self) -> Iterator[None]:
+    def aggregated_rows(self) -> AbstractContextManager[None]:
         """Translate what an aggregate reads: rows, not groups, and only those that its FILTER keeps."""
-        before = self.guards, self.inside_aggregate
-        self.guards, self.inside_aggregate = [f"({self.filter})"] if self.filter else [], True
-        try:
-            yield
-        finally:
-            self.guards, self.inside_aggregate = before
+        return self.holding(guards=[f"({self.filter})"] if self.filter else [], inside_aggregate=True)
 
     def aggregate_argument(self, node: exp.Expr) -> Typed:
         """Translate an aggregate's argument."""
@@ -220,12 +225,8 @@ class Work:
 
     def guarded(self, node: exp.Expr, tests: list[str]) -> Typed:
         """Translate an expression that is evaluated only where these conditions hold."""
-        before = self.guards
-        self.guards = [*before, *tests]
-        try:
+        with self.holding(guards=[*self.guards, *tests]):
             return self.expression(node)
-        finally:
-            self.guards = before
 
     def refuse(self, node: exp.Expr, why: str) -> NoReturn:
         """Raise BadInput: this construct cannot be translated with the same meaning."""
