@@ -74,6 +74,7 @@ def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project
     assert "skipped ingest: No Java found at JAVA_HOME=/nowhere." in done.stderr
 
 
+@pytest.mark.full
 def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -> None:
     done = project.run(*BENCHMARKS, "ready", "--size", "100", timeout=300, env=HERE)
     assert [line.split('"')[3] for line in done.stdout.splitlines()].count(

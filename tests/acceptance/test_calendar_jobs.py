@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
+
 from tests.acceptance.flow import Flow, finish, wait_until
 
 
@@ -185,6 +187,7 @@ def test_cron_expressions_give_the_starts_of_their_intervals(sqlite_flow: Flow) 
     ]
 
 
+@pytest.mark.full
 def test_more_intervals_than_one_claim_adds_are_all_given(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     words = ("--schedule", "@hourly", "--start", "2024-03-01T00Z", "--end", "2024-04-12T23Z", "--catchup")

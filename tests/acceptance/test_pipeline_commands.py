@@ -26,6 +26,7 @@ def list_files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java")
 def test_the_project_that_init_writes_runs_with_the_commands_it_prints(example: Project) -> None:
     example.run("dataflow", "run", DATASET, timeout=SPARK_SECONDS)

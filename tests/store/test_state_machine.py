@@ -333,7 +333,8 @@ class Handoff(RuleBasedStateMachine):
 CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
+@pytest.mark.parametrize("sequences", [30, pytest.param(150, marks=pytest.mark.full)])
+def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle(sequences: int) -> None:
     class OnSqlite(Handoff):
         def open_world(self) -> World:
             world = open_sqlite(":memory:")
@@ -353,14 +354,17 @@ def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
                 if WorkState.RUNNING in move:
                     assert moved[move] == lines[move], move
 
-    profile = settings(CALM, max_examples=150, stateful_step_count=40)
+    profile = settings(CALM, max_examples=sequences, stateful_step_count=40)
     run_state_machine_as_test(OnSqlite, settings=profile)
 
 
-def test_any_sequence_of_verbs_on_postgresql_agrees_with_the_oracle(shared_database_url: str) -> None:
+@pytest.mark.parametrize("sequences", [3, pytest.param(10, marks=pytest.mark.full)])
+def test_any_sequence_of_verbs_on_postgresql_agrees_with_the_oracle(
+    shared_database_url: str, sequences: int
+) -> None:
     class OnPostgres(Handoff):
         def open_world(self) -> World:
             return open_postgres(shared_database_url)
 
-    profile = settings(CALM, max_examples=10, stateful_step_count=40)
+    profile = settings(CALM, max_examples=sequences, stateful_step_count=40)
     run_state_machine_as_test(OnPostgres, settings=profile)
