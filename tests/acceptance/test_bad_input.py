@@ -277,7 +277,7 @@ def _assert_all_or_nothing(dataflow: Commands, commands: Iterable[tuple[str, ...
         before = after
 
 
-def test_a_wrong_passphrase_a_tampered_and_a_swapped_record_are_told_apart(dataflow: Commands) -> None:
+def test_a_wrong_passphrase_a_tampered_and_a_swapped_record_are_distinguished(dataflow: Commands) -> None:
     dataflow.environment.setenv("PASSKEY", "open sesame")
     dataflow.say("dataset add bobin --password-stdin", stdin="correct horse")
     dataflow.say("dataset add bobout --password-stdin", stdin="battery staple")

@@ -66,7 +66,7 @@ def test_an_ingest_is_compared_with_a_plain_loop(project: Project) -> None:
         assert list(line) == FIELDS and line["value"] > 0
 
 
-def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project) -> None:
+def test_an_ingest_without_java_is_skipped_and_names_what_to_install(project: Project) -> None:
     pytest.importorskip("pyspark")
     pytest.importorskip("httpx")
     done = project.run(*BENCHMARKS, "ingest", env=HERE | {"JAVA_HOME": "/nowhere"})
@@ -82,7 +82,7 @@ def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -
     ) == 1
 
 
-def test_what_was_measured_in_a_given_postgresql_is_removed_again(
+def test_benchmark_tables_in_a_given_postgresql_are_removed_again(
     project: Project, postgres_url: str
 ) -> None:
     measure(project, postgres_url, "ready")

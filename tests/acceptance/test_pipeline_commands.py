@@ -195,7 +195,7 @@ def commands(
     return open_commands(tmp_path, sqlite_url, monkeypatch, capsys)
 
 
-def test_the_record_of_a_connection_opens_for_it_and_for_no_other(commands: Commands) -> None:
+def test_the_record_of_a_connection_decrypts_for_it_and_for_no_other(commands: Commands) -> None:
     from dataflow.errors import SecretError
     from dataflow.pipelines.declare.settings import PipelineSettings
 

@@ -1,4 +1,4 @@
-"""Verbs in any order, on a store and on the oracle: after each step both must say the same of everything."""
+"""Verbs in any order, on a store and on the oracle: after each step both must agree on everything."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Handoff(RuleBasedStateMachine):
 
     @rule(job=jobs)
     def do_all(self, job: str) -> None:
-        """What RunJob --drain does; without it few sequences get to the end of the chain."""
+        """What RunJob --drain does; without it few sequences reach the end of the chain."""
         before = -1
         while before != len(self.runs):
             before = len(self.runs)
@@ -287,7 +287,7 @@ class Handoff(RuleBasedStateMachine):
                 assert after in MOVES[action][1], (action, after)
 
     def _is_output_withdrawn(self, job: str, dataid: str) -> bool:
-        """Taken out of use by hand: the rule would have it made again, the store waits for a resubmit."""
+        """Withdrawn manually: by the rule it would be made again, but the store waits for a resubmit."""
         output = self.oracle.chunks.get((self.oracle.jobs[job].output, dataid))
         return output is not None and output.withdrawn
 
@@ -318,7 +318,7 @@ class Handoff(RuleBasedStateMachine):
         return (self.oracle.state(job, dataid), self.oracle.missing(job, dataid), *counted)
 
     def _both(self, ask_oracle: Callable[[], Any], ask_store: Callable[[], Any]) -> None:
-        """Both give the same, or both refuse."""
+        """Both return the same, or both refuse."""
         try:
             expected = ask_oracle()
         except Refused:

@@ -16,7 +16,7 @@ def test_a_test_gets_a_database_that_answers(postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize("turn", ["first", "second"])
-def test_a_test_does_not_see_what_another_left(postgres_url: str, turn: str) -> None:
+def test_a_test_does_not_see_tables_of_another_test(postgres_url: str, turn: str) -> None:
     with psycopg.connect(postgres_url) as connection:
         connection.execute("create table left_behind (turn text)")
 
