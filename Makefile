@@ -1,7 +1,7 @@
 # The commands for developers. `make help` lists them.
 
 PYTHON  ?= python3
-WORKERS ?= 3
+WORKERS ?= 4
 SECONDS ?= 600
 SEED    ?= 1
 VENV    := .venv

@@ -205,7 +205,7 @@ def test_a_start_in_the_future_is_a_pause(sqlite_world: World) -> None:
 
 
 def test_a_calendar_of_an_earlier_release_keeps_its_intervals(world: World) -> None:
-    # An earlier release included the month of the start: 2026-01, which a start inside January no longer does.
+    # An earlier release included the month of the start: 2026-01, which a start inside January does not now.
     add_job(world.store, Job("load", schedule="@monthly", start="2026-01", end="2026-03-01", catchup=True))
     assert add_due_intervals(world.store, world.plan("load")) == 3
     assert world.drain("load") == ["2026-01", "2026-02", "2026-03"]

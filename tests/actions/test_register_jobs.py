@@ -320,4 +320,4 @@ def test_chunks_made_ready_while_a_job_is_registered_all_create_work_for_it(worl
         add_job(world.store, job(f"read{number}", "a"))
     thread.join()
     for number in range(5):
-        assert world.drain(f"read{number}") == dataids
+        assert [run.dataid for run in world.claim(f"read{number}", len(dataids))] == dataids
