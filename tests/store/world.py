@@ -39,6 +39,7 @@ TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk_version", "chunk"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
 )
+REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"
 
 _numbers = itertools.count(1)
@@ -197,10 +198,12 @@ class World:
 
     def drain(self, job: str) -> list[str]:
         """Claim and finish until nothing is left; return the dataids in the order of their claims."""
-        done = []
+        done: list[str] = []
         while runs := self.claim(job):
             self.finish(runs[0])
             done.append(runs[0].dataid)
+            # Without a guard, work may be claimed forever.
+            assert done[-REPEATS:] != [runs[0].dataid] * REPEATS, f"{job} never ends with {runs[0].dataid}"
         return done
 
     def renew(self, *runs: Run, claimant: str = "first") -> set[int]:
