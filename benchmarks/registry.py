@@ -81,8 +81,8 @@ class Registry:
         for number in range(self.readers):
             plan = store.find_plan(f"job_{number}")
             assert plan is not None
-            for claimed in store.claim(plan, scene.make_request(claimant)).runs:
-                store.finish(plan, Ending(claimed, RunOutcome.DONE, 0))
+            (claimed,) = store.claim(plan, scene.make_request(claimant)).runs
+            store.finish(plan, Ending(claimed, RunOutcome.DONE, 0))
         store.close()
 
     def _run(self, command: list[str]) -> float:
@@ -125,7 +125,7 @@ def _compare(large: Registry, small: Registry, rounds: range) -> Iterator[Measur
     yield _measurement(f"RunJob with {size}, {kind}", few, pairs, WANTED_RATIO)
     for registry in (large, small):
         registry.do_readers_work()
-    pairs = [(large.republish(), small.republish()) for _ in rounds]
+    pairs = [(large.republish(), small.republish())]  # only the first has work to do again
     name = f"ready --again of a chunk that {large.readers:,} jobs have read, {kind}"
     yield _measurement(name, "read by 1 job", pairs, "< 1 s")
     pairs = [(large.time("doctor"), small.time("doctor"))]
