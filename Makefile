@@ -1,7 +1,7 @@
 # The commands for developers. `make help` lists them.
 
 PYTHON  ?= python3
-WORKERS ?= 3
+WORKERS ?= 4
 SECONDS ?= 600
 SEED    ?= 1
 VENV    := .venv
@@ -12,6 +12,8 @@ PYTEST  := $(BIN)/python -m pytest
 .DEFAULT_GOAL := help
 .PHONY: help setup java demo test test-all chaos fuzz check bench clean
 MAKEFLAGS += --no-print-directory
+# Without bytecode, each of the thousands of commands that the tests start would compile itself again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

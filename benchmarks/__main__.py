@@ -16,6 +16,8 @@ MODULES = {
     "postgres": "pairs",
     "claim": "claim",
     "ready": "ready",
+    "registry": "registry",
+    "history": "history",
     "ingest": "ingest",
 }
 """What can be measured, in this order, and the module that measures it."""

@@ -50,6 +50,35 @@ SELECT :dataset_id, w.dataid, w.sort_key, 1, r.run_id, $now_at
 FROM run r JOIN work w ON w.work_id = r.work_id
 WHERE r.job_id = :job_id ORDER BY r.run_id
 
+-- name: fill_old_runs
+-- Runs of every work that is done, long ended; one in 1,000 works was INVALID at first, all others failed.
+WITH RECURSIVE number (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < :attempts)
+INSERT INTO run (work_id, job_id, job, dataid, attempt, token, claimant, host, boot_id, pid, user_name, environment, started_at,
+                 lease_seconds, grace_seconds, lease_until, clock_id, ended_at, outcome, exit_code)
+SELECT work_id, job_id, 'bench', dataid, i, 'old ' || dataid || ' ' || CAST(i AS text), 'bench', 'bench', 'bench', 1, 'bench',
+       'bench', '2020-01-01T00:00:00.000Z', 300, 10, 0, 'bench', '2020-01-01T00:00:01.000Z',
+       CASE WHEN i = 1 AND work_id % 1000 = 0 THEN 'INVALID' ELSE 'FAILED' END, 1
+FROM number CROSS JOIN work
+WHERE job_id = :job_id AND state = 'DONE'
+
+-- name: fill_old_pins
+INSERT INTO run_input (run_id, position, chunk_id, version)
+SELECT r.run_id, 0, c.chunk_id, 1
+FROM run r JOIN chunk c ON c.dataset_id = :dataset_id AND c.dataid = r.dataid
+WHERE r.clock_id = 'bench'
+
+-- name: fill_old_journal
+-- The moves of these runs.
+INSERT INTO journal (at, actor, action, job, dataid, run_id, from_state, to_state)
+SELECT r.started_at, 'bench@bench', move.action, 'bench', r.dataid, r.run_id, move.from_state, move.to_state
+FROM run r
+CROSS JOIN (SELECT 'claim' AS action, 'CLAIMABLE' AS from_state, 'RUNNING' AS to_state
+            UNION ALL SELECT 'finish', 'RUNNING', 'FAILED') AS move
+WHERE r.clock_id = 'bench'
+
+-- name: count_old_runs
+SELECT count(*) FROM run WHERE clock_id = 'bench'
+
 -- name: count_work
 SELECT count(*) FROM work
 

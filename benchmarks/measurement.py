@@ -40,7 +40,7 @@ class Measurement:
         return COMPARISONS[found[1]](self.value if found[3] else self.ratio, float(found[2]))
 
     def to_json(self) -> str:
-        """The line that `dataflow bench` prints."""
+        """The line that `make bench` prints."""
         ratio = round(self.ratio, 3) if self.compared_value else None
         return json.dumps(
             {

@@ -72,7 +72,7 @@ class Place:
         self.say = say
         own = ("DATAFLOW_", "PASSKEY")
         self._environ = {name: value for name, value in environ.items() if not name.startswith(own)}
-        if self._environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # or every command would compile itself anew
+        if self._environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # or every command would compile itself again
             self._environ["PYTHONPYCACHEPREFIX"] = os.path.join(self.folder, "pycache")
         # The commands run in another folder, and some are modules of this package.
         paths = [os.path.dirname(os.path.dirname(__file__)), *environ.get("PYTHONPATH", "").split(os.pathsep)]

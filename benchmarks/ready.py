@@ -45,7 +45,7 @@ def _measure_one(place: Place, address: Address) -> Iterator[Measurement]:
     yield Measurement(what, used.seconds, "s", plain, floor, "< 60 s")
     env = place.environment(address)
     own = peak_mb(os.getpid())
-    yield Measurement(f"{what}: memory", used.peak_mb, "MB", "dataflow bench itself", own, "< 300 MB")
+    yield Measurement(f"{what}: memory", used.peak_mb, "MB", "the benchmark itself", own, "< 300 MB")
     waits.sort()
     middle = waits[len(waits) // 2]
     wait = f"{what}: longest claim, renewal or finish meanwhile"

@@ -70,8 +70,13 @@ def _is_daily(item: pytest.Item) -> bool:
         return True
     if folder == "pipelines":
         return rest[0] in DAILY_PIPELINES
-    on_postgres = folder == "acceptance" and "[postgres" in item.name
-    return folder in DAILY_FOLDERS and not on_postgres and not item.get_closest_marker("full")
+    if folder == "acceptance" and _is_on_postgres(item):
+        return False
+    return folder in DAILY_FOLDERS and not item.get_closest_marker("full")
+
+
+def _is_on_postgres(item: pytest.Item) -> bool:
+    return "[postgres" in item.name or "postgres_server" in getattr(item, "fixturenames", ())
 
 
 @pytest.hookimpl(optionalhook=True)

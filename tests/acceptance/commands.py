@@ -1,4 +1,4 @@
-"""The `dataflow` command called in this process, which is quick enough for a hundred kinds of bad input."""
+"""The `dataflow` command called in this process, which is fast enough for a hundred kinds of bad input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLES = (
 
 
 class Done(NamedTuple):
-    """What a command left behind."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
@@ -71,7 +71,7 @@ class Commands:
         return self(*line.split(), **options)
 
     def facts(self) -> dict[str, list[Any]]:
-        """Everything the store holds, to see that nothing moved."""
+        """All rows of the store, to see that nothing changed."""
         store = open_store(self.url, "test@test")
         try:
             rows = {table: list(store.database.select(f"SELECT * FROM {table}")[1]) for table in TABLES}
@@ -97,7 +97,7 @@ def open_commands(
 def on_terminal(
     project: Project, words: list[str], answers: list[tuple[str, str]], env: dict[str, str]
 ) -> tuple[int, str]:
-    """Run a command on a terminal where each prompt gets its answer; give its exit code and its screen."""
+    """Run a command on a terminal where each prompt gets its answer; return its exit code and screen."""
     master, slave = pty.openpty()
     streams = {"stdin": slave, "stdout": slave, "stderr": slave}
     process = project.start(*words, env=env, start_new_session=True, **streams)

@@ -18,7 +18,7 @@ class Proxy:
     """Listens on its own port and forwards bytes to the server of a URL.
 
     `cut` is asked at each COMMIT, with its number: after a yes the server commits, and then the connection
-    breaks before the client is told.
+    breaks before the client gets the answer.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from tests.project import SOURCE, Project
 BENCHMARKS = (sys.executable, "-m", "benchmarks")
 HERE = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), str(SOURCE)])}
 FIELDS = ["name", "value", "unit", "compared_to", "ratio", "wanted", "met"]
-COUNTS = {"startup": 1, "drain": 1, "postgres": 3, "claim": 12, "ready": 8}
+COUNTS = {"startup": 1, "drain": 1, "postgres": 3, "claim": 12, "ready": 8, "registry": 10, "history": 12}
 INGEST = (
     ", warm|, with the start of Spark|: memory of the driver|: memory of a task's Python|: memory of Java"
 )
@@ -66,7 +66,7 @@ def test_an_ingest_is_compared_with_a_plain_loop(project: Project) -> None:
         assert list(line) == FIELDS and line["value"] > 0
 
 
-def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project) -> None:
+def test_an_ingest_without_java_is_skipped_and_names_what_to_install(project: Project) -> None:
     pytest.importorskip("pyspark")
     pytest.importorskip("httpx")
     done = project.run(*BENCHMARKS, "ingest", env=HERE | {"JAVA_HOME": "/nowhere"})
@@ -74,6 +74,7 @@ def test_an_ingest_without_java_is_skipped_with_what_to_install(project: Project
     assert "skipped ingest: No Java found at JAVA_HOME=/nowhere." in done.stderr
 
 
+@pytest.mark.full
 def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -> None:
     done = project.run(*BENCHMARKS, "ready", "--size", "100", timeout=300, env=HERE)
     assert [line.split('"')[3] for line in done.stdout.splitlines()].count(
@@ -81,7 +82,7 @@ def test_without_a_given_postgresql_a_private_one_is_started(project: Project) -
     ) == 1
 
 
-def test_what_was_measured_in_a_given_postgresql_is_removed_again(
+def test_benchmark_tables_in_a_given_postgresql_are_removed_again(
     project: Project, postgres_url: str
 ) -> None:
     measure(project, postgres_url, "ready")

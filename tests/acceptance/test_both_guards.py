@@ -1,4 +1,4 @@
-"""RunJob and its guard killed or frozen together: its script does not go on beside another host's."""
+"""RunJob and its guard killed or frozen together: their script ends before another host's starts."""
 
 from __future__ import annotations
 

@@ -6,11 +6,13 @@ import shlex
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
+
 from tests.acceptance.flow import Flow, finish, wait_until
 
 
 def days(first: str, last: str) -> list[str]:
-    """All dates from one to the other, both included."""
+    """All dates in the range, inclusive."""
     start, end = date.fromisoformat(first), date.fromisoformat(last)
     return [(start + timedelta(number)).isoformat() for number in range((end - start).days + 1)]
 
@@ -21,7 +23,7 @@ def add_job(flow: Flow, *words: str, grain: str = "daily") -> None:
     flow.script("loadbob.sh")
 
 
-def test_catch_up_gives_every_day_from_start_to_end_in_order(flow: Flow) -> None:
+def test_catch_up_claims_every_day_from_start_to_end_in_order(flow: Flow) -> None:
     add_job(flow, "--schedule", "@daily", "--start", "2024-02-26", "--end", "2024-03-03", "--catchup")
     wanted = days("2024-02-26", "2024-03-03")
     assert "2024-02-29" in wanted
@@ -53,7 +55,7 @@ def test_a_script_gets_the_bounds_of_its_interval_and_not_those_of_a_run_around_
     assert "DATAFLOW_INTERVAL" not in (flow.path / "inner.env").read_text()
 
 
-def test_without_catch_up_only_the_last_interval_is_given(flow: Flow) -> None:
+def test_without_catch_up_only_the_last_interval_is_claimed(flow: Flow) -> None:
     before = datetime.now(UTC).year - 1
     add_job(flow, "--schedule", "@yearly", "--start", "2020", grain="yearly")
     flow.runjob("--drain", "loadbob.sh")
@@ -111,7 +113,7 @@ def test_an_interval_that_has_not_ended_is_not_claimed_and_why_says_when_it_is(f
     assert flow.lines() == []
 
 
-def test_today_is_given_once(flow: Flow) -> None:
+def test_today_is_claimed_once(flow: Flow) -> None:
     before = datetime.now(UTC).date().isoformat()
     add_job(flow, "--in", "today")
     flow.runjob("--drain", "loadbob.sh")
@@ -186,7 +188,7 @@ def test_a_job_may_read_its_own_output_of_the_day_before(flow: Flow) -> None:
     assert (flow.path / location).read_text() == "5\n"
 
 
-def test_once_is_given_once(sqlite_flow: Flow) -> None:
+def test_a_once_schedule_is_claimed_once(sqlite_flow: Flow) -> None:
     add_job(sqlite_flow, "--schedule", "@once", "--start", "2024-03-01", grain="text")
     sqlite_flow.runjob("--drain", "loadbob.sh")
     sqlite_flow.runjob("--drain", "loadbob.sh")
@@ -204,7 +206,8 @@ def test_cron_expressions_give_the_starts_of_their_intervals(sqlite_flow: Flow) 
     ]
 
 
-def test_more_intervals_than_one_claim_adds_are_all_given(sqlite_flow: Flow) -> None:
+@pytest.mark.full
+def test_more_intervals_than_one_claim_adds_are_all_claimed(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     words = ("--schedule", "@hourly", "--start", "2024-03-01T00Z", "--end", "2024-04-12T23Z", "--catchup")
     add_job(flow, *words, grain="hourly")

@@ -44,7 +44,7 @@ def test_the_password_of_an_input_added_meanwhile_is_passed_on_and_recorded(flow
     assert whys[-1] == ("received the credentials of bobin, more",)
 
 
-def test_a_password_that_does_not_open_ends_the_drain_and_the_work_waits(sqlite_flow: Flow) -> None:
+def test_a_password_that_does_not_decrypt_ends_the_drain_and_the_work_waits(sqlite_flow: Flow) -> None:
     flow = sqlite_flow
     start_draining(flow)
     env = {"PASSKEY": "another passphrase altogether"}

@@ -1,4 +1,4 @@
-"""Passwords: kept encrypted, given to the runs they belong to, and seen nowhere else."""
+"""Passwords: stored encrypted, passed to the runs that need them, and visible nowhere else."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_why_needs_no_passphrase_and_says_what_it_did_not_check(sqlite_guarded: 
 
 
 def everything_kept(flow: Flow) -> str:
-    """All that is in the store and in the project's own files, as text."""
+    """The text of the store and of all project files."""
     tables = ("dataset", "job", "job_environment", "chunk", "work", "run", "journal", "verb_token", "meta")
     rows = [str(flow.select(f"SELECT * FROM {table}")) for table in tables]
     kept = [path for path in flow.path.rglob("*") if path.is_file() and ".dataflow" in path.parts]
@@ -122,7 +122,7 @@ def test_a_run_gets_the_passwords_of_its_own_datasets_and_no_others(guarded: Flo
     assert PASSPHRASE.encode() not in (guarded.path / "all").read_bytes()
 
 
-def test_that_a_run_got_them_is_journalled(guarded: Flow) -> None:
+def test_passing_passwords_to_a_run_is_journalled(guarded: Flow) -> None:
     guarded.script("loadbob.sh", "true")
     guarded.runjob("loadbob.sh", env=KEY)
     claimed = [row for row in guarded.json("journal") if row["action"] == "claim"]
@@ -252,7 +252,7 @@ def test_dry_run_masks_passwords(guarded: Flow) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["wrong", "none", "tampered", "swapped"])
-def test_a_password_that_does_not_open_stops_before_anything_is_claimed(
+def test_a_password_that_does_not_decrypt_stops_before_anything_is_claimed(
     sqlite_guarded: Flow, trouble: str
 ) -> None:
     sqlite_guarded.script("loadbob.sh")

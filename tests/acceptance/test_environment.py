@@ -1,4 +1,4 @@
-"""What a child is given: its variables byte for byte, its context file, and nothing that is not its own."""
+"""What a child receives: its variables byte for byte, its context file, and nothing else."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ NO_ROOM = "is full; nothing was changed"
 
 @contextlib.contextmanager
 def small_disk(path: Path, size: str) -> Iterator[Path]:
-    """A file system of that size; skips the test where none can be mounted."""
+    """A file system of this size; skips the test where none can be mounted."""
     path.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(path)]
     if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode:
@@ -38,7 +38,7 @@ def small_disk(path: Path, size: str) -> Iterator[Path]:
 
 
 def fill(path: Path) -> Path:
-    """Take all the room that is left."""
+    """Use all free space."""
     ballast = path / "ballast"
     with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
         for size in (65536, 4096, 1):

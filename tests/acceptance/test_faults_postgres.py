@@ -67,6 +67,7 @@ def test_a_worker_cut_off_from_the_store_ends_its_child_before_the_lease_lapses(
     assert flow.lines() == ["1"]
 
 
+@pytest.mark.full
 def test_a_server_restarted_every_few_seconds_under_load_loses_and_repeats_nothing(project: Project) -> None:
     # Durable: what was committed must be there after the restart.
     with PostgresServer.create(durable=True) as server:

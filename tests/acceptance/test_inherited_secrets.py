@@ -1,4 +1,4 @@
-"""What a child must not inherit: DataFlow's own secrets, and those an outer run was given."""
+"""What a child must not inherit: DataFlow's own secrets, and those of an outer run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUTER = "secret-of-the-outer-run"
 
 
 def log_text(flow: Flow) -> str:
-    """What all logs of the project say."""
+    """The text of all logs of the project."""
     folder = flow.path / ".dataflow" / "logs"
     return "".join(path.read_text() for path in sorted(folder.glob("*.log")))
 

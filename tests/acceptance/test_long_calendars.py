@@ -1,4 +1,4 @@
-"""A calendar that is far behind does not keep its own job, or anybody else, waiting."""
+"""A calendar that is far behind delays neither its own job nor others."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ grace = "1s"
 
 
 def produce(flow: Flow, text: str = IN_PLACE) -> None:
-    """A good chunk, which is to be done again."""
+    """A good chunk that must be made again."""
     flow.declare(text, keep=True)
     flow.ready("bobin", "1")
     flow.script("before.sh", "test ! -e slow || { echo $$ > checking; sleep 60; }")

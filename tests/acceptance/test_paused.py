@@ -36,7 +36,7 @@ SHORT = ("--lease", "3.2s", "--grace", "0.1s")
 
 
 def start_paused(flow: Flow, place: str) -> tuple[subprocess.Popen[str], list[int]]:
-    """A RunJob that was stopped, with all it has started, and whose lease has lapsed since."""
+    """A RunJob that is stopped with all its processes and whose lease has lapsed."""
     flow.declare(STAGED)
     flow.ready("bobin", "1")
     flow.script("loadbob.sh", SCRIPT)
@@ -71,7 +71,7 @@ def assert_it_lost(flow: Flow, paused: subprocess.Popen[str], processes: list[in
 
 
 def published(flow: Flow) -> list[str]:
-    """What a reader of the output would be given."""
+    """What a reader of the output sees."""
     rows = flow.select(
         "SELECT c.location, c.version FROM chunk c JOIN dataset d ON d.dataset_id = c.dataset_id "
         "WHERE d.name = 'bobout'"
@@ -116,7 +116,7 @@ def test_a_run_that_wakes_up_after_another_has_ended_can_do_nothing(flow: Flow, 
 @pytest.mark.parametrize("place", ["its child runs on", "about to publish"])
 def test_a_lapsed_lease_is_lost_even_if_no_other_run_took_the_work(flow: Flow, place: str) -> None:
     paused, processes = start_paused(flow, place)
-    # The guards sleep on: what is asked is whether the store lets a lapsed lease be renewed.
+    # The guards stay stopped: the test is about whether the store renews a lapsed lease.
     guards = find_guards(paused.pid)
     signal_all([pid for pid in processes if pid not in guards], signal.SIGCONT)
     assert_it_lost(flow, paused, processes)

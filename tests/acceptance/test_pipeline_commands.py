@@ -26,6 +26,7 @@ def list_files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java")
 def test_the_project_that_init_writes_runs_with_the_commands_it_prints(example: Project) -> None:
     example.run("dataflow", "run", DATASET, timeout=SPARK_SECONDS)
@@ -194,7 +195,7 @@ def commands(
     return open_commands(tmp_path, sqlite_url, monkeypatch, capsys)
 
 
-def test_the_record_of_a_connection_opens_for_it_and_for_no_other(commands: Commands) -> None:
+def test_the_record_of_a_connection_decrypts_for_it_and_for_no_other(commands: Commands) -> None:
     from dataflow.errors import SecretError
     from dataflow.pipelines.declare.settings import PipelineSettings
 

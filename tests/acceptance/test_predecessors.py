@@ -65,7 +65,7 @@ def test_a_python_program_ends_it_too(flow: Flow) -> None:
     assert finish(flow.started[0])[0] == 125
 
 
-def test_of_a_job_that_runs_one_at_a_time_the_next_run_of_any_work_ends_it(flow: Flow) -> None:
+def test_the_next_run_of_any_work_ends_it_if_the_job_runs_one_at_a_time(flow: Flow) -> None:
     child, stopped = start_frozen(
         flow, SHORT_JOB.replace("[dataset.bobout]", '[dataset.bobout]\nmode = "snapshot"')
     )

@@ -1,4 +1,4 @@
-"""Checks of a run that a Python program holds: what they are given, what they show, how long they take."""
+"""Checks of a run that a Python program holds: what they receive, what they show, how long they take."""
 
 from __future__ import annotations
 

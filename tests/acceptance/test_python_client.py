@@ -1,4 +1,4 @@
-"""`import dataflow`: what a colleague writes in three lines, run as their own program."""
+"""`import dataflow`: a few lines of a user's program, run as a process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN = STAGED.replace('location = "in/{dataid}.csv"\n', "").replace(
 
 
 def python(flow: Flow, code: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run a program of a colleague's to its end."""
+    """Run a program to its end."""
     env = flow.env | options.pop("env", {})  # type: ignore[operator]
     text = "import dataflow, os, signal, sys, time\n" + textwrap.dedent(code)
     return flow.project.run(sys.executable, "-c", text, env=env, check=False, **options)  # type: ignore[arg-type]

@@ -1,11 +1,11 @@
-"""The quick start of the seeds, in its own words, through the real commands."""
+"""The original quick start, word for word, through the real commands."""
 
 from __future__ import annotations
 
 from tests.acceptance.flow import Flow
 
 
-def test_the_quick_start_works_in_the_seeds_words(flow: Flow) -> None:
+def test_the_quick_start_works_as_first_written(flow: Flow) -> None:
     if flow.is_postgres:
         flow.dataflow("db", "upgrade")
     flow.dataflow("dataset", "add", "bobin")

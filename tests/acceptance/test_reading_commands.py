@@ -1,4 +1,4 @@
-"""The reading commands and the frame around them: words, exit codes, JSON, streams, signals."""
+"""The reading commands and what they share: arguments, exit codes, JSON, streams, signals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def with_two_jobs(commands: Commands) -> Commands:
 
 @pytest.fixture
 def worked(flow: Flow) -> Flow:
-    """A project in which 1.0 went well, 2.0 failed and 3.0 is to be done."""
+    """A project in which 1.0 is done, 2.0 failed and 3.0 is open."""
     flow.declare()
     flow.ready("bobin", "1.0", "2.0", "3.0")
     flow.script("loadbob.sh", 'echo "got $dataid"; [ "$dataid" != 2.0 ] || exit 3')
@@ -281,7 +281,7 @@ def test_a_chunk_that_is_being_consumed_says_by_whom(flow: Flow) -> None:
     (flow.path / "go").touch()
 
 
-def test_runs_come_newest_first_with_their_outcome(worked: Flow) -> None:
+def test_runs_are_listed_newest_first_with_their_outcome(worked: Flow) -> None:
     newest, oldest = worked.json("runs")
     assert list(newest)[:9] == [
         *("run_id", "job", "dataid", "attempt", "outcome", "exit_code", "host", "started_at", "ended_at")
@@ -343,7 +343,7 @@ def test_the_journal_records_who_moved_what_from_which_state_to_which(worked: Fl
     assert "claim" in worked.dataflow("journal").stdout
 
 
-def test_sql_reads_the_seeds_table(worked: Flow) -> None:
+def test_sql_reads_the_datastatus_view(worked: Flow) -> None:
     rows = worked.json(
         "sql", "select datasetid, dataid, status from datastatus where datasetid = 'bobout' order by dataid"
     )
@@ -478,7 +478,7 @@ def test_doctor_reports_a_store_that_does_not_answer(embedded: Commands) -> None
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_a_script(embedded: Commands, shell: str) -> None:
+def test_each_shell_has_a_completion_script(embedded: Commands, shell: str) -> None:
     assert "dataflow completion words" in embedded("completion", shell).out
 
 
@@ -506,7 +506,7 @@ def test_each_shell_gets_a_script(embedded: Commands, shell: str) -> None:
         (["dataflow", "completion", ""], ["bash", "zsh", "fish"]),
     ],
 )
-def test_what_may_come_next_is_offered(embedded: Commands, words: list[str], wanted: list[str]) -> None:
+def test_completion_offers_the_next_words(embedded: Commands, words: list[str], wanted: list[str]) -> None:
     assert embedded("completion", "words", *words).out.split() == wanted
 
 
@@ -547,7 +547,7 @@ def wait_for_run(flow: Flow, job: str) -> int:
 
 
 def poke(flow: Flow, sql: str) -> None:
-    """Runs any statement on a flow's store, for states that no command makes."""
+    """Run any statement on a flow's store, for states that no command produces."""
     if flow.is_postgres:
         with psycopg.connect(flow.url, options="-c search_path=dataflow") as connection:
             connection.execute(sql.encode())

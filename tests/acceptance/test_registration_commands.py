@@ -1,4 +1,4 @@
-"""The commands that say what there is: init, dataset, job, apply, export, db, secret, purge."""
+"""The commands that declare and maintain: init, dataset, job, apply, export, db, secret, purge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def embedded(
     return open_commands(tmp_path, sqlite_url, monkeypatch, capsys)
 
 
-def test_the_quick_start_of_the_seeds_works_in_its_own_words(flow: Flow) -> None:
+def test_the_original_quick_start_works_unchanged(flow: Flow) -> None:
     for words in (
         ("dataset", "add", "bobin"),
         ("dataset", "add", "bobout"),
@@ -224,7 +224,7 @@ def test_a_record_made_by_secret_encrypt_can_be_declared(embedded: Commands) -> 
     assert embedded.say("secret decrypt --dataset bobin --yes").out == "correct horse\n"
 
 
-def test_a_new_passphrase_opens_everything_after_a_rotation(dataflow: Commands) -> None:
+def test_a_new_passphrase_decrypts_everything_after_a_rotation(dataflow: Commands) -> None:
     dataflow.environment.setenv("PASSKEY", "open sesame")
     dataflow.say("dataset add bobin --password-stdin", stdin="correct horse")
     new = dataflow.path / "new"

@@ -157,7 +157,7 @@ def _everything(flow: Flow) -> list[object]:
     return [flow.select(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
 
 
-def test_a_job_may_have_another_name_than_its_command(flow: Flow) -> None:
+def test_a_job_may_have_a_different_name_from_its_command(flow: Flow) -> None:
     flow.declare()
     flow.ready("bobin", "1")
     flow.runjob("--job", "loadbob", "/bin/sh", "-c", RECORDS)

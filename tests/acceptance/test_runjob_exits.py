@@ -1,4 +1,4 @@
-"""What RunJob's exit code says, one row of the documented table after the other."""
+"""The exit codes of RunJob, row by row of the documented table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What children write: to the terminal, to the log, through readers that pause or go away."""
+"""What children write: to the terminal, to the log, through readers that pause or disconnect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_quiet_prints_nothing_when_all_is_well(sqlite_flow: Flow) -> None:
 
 
 def test_a_reader_that_stops_reading_costs_no_lease(flow: Flow) -> None:
-    """`RunJob | less`, left standing for longer than the lease."""
+    """`RunJob | less`, paused for longer than the lease."""
     flow.declare()
     flow.ready("bobin", "1")
     flow.script(

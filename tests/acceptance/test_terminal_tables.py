@@ -116,7 +116,7 @@ def wait_until(holds: object) -> None:
 
 
 def on_screen(flow: Flow, words: tuple[str, ...], width: int) -> list[str]:
-    """The lines that a command leaves on a terminal of that width, without colours."""
+    """The lines that a command prints on a terminal of this width, without colours."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     env = flow.env | {"TERM": "xterm-256color", "COLUMNS": "", "TZ": "Europe/London"}

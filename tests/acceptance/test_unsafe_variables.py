@@ -18,7 +18,7 @@ CODE = "$(touch pwned)"
 
 @contextlib.contextmanager
 def raw(flow: Flow) -> Iterator[Any]:
-    """A connection to the store past all of DataFlow's rules."""
+    """A connection to the store that bypasses DataFlow's rules."""
     if flow.is_postgres:
         with psycopg.connect(flow.url, autocommit=True) as connection:
             yield connection
@@ -29,7 +29,7 @@ def raw(flow: Flow) -> Iterator[Any]:
 
 
 def smuggle(flow: Flow, name: str, value: str) -> None:
-    """Writes a variable straight into the store."""
+    """Write a variable directly into the store."""
     schema = "dataflow." if flow.is_postgres else ""
     with raw(flow) as connection:
         connection.execute(

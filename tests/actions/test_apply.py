@@ -76,7 +76,7 @@ def test_what_is_not_declared_stays(world: World, tmp_path: Path) -> None:
     assert "other" in world.store.read.list_names("dataset")
 
 
-def test_one_bad_thing_keeps_all_of_it_out(world: World, tmp_path: Path) -> None:
+def test_one_invalid_declaration_rejects_the_whole_file(world: World, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match='"totls"'):
         apply_changes(world.store, declare(tmp_path, CHAIN.replace('in = ["totals", ', 'in = ["totls", ')))
     with pytest.raises(BadInput, match="lease 3s is too short"):
@@ -93,7 +93,7 @@ def test_a_cycle_or_a_second_producer_within_one_file_is_refused(world: World, t
         plan_changes(world.store, declare(tmp_path, text.format("b")))
 
 
-def test_outputs_may_change_hands_and_grains_may_change_together(world: World, tmp_path: Path) -> None:
+def test_outputs_can_move_between_jobs_and_grains_can_change_together(world: World, tmp_path: Path) -> None:
     text = (
         "[dataset.a]\n[dataset.b]\n[dataset.c]\n"
         "[job.x]\nin=['a']\nout=['{}']\n[job.y]\nin=['a']\nout=['{}']\n"
@@ -106,7 +106,7 @@ def test_outputs_may_change_hands_and_grains_may_change_together(world: World, t
     assert (world.plan("x").grain, world.plan("y").grain) == ("daily", "daily")
 
 
-def test_export_reads_back_to_the_same_and_leaves_out_what_is_automatic(world: World, tmp_path: Path) -> None:
+def test_export_reads_back_unchanged_and_omits_automatic_datasets(world: World, tmp_path: Path) -> None:
     apply_changes(world.store, declare(tmp_path, CHAIN))
     text = export_declarations(world.store)
     assert "calendar" not in text
@@ -114,7 +114,7 @@ def test_export_reads_back_to_the_same_and_leaves_out_what_is_automatic(world: W
     assert {change.what for change in plan_changes(world.store, declare(tmp_path, text))} == {"unchanged"}
 
 
-def test_a_file_without_the_password_does_not_take_it_away(world: World, tmp_path: Path) -> None:
+def test_a_file_without_the_password_does_not_remove_it(world: World, tmp_path: Path) -> None:
     record = encrypt("correct horse", "battery staple", "dataset:orders", scrypt_n=CHEAP)
     add_dataset(world.store, Dataset("orders", encryptedpass=record))
     text = export_declarations(world.store)

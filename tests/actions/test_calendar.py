@@ -71,13 +71,13 @@ def test_a_schedule_that_is_over_is_never_due_again(world: World) -> None:
     assert world.ask("load").again == ""
 
 
-def test_once_comes_once(world: World) -> None:
+def test_a_once_schedule_is_due_once(world: World) -> None:
     add_job(world.store, Job("load", schedule="@once"))
     assert add_due_intervals(world.store, world.plan("load")) == 1
     assert world.drain("load") == ["once"]
 
 
-def test_a_calendar_and_another_input_must_both_be_there(world: World) -> None:
+def test_a_calendar_and_another_input_must_both_be_ready(world: World) -> None:
     add_dataset(world.store, Dataset("days", grain="daily"))
     add_job(
         world.store,
@@ -119,7 +119,7 @@ def test_today_works_by_the_clock_of_each_store(world: World) -> None:
     assert len(world.drain("report")) == 1
 
 
-def test_a_changed_schedule_goes_on_from_where_it_was(world: World) -> None:
+def test_a_changed_schedule_continues_from_where_it_was(world: World) -> None:
     add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 3), catchup=True))
     assert add_due_intervals(world.store, world.plan("load")) == 3
     add_job(world.store, Job("load", schedule="0 0 * * *", start=days_ago(world, 3), catchup=True))
@@ -127,7 +127,7 @@ def test_a_changed_schedule_goes_on_from_where_it_was(world: World) -> None:
     assert len(dataids(world, "load.calendar")) == 3
 
 
-def test_processes_that_add_the_same_intervals_at_once_add_them_once(world: World) -> None:
+def test_processes_that_add_the_same_intervals_concurrently_add_them_once(world: World) -> None:
     add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 50), catchup=True))
     plan = world.plan("load")
     barrier = threading.Barrier(4)
@@ -149,7 +149,7 @@ def test_processes_that_add_the_same_intervals_at_once_add_them_once(world: Worl
     assert len(world.journal("ready")) == 1
 
 
-def test_a_schedule_that_is_to_catch_up_from_an_earlier_start_adds_what_is_before(world: World) -> None:
+def test_catching_up_from_an_earlier_start_adds_the_earlier_intervals(world: World) -> None:
     add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 2), catchup=True))
     add_due_intervals(world.store, world.plan("load"))
     world.drain("load")
@@ -161,7 +161,7 @@ def test_a_schedule_that_is_to_catch_up_from_an_earlier_start_adds_what_is_befor
     assert world.status("load.calendar", days_ago(world, 2)) == "PENDING"
 
 
-def test_a_schedule_that_is_told_later_to_catch_up_does(world: World) -> None:
+def test_a_schedule_that_gets_catch_up_later_catches_up(world: World) -> None:
     add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 3)))
     add_due_intervals(world.store, world.plan("load"))
     assert world.drain("load") == [days_ago(world, 1)]
@@ -170,7 +170,7 @@ def test_a_schedule_that_is_told_later_to_catch_up_does(world: World) -> None:
     assert world.drain("load") == [days_ago(world, days) for days in (3, 2)]
 
 
-def test_a_start_that_moves_with_the_clock_loses_no_interval(sqlite_world: World) -> None:
+def test_a_start_that_moves_with_the_clock_skips_no_interval(sqlite_world: World) -> None:
     world = sqlite_world
     for _ in range(3):  # as a pipeline whose start_date is today registers itself, once a day
         add_job(world.store, Job("load", schedule="@daily", start=days_ago(world, 0)))
@@ -204,8 +204,8 @@ def test_a_start_in_the_future_is_a_pause(sqlite_world: World) -> None:
     assert add_due_intervals(world.store, world.plan("load")) == 0
 
 
-def test_a_calendar_of_an_earlier_release_keeps_what_it_gave(world: World) -> None:
-    # Earlier a start inside a month took that month: 2026-01, which nothing before February gives now.
+def test_a_calendar_of_an_earlier_release_keeps_its_intervals(world: World) -> None:
+    # An earlier release included the month of the start: 2026-01, which a start inside January does not now.
     add_job(world.store, Job("load", schedule="@monthly", start="2026-01", end="2026-03-01", catchup=True))
     assert add_due_intervals(world.store, world.plan("load")) == 3
     assert world.drain("load") == ["2026-01", "2026-02", "2026-03"]

@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says how to fix it, and finds nothing where nothing is."""
+"""The doctor finds what is wrong, says how to fix it, and reports no false problems."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_a_store_in_use_is_in_good_health(world: World) -> None:
+def test_a_store_in_use_is_healthy(world: World) -> None:
     world.chain("raw", "clean", "sums")
     world.ready("raw", "1", "2", "3")
     world.do("to_clean")
@@ -74,7 +74,7 @@ def test_a_store_in_use_is_in_good_health(world: World) -> None:
     assert {"store", "clock", "leases", "readiness", "locks", "permissions"} <= {item.check for item in found}
 
 
-def test_a_wrong_count_is_found_and_mended(world: World) -> None:
+def test_a_wrong_count_is_found_and_repaired(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     world.poke("UPDATE work SET missing = 1, state = 'WAITING' WHERE dataid = '1'")
@@ -105,7 +105,7 @@ def test_work_that_waits_for_nothing_is_found(world: World) -> None:
     assert discrepancies(world, "to_clean") == {"1": "is WAITING although nothing is missing"}
 
 
-def test_work_that_was_never_made_is_found_and_made(world: World) -> None:
+def test_work_that_was_never_created_is_found_and_created(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     world.poke("DELETE FROM work_input")
@@ -134,7 +134,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
-def test_of_many_jobs_the_doctor_names_the_one_that_is_wrong(world: World, spoilt: str) -> None:
+def test_the_doctor_names_the_one_wrong_job_among_many(world: World, spoilt: str) -> None:
     world.chain("raw", "clean")
     world.chain("other", "fair")
     world.dataset("rates", grain="sequence")
@@ -168,7 +168,7 @@ def test_the_rule_holds_for_lagging_inputs(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_happens_the_kept_readiness_is_what_the_rule_says(world: World, seed: int) -> None:
+def test_the_stored_readiness_always_equals_the_rule(world: World, seed: int) -> None:
     chance = random.Random(seed)
     world.dataset("a", grain="sequence")
     world.dataset("b", grain="sequence", location="/data/b/{dataid}")
@@ -222,7 +222,7 @@ def test_running_work_without_a_run_is_a_problem(world: World) -> None:
     assert [item.next for item in found] == ["dataflow mark to_clean 1 FAILED"]
 
 
-def test_a_clock_that_is_off_is_a_warning(postgres_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_clock_is_a_warning(postgres_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
     assert look(postgres_world, "clock")[0].level == OK
@@ -232,7 +232,7 @@ def test_a_clock_that_is_off_is_a_warning(postgres_world: World, monkeypatch: py
     assert (found.level, "3600" in found.text or "3599" in found.text) == (WARNING, True)
 
 
-def test_a_private_project_is_all_right(place: Place) -> None:
+def test_a_private_project_has_no_findings(place: Place) -> None:
     assert [found.level for found in place.findings()] == [OK]
 
 

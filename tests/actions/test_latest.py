@@ -1,4 +1,4 @@
-"""The mapping `latest` as people meet it: registering, why, the doctor, and what a run is told."""
+"""The mapping `latest` as users see it: registration, why, the doctor, and what a run knows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_schedule_of_weekdays_beside_a_daily_input_is_refused_with_what_to_do(
     add_job(world.store, Job("each", (JobInput("days"),)))
 
 
-def test_hours_of_another_zone_may_be_read_as_the_latest(world: World) -> None:
+def test_hours_of_another_time_zone_can_be_read_as_the_latest(world: World) -> None:
     add_dataset(world.store, Dataset("here", grain="hourly", timezone="Europe/Vienna"))
     add_dataset(world.store, Dataset("there", grain="hourly", timezone="America/New_York"))
     add_job(world.store, Job("compare", (JobInput("here"), JobInput("there", "latest"))))
@@ -99,7 +99,7 @@ def test_another_time_zone_of_the_snapshots_covers_other_work(world: World) -> N
     check(world)
 
 
-def test_what_is_exported_is_what_is_there(world: World, tmp_path: Path) -> None:
+def test_an_export_of_latest_inputs_reads_back_unchanged(world: World, tmp_path: Path) -> None:
     add_view(world)
     text = export_declarations(world.store)
     assert 'in = ["months", "snap:latest"]' in text
@@ -108,7 +108,7 @@ def test_what_is_exported_is_what_is_there(world: World, tmp_path: Path) -> None
     assert {change.what for change in plan_changes(world.store, declared)} == {"unchanged"}
 
 
-def test_why_says_what_the_work_waits_for_and_how_far_the_dataset_has_come(world: World) -> None:
+def test_why_says_what_the_work_waits_for_and_how_far_the_dataset_is(world: World) -> None:
     add_view(world)
     world.ready("months", "2017-11")
     found = ask(world, "view", "2017-11")
@@ -142,7 +142,7 @@ def test_why_names_the_chunk_that_would_be_read(world: World) -> None:
     assert evidence(found, "ready") == "months/2017-11 version 1; snap/2017-12-01 version 1"
 
 
-def test_why_of_work_that_nobody_called_for_names_the_caller_first(world: World) -> None:
+def test_why_of_missing_work_names_the_input_that_creates_it_first(world: World) -> None:
     add_view(world)
     add_job(world.store, Job("view", (LATEST, JobInput("months")), ("views",)))
     found = ask(world, "view", "2017-11")
@@ -151,7 +151,7 @@ def test_why_of_work_that_nobody_called_for_names_the_caller_first(world: World)
     assert ask(world, "view").verdict == "PENDING: job view has no work: no chunk of months is ready"
 
 
-def test_why_sends_to_the_producer_of_the_snapshots(world: World) -> None:
+def test_why_names_the_producer_of_the_snapshots(world: World) -> None:
     add_view(world)
     add_dataset(world.store, Dataset("raw", grain="daily"))
     add_job(world.store, Job("to_snap", (JobInput("raw"),), ("snap",)))
@@ -159,7 +159,7 @@ def test_why_sends_to_the_producer_of_the_snapshots(world: World) -> None:
     assert ask(world, "view").next == "dataflow why to_snap 2017-11-30"
 
 
-def test_why_of_a_latest_calendar_sends_to_the_command(world: World) -> None:
+def test_why_of_a_latest_calendar_names_the_command(world: World) -> None:
     add_view(world)
     add_job(world.store, Job("view", (JobInput("months"), JobInput("today", "latest")), ("views",)))
     world.ready("months", "2999-12")
@@ -211,7 +211,7 @@ def test_the_doctor_finds_and_repairs_a_wrong_newest_chunk(world: World) -> None
     check(world)
 
 
-def test_a_run_is_told_which_chunk_is_the_latest(world: World, tmp_path: Path) -> None:
+def test_a_run_knows_which_chunk_is_the_latest(world: World, tmp_path: Path) -> None:
     add_view(world)
     world.ready("months", "2017-11")
     world.ready("snap", "2017-12-01")

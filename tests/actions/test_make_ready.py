@@ -29,13 +29,13 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> int:
     return 10
 
 
-def test_saying_ready_twice_counts_once(bob: World) -> None:
+def test_marking_ready_twice_counts_once(bob: World) -> None:
     assert make_ready(bob.store, "bobin", ["1.0", "2.0"]) == ReadyResult(2, 0)
     assert make_ready(bob.store, "bobin", ["2.0", "3.0", "3.0"]) == ReadyResult(1, 1)
     assert bob.drain("loadbob") == ["1.0", "2.0", "3.0"]
 
 
-def test_again_gives_a_new_version_and_the_work_is_done_again(bob: World) -> None:
+def test_again_creates_a_new_version_and_the_work_runs_again(bob: World) -> None:
     make_ready(bob.store, "bobin", ["1.0"])
     bob.drain("loadbob")
     assert make_ready(bob.store, "bobin", ["1.0"]).changed == 0
@@ -44,7 +44,7 @@ def test_again_gives_a_new_version_and_the_work_is_done_again(bob: World) -> Non
     assert bob.drain("loadbob") == ["1.0"]
 
 
-def test_dataids_are_canonical_at_the_door(world: World) -> None:
+def test_dataids_are_canonical_when_they_are_stored(world: World) -> None:
     add_dataset(world.store, Dataset("numbers", grain="sequence"))
     assert make_ready(world.store, "numbers", ["007", "7", "8"]) == ReadyResult(2, 0)
     assert [chunk.dataid for chunk in world.chunks("numbers")] == ["7", "8"]
@@ -66,7 +66,7 @@ def test_a_bad_dataid_among_many_says_what_was_done_and_repeating_is_harmless(
     assert make_ready(bob.store, "bobin", dataids) == ReadyResult(5, 20)
 
 
-def test_an_endless_input_is_taken_batch_by_batch(bob: World, small_batches: int) -> None:
+def test_an_endless_input_is_read_batch_by_batch(bob: World, small_batches: int) -> None:
     taken = 0
 
     def numbers() -> Iterator[str]:
@@ -88,12 +88,12 @@ def test_an_endless_input_is_taken_batch_by_batch(bob: World, small_batches: int
     assert len(bob.chunks("bobin")) == 30
 
 
-def test_each_batch_is_one_line_of_the_journal(bob: World, small_batches: int) -> None:
+def test_each_batch_is_one_journal_entry(bob: World, small_batches: int) -> None:
     make_ready(bob.store, "bobin", map(str, range(25)))
     assert [line["items"] for line in bob.journal("ready")] == [10, 10, 5]
 
 
-def test_an_unknown_dataset_is_named_with_the_nearest_one(bob: World) -> None:
+def test_the_error_for_an_unknown_dataset_suggests_the_nearest_one(bob: World) -> None:
     with pytest.raises(UnknownName, match=r'No dataset "bobn" in \S+\. Did you mean "bobin"\?'):
         make_ready(bob.store, "bobn", ["1"])
 

@@ -1,4 +1,4 @@
-"""Resubmit, hold, release, mark and cancel, as an operator means them."""
+"""Resubmit, hold, release, mark and cancel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chosen(*dataids: str) -> Selection:
     return Selection(dataids=dataids)
 
 
-def test_done_work_is_done_again_when_resubmitted(bob: World) -> None:
+def test_resubmitted_done_work_runs_again(bob: World) -> None:
     bob.drain("loadbob")
     assert resubmit(bob.store, bob.plan("loadbob"), chosen("2", "2", "10"), "bad day") == 2
     assert bob.drain("loadbob") == ["2", "10"]
@@ -52,7 +52,7 @@ def test_all_failed_or_invalid_work_is_resubmitted_in_bounded_batches(
     assert resubmit(bob.store, plan, Selection(state=WorkState.INVALID)) == 3
 
 
-def test_a_range_goes_by_the_order_of_the_grain(bob: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_range_follows_the_order_of_the_grain(bob: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BULK_BATCH", 2)
     bob.drain("loadbob")
     plan = bob.plan("loadbob")
@@ -63,7 +63,7 @@ def test_a_range_goes_by_the_order_of_the_grain(bob: World, monkeypatch: pytest.
         resubmit(bob.store, plan, Selection(first="10", last="9"))
 
 
-def test_running_work_is_not_resubmitted_and_nothing_else_is(bob: World) -> None:
+def test_running_work_is_refused_and_nothing_is_resubmitted(bob: World) -> None:
     run = bob.take("loadbob", "1")
     bob.drain("loadbob")
     plan = bob.plan("loadbob")
@@ -74,7 +74,7 @@ def test_running_work_is_not_resubmitted_and_nothing_else_is(bob: World) -> None
     assert resubmit(bob.store, plan, chosen("2")) == 1
 
 
-def test_unknown_work_is_not_resubmitted_and_nothing_else_is(
+def test_unknown_work_is_refused_and_nothing_is_resubmitted(
     bob: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BULK_BATCH", 2)
@@ -88,7 +88,7 @@ def test_unknown_work_is_not_resubmitted_and_nothing_else_is(
     assert bob.claim("loadbob") == ()
 
 
-def test_held_work_is_passed_over_until_released(bob: World) -> None:
+def test_held_work_is_skipped_until_released(bob: World) -> None:
     plan = bob.plan("loadbob")
     assert hold(bob.store, plan, chosen("1", "3"), "ask first") == 2
     assert hold(bob.store, plan, chosen("1")) == 0
@@ -98,7 +98,7 @@ def test_held_work_is_passed_over_until_released(bob: World) -> None:
     assert bob.drain("loadbob") == ["1"]
 
 
-def test_a_held_job_gives_no_work(bob: World) -> None:
+def test_a_held_job_cannot_be_claimed(bob: World) -> None:
     plan = bob.plan("loadbob")
     assert hold(bob.store, plan) == 1
     assert hold(bob.store, plan) == 0
@@ -107,7 +107,7 @@ def test_a_held_job_gives_no_work(bob: World) -> None:
     assert len(bob.drain("loadbob")) == 10
 
 
-def test_marks_set_how_work_stands(bob: World) -> None:
+def test_marks_set_the_state_of_work(bob: World) -> None:
     plan = bob.plan("loadbob")
     assert mark(bob.store, plan, "1", "ready", "checked by hand") == "CLAIMABLE"
     assert (bob.state("loadbob", "1"), bob.status("bobout", "1")) == ("DONE", "READY")
@@ -130,7 +130,7 @@ def test_marking_running_work_takes_it_from_its_run(bob: World) -> None:
 
 
 @pytest.mark.parametrize("status", ["PENDING", "RUNNING", "STALE", "REDY", ""])
-def test_other_marks_are_refused_with_those_there_are(bob: World, status: str) -> None:
+def test_other_marks_are_refused_with_the_known_ones(bob: World, status: str) -> None:
     with pytest.raises(BadInput, match="Known: READY, FAILED, INVALID, RESUBMIT, HOLD"):
         mark(bob.store, bob.plan("loadbob"), "1", status)
     assert bob.state("loadbob", "1") == "CLAIMABLE"

@@ -1,4 +1,4 @@
-"""Passwords in the store: encrypted for one dataset, opened on the record, and moved to a new passphrase."""
+"""Passwords in the store: encrypted for one dataset, journalled when decrypted, re-encrypted on rotation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD, NEW = "old passphrase", "new passphrase"
 
 
 def seed_record(password: str, passphrase: str) -> str:
-    """A record as the seed's implementation writes it."""
+    """A record in the format of the first implementation."""
     nonce = os.urandom(12)
     key = hashlib.sha512(passphrase.encode()).digest()[:32]
     return base64.b64encode(nonce + AESGCM(key).encrypt(nonce, password.encode(), None)).decode()
@@ -32,7 +32,7 @@ def keep(world: World, name: str, record: str) -> None:
     add_dataset(world.store, Dataset(name, encryptedpass=record))
 
 
-def test_a_password_opens_for_its_own_dataset_only_and_that_is_journalled(world: World) -> None:
+def test_a_password_decrypts_for_its_own_dataset_only_and_is_journalled(world: World) -> None:
     keep(world, "bobin", encrypt_password(world.store, "bobin", "correct horse", OLD))
     assert decrypt_password(world.store, "bobin", lambda: OLD) == "correct horse"
     assert [line["dataset"] for line in world.journal("secret decrypt")] == ["bobin"]
@@ -51,13 +51,13 @@ def test_records_share_a_salt_so_that_a_run_derives_one_key(world: World) -> Non
     assert salt_of(one) == salt_of(other) is not None
 
 
-def test_a_dataset_without_a_password_says_how_to_give_it_one(world: World) -> None:
+def test_a_dataset_without_a_password_says_how_to_add_one(world: World) -> None:
     add_dataset(world.store, Dataset("bobin"))
     with pytest.raises(UnknownName, match="dataflow dataset add bobin --password-stdin"):
         decrypt_password(world.store, "bobin", lambda: OLD)
 
 
-def test_rotating_moves_all_records_the_seeds_too_and_leaves_what_does_not_open(world: World) -> None:
+def test_rotating_re_encrypts_all_records_and_skips_those_that_do_not_decrypt(world: World) -> None:
     keep(world, "ours", encrypt("password ours", OLD, bound_to("ours")))
     keep(world, "seeds", seed_record("password seeds", OLD))
     foreign = seed_record("password foreign", "somebody else's")
@@ -81,7 +81,7 @@ def test_a_wrong_passphrase_rotates_nothing(world: World) -> None:
     assert world.dataset_record("ours")[1].encryptedpass == record
 
 
-def test_rotating_nothing_is_no_error(world: World) -> None:
+def test_rotating_without_records_is_not_an_error(world: World) -> None:
     assert rotate(world.store, OLD, NEW).rotated == ()
 
 

@@ -1,4 +1,4 @@
-"""Purging: old history and logs go, what is needed stays."""
+"""Purge deletes old history and logs and keeps what is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bob(world: World) -> World:
 
 
 def make_old(world: World) -> None:
-    """Lets a hundred days pass for everything that has happened."""
+    """Make everything that has happened a hundred days older."""
     if world.clock is not None:
         world.advance(100 * DAY)
         return
@@ -34,7 +34,7 @@ def make_old(world: World) -> None:
         world.poke(f"UPDATE {table} SET {column} = {column} - interval '100 days'")
 
 
-def test_old_history_goes_and_the_last_run_of_each_work_stays(bob: World, tmp_path: Path) -> None:
+def test_purge_deletes_old_history_and_keeps_the_last_run_of_each_work(bob: World, tmp_path: Path) -> None:
     first = bob.do("loadbob", "1.0")
     bob.resubmit("loadbob", "1.0")
     second = bob.do("loadbob", "1.0")
@@ -48,14 +48,16 @@ def test_old_history_goes_and_the_last_run_of_each_work_stays(bob: World, tmp_pa
     assert bob.claim("loadbob") == ()
 
 
-def test_recent_history_stays(bob: World, tmp_path: Path) -> None:
+def test_purge_keeps_recent_history(bob: World, tmp_path: Path) -> None:
     bob.do("loadbob", "1.0")
     lines = len(bob.journal())
     assert purge(bob.store, DAY, str(tmp_path), str(tmp_path)).rows == 0
     assert len(bob.journal()) == lines
 
 
-def test_old_logs_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_path: Path) -> None:
+def test_purge_deletes_old_logs_but_keeps_those_of_live_runs_and_other_files(
+    bob: World, tmp_path: Path
+) -> None:
     run = bob.take("loadbob")
     now = bob.clock.seconds if bob.clock else time.time()
     names = ["9001.log", "9002.log", f"{run.run_id}.log", "notes.log", "9003.txt"]
@@ -68,11 +70,13 @@ def test_old_logs_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_
     assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])
 
 
-def test_a_project_without_logs_is_fine(bob: World, tmp_path: Path) -> None:
+def test_purge_works_in_a_project_without_logs(bob: World, tmp_path: Path) -> None:
     assert purge(bob.store, DAY, str(tmp_path / "none"), str(tmp_path / "none")).logs == 0
 
 
-def test_old_context_files_go_but_not_those_of_live_runs_nor_other_files(bob: World, tmp_path: Path) -> None:
+def test_purge_deletes_old_context_files_but_keeps_those_of_live_runs_and_other_files(
+    bob: World, tmp_path: Path
+) -> None:
     bob.take("loadbob")
     (live,) = [run.claimant for run in bob.store.read.list_runs(10, outcome="RUNNING")]
     now = bob.clock.seconds if bob.clock else time.time()

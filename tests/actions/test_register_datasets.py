@@ -1,4 +1,4 @@
-"""Registering datasets: what is taken, what is refused, and that a refusal changes nothing."""
+"""Registering datasets: what is accepted, what is refused, and that a refusal changes nothing."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_invalid_dataset_is_refused_with_the_reason(
     assert sqlite_world.journal() == []
 
 
-def test_the_grain_of_a_dataset_with_chunks_stays(world: World) -> None:
+def test_a_dataset_with_chunks_keeps_its_grain(world: World) -> None:
     add_dataset(world.store, Dataset("bobin"))
     add_dataset(world.store, Dataset("bobin", grain="daily"))
     world.ready("bobin", "2026-08-20")
@@ -101,7 +101,7 @@ def test_hours_with_chunks_keep_their_time_zone_and_days_need_not(world: World) 
     add_dataset(world.store, Dataset("daily", grain="daily", timezone="Europe/London"))
 
 
-def test_a_grain_follows_into_the_jobs_that_use_the_dataset(world: World) -> None:
+def test_a_changed_grain_reaches_the_jobs_that_use_the_dataset(world: World) -> None:
     add_dataset(world.store, Dataset("bobin"))
     add_job(world.store, Job("loadbob", (JobInput("bobin"),)))
     add_dataset(world.store, Dataset("bobin", grain="daily", timezone="Europe/London"))
@@ -109,7 +109,7 @@ def test_a_grain_follows_into_the_jobs_that_use_the_dataset(world: World) -> Non
     assert (plan.grain, plan.timezone) == ("daily", "Europe/London")
 
 
-def test_a_grain_that_a_job_cannot_take_is_refused_with_the_way_to_change_both(world: World) -> None:
+def test_a_grain_that_does_not_fit_a_job_is_refused_with_how_to_change_both(world: World) -> None:
     for name in ("bobin", "other"):
         add_dataset(world.store, Dataset(name))
     add_job(world.store, Job("loadbob", (JobInput("bobin"), JobInput("other"))))
@@ -118,7 +118,7 @@ def test_a_grain_that_a_job_cannot_take_is_refused_with_the_way_to_change_both(w
     assert world.dataset_record("bobin")[1].grain == "text"
 
 
-def test_a_changed_dataset_is_seen_by_runs_that_hold_an_older_plan(world: World) -> None:
+def test_runs_with_an_older_plan_see_a_changed_dataset(world: World) -> None:
     add_dataset(world.store, Dataset("bobin"))
     add_job(world.store, Job("loadbob", (JobInput("bobin"),)))
     before = world.plan("loadbob").revision
@@ -133,7 +133,7 @@ def test_a_dataset_in_use_is_not_removed(world: World) -> None:
         remove_dataset(world.store, "bobin")
 
 
-def test_removing_a_dataset_takes_its_chunks_and_is_journalled(world: World) -> None:
+def test_removing_a_dataset_removes_its_chunks_and_is_journalled(world: World) -> None:
     add_dataset(world.store, Dataset("bobin"))
     world.ready("bobin", "1.0", "2.0")
     assert remove_dataset(world.store, "bobin") == 2

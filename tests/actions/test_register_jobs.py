@@ -34,7 +34,7 @@ def test_a_job_is_added_then_unchanged_then_changed(world: World) -> None:
     assert [line["to_state"] for line in world.journal("job add")] == ["added", "changed"]
 
 
-def test_chunks_that_were_ready_before_the_job_give_it_work(world: World) -> None:
+def test_chunks_that_were_ready_before_the_job_create_work_for_it(world: World) -> None:
     add_datasets(world, "bobin", "bobout")
     world.ready("bobin", "1.0", "2.0")
     add_job(world.store, job("loadbob", "bobin", "bobout"))
@@ -84,7 +84,7 @@ def test_an_invalid_job_is_refused_with_the_reason(
     assert sqlite_world.store.read.list_names("dataset") == ["bobin", "bobout"]
 
 
-def test_an_unknown_dataset_is_named_with_the_nearest_one(world: World) -> None:
+def test_the_error_for_an_unknown_dataset_suggests_the_nearest_one(world: World) -> None:
     add_datasets(world, "orders")
     with pytest.raises(
         UnknownName, match=r'no dataset "ordrs" for --in. Did you mean "orders"\?.*dataset add ordrs'
@@ -102,7 +102,7 @@ def test_a_dataset_has_one_producer(world: World) -> None:
     assert world.store.read.list_names("job") == ["first"]
 
 
-def test_a_cycle_is_shown_and_a_lag_is_none(world: World) -> None:
+def test_a_cycle_is_shown_and_a_lag_is_not_a_cycle(world: World) -> None:
     add_datasets(world, "a", "b", "c", grain="daily")
     add_job(world.store, job("one", "a", "b"))
     add_job(world.store, job("two", "b", "c"))
@@ -125,14 +125,14 @@ def test_inputs_share_a_grain_and_outputs_share_it_or_are_text(world: World) -> 
     assert world.plan("load").grain == "daily"
 
 
-def test_hours_of_two_zones_never_meet(world: World) -> None:
+def test_hours_of_two_time_zones_cannot_be_combined(world: World) -> None:
     add_datasets(world, "here", grain="hourly", timezone="Europe/London")
     add_datasets(world, "there", grain="hourly", timezone="Asia/Kolkata")
     with pytest.raises(BadInput, match="so their dataids never match"):
         add_job(world.store, job("load", "here there"))
 
 
-def test_names_that_would_be_one_to_a_script_are_refused(world: World) -> None:
+def test_names_that_collide_as_shell_variables_are_refused(world: World) -> None:
     add_datasets(world, "a-b", "a.b", "totals", "totals_previous", grain="daily")
     with pytest.raises(BadInput, match=r"a-b and a.b would both become a_b_"):
         add_job(world.store, job("load", "a-b a.b"))
@@ -144,7 +144,7 @@ def test_names_that_would_be_one_to_a_script_are_refused(world: World) -> None:
     add_job(world.store, job("load", "totals totals:previous"))
 
 
-def test_a_schedule_gives_the_job_a_calendar_and_takes_it_away_again(world: World) -> None:
+def test_adding_and_removing_a_schedule_adds_and_removes_a_calendar(world: World) -> None:
     add_datasets(world, "days", grain="daily")
     add_job(
         world.store, job("load", "days", schedule="@midnight", start="2026-01-01", timezone="Europe/London")
@@ -193,7 +193,7 @@ def test_a_job_with_a_live_run_is_not_removed(world: World) -> None:
         ("@once", "2026-01-01", "2026-01-01"),
     ],
 )
-def test_a_start_becomes_the_first_dataid_and_stays_it(
+def test_a_start_becomes_the_first_dataid_and_stays(
     sqlite_world: World, schedule: str, start: str, canonical: str
 ) -> None:
     add_job(sqlite_world.store, job("load", schedule=schedule, start=start))
@@ -234,7 +234,7 @@ def test_a_schedule_with_chunks_keeps_its_grain(world: World) -> None:
     add_job(world.store, job("load", schedule="30 6 * * *"))
 
 
-def test_today_is_made_when_a_job_first_reads_it(world: World) -> None:
+def test_today_is_created_when_a_job_first_reads_it(world: World) -> None:
     add_job(world.store, job("report", "today", timezone="Asia/Tokyo"))
     add_job(world.store, job("other", "today", timezone="Asia/Tokyo"))
     record = world.dataset_record("today")[1]
@@ -243,7 +243,7 @@ def test_today_is_made_when_a_job_first_reads_it(world: World) -> None:
         add_job(world.store, job("third", "today"))
 
 
-def test_a_job_may_read_the_calendar_of_another_but_not_name_its_own(world: World) -> None:
+def test_a_job_may_read_the_calendar_of_another_job_but_not_its_own_by_name(world: World) -> None:
     add_job(world.store, job("load", schedule="@daily"))
     add_job(world.store, job("follow", "load.calendar"))
     with pytest.raises(BadInput, match="created by the job's own schedule"):
@@ -269,7 +269,7 @@ def test_a_lease_leaves_time_to_renew_it_before_the_killing_starts(
 
 
 def register_at_once(world: World, *jobs: Job) -> list[Exception]:
-    """Registers jobs from as many threads at the same moment; gives those that were refused."""
+    """Register jobs from one thread each at the same moment; return those that were refused."""
     barrier = threading.Barrier(len(jobs))
     refused: list[Exception] = []
 
@@ -291,20 +291,20 @@ def register_at_once(world: World, *jobs: Job) -> list[Exception]:
     return refused
 
 
-def test_of_two_producers_registered_at_once_one_is_refused(world: World) -> None:
+def test_one_of_two_producers_registered_at_once_is_refused(world: World) -> None:
     add_datasets(world, "a", "b", "c")
     [error] = register_at_once(world, job("one", "a", "c"), job("two", "b", "c"))
     assert "is already produced by job" in str(error)
     assert len(world.store.read.list_names("job")) == 1
 
 
-def test_of_two_jobs_that_close_a_circle_at_once_one_is_refused(world: World) -> None:
+def test_one_of_two_jobs_that_form_a_cycle_at_once_is_refused(world: World) -> None:
     add_datasets(world, "a", "b")
     [error] = register_at_once(world, job("one", "a", "b"), job("two", "b", "a"))
     assert "wait for each other" in str(error)
 
 
-def test_chunks_made_ready_while_a_job_is_registered_all_give_it_work(world: World) -> None:
+def test_chunks_made_ready_while_a_job_is_registered_all_create_work_for_it(world: World) -> None:
     add_datasets(world, "a")
     dataids = [str(number) for number in range(200)]
 
@@ -320,4 +320,4 @@ def test_chunks_made_ready_while_a_job_is_registered_all_give_it_work(world: Wor
         add_job(world.store, job(f"read{number}", "a"))
     thread.join()
     for number in range(5):
-        assert world.drain(f"read{number}") == dataids
+        assert [run.dataid for run in world.claim(f"read{number}", len(dataids))] == dataids

@@ -1,4 +1,4 @@
-"""Retention: replaced versions and what ended runs left go once they are old; what a run needs stays."""
+"""Retention: old replaced versions and leftovers of ended runs are deleted; what a run needs is kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def age(world: World, folder: Path) -> None:
         os.utime(path, (now - 100 * DAY, now - 100 * DAY))
 
 
-def test_a_version_replaced_long_ago_goes_and_the_current_one_stays(bob: World, tmp_path: Path) -> None:
+def test_a_version_replaced_long_ago_is_deleted_and_the_current_one_is_kept(
+    bob: World, tmp_path: Path
+) -> None:
     first = publish(bob, tmp_path)
     second = publish(bob, tmp_path)
     assert purge(bob, tmp_path) == Retained(0, 0, 0)
@@ -55,7 +57,7 @@ def test_a_version_replaced_long_ago_goes_and_the_current_one_stays(bob: World, 
     assert (first.exists(), second.exists()) == (False, True)
 
 
-def test_a_version_that_a_live_run_reads_stays_until_the_run_has_ended(bob: World, tmp_path: Path) -> None:
+def test_a_version_that_a_live_run_reads_is_kept_until_the_run_has_ended(bob: World, tmp_path: Path) -> None:
     first = publish(bob, tmp_path)
     reader = bob.take("tell", "1.0", lease_seconds=LONG)
     second = publish(bob, tmp_path)
@@ -68,7 +70,7 @@ def test_a_version_that_a_live_run_reads_stays_until_the_run_has_ended(bob: Worl
     assert (first.exists(), second.exists()) == (False, True)
 
 
-def test_what_was_written_elsewhere_before_is_forgotten_and_left_alone(bob: World, tmp_path: Path) -> None:
+def test_a_version_written_elsewhere_is_forgotten_and_its_files_are_kept(bob: World, tmp_path: Path) -> None:
     script, other = tmp_path / "out" / "1.0" / "17", tmp_path / "out" / "1.0" / "mine"
     for folder in (script, other):
         folder.mkdir(parents=True)
@@ -81,7 +83,7 @@ def test_what_was_written_elsewhere_before_is_forgotten_and_left_alone(bob: Worl
     assert len(list_versions(bob.store, "orders", "1.0", str(tmp_path))) == 1
 
 
-def test_the_folder_of_a_live_run_stays_however_old(bob: World, tmp_path: Path) -> None:
+def test_the_folder_of_a_live_run_is_kept_however_old_it_is(bob: World, tmp_path: Path) -> None:
     run = bob.take("load", "1.0", lease_seconds=LONG)
     folder = tmp_path / "lake" / "orders" / "dataid=1.0" / str(run.run_id)
     folder.mkdir(parents=True)
@@ -95,7 +97,7 @@ def test_the_folder_of_a_live_run_stays_however_old(bob: World, tmp_path: Path) 
     assert not folder.exists()
 
 
-def test_the_folder_of_a_revoked_run_stays_until_its_processes_are_dead(bob: World, tmp_path: Path) -> None:
+def test_the_folder_of_a_revoked_run_is_kept_until_its_processes_are_dead(bob: World, tmp_path: Path) -> None:
     run = bob.take("load", "1.0", lease_seconds=LONG)
     folder = tmp_path / "lake" / "orders" / "dataid=1.0" / str(run.run_id)
     folder.mkdir(parents=True)
@@ -106,7 +108,7 @@ def test_the_folder_of_a_revoked_run_stays_until_its_processes_are_dead(bob: Wor
     assert purge(bob, tmp_path).folders == 1
 
 
-def test_young_folders_and_those_of_others_stay(bob: World, tmp_path: Path) -> None:
+def test_recent_folders_and_those_of_others_are_kept(bob: World, tmp_path: Path) -> None:
     failed = bob.do("load", "1.0", RunOutcome.FAILED)
     home = tmp_path / "lake" / "orders" / "dataid=1.0"
     young = home / str(failed.run_id)
@@ -126,7 +128,9 @@ def test_young_folders_and_those_of_others_stay(bob: World, tmp_path: Path) -> N
     assert all(folder.exists() for folder in [young, *others])
 
 
-def test_what_a_killed_compaction_left_goes_and_a_compacted_version_stays(bob: World, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_compaction_are_deleted_and_a_compacted_version_is_kept(
+    bob: World, tmp_path: Path
+) -> None:
     first = publish(bob, tmp_path)
     left = first.parent / f"{first.name}-{bob.store.read.get_store_id()[:8]}-0123abcd"
     left.mkdir()
@@ -135,7 +139,7 @@ def test_what_a_killed_compaction_left_goes_and_a_compacted_version_stays(bob: W
     assert not left.exists()
 
 
-def test_staging_of_ended_runs_goes_but_not_while_their_work_runs(bob: World, tmp_path: Path) -> None:
+def test_staging_of_ended_runs_is_deleted_unless_their_work_runs(bob: World, tmp_path: Path) -> None:
     failed = bob.do("load", "1.0", RunOutcome.FAILED)
     staging = tmp_path / ".dataflow" / "staging" / "load" / "1.0" / str(failed.run_id)
     staging.mkdir(parents=True)
@@ -149,7 +153,7 @@ def test_staging_of_ended_runs_goes_but_not_while_their_work_runs(bob: World, tm
     assert not staging.exists()
 
 
-def test_old_logs_of_spark_go_but_not_that_of_a_live_run(bob: World, tmp_path: Path) -> None:
+def test_old_logs_of_spark_are_deleted_except_those_of_a_live_run(bob: World, tmp_path: Path) -> None:
     bob.take("load", "1.0", lease_seconds=LONG)
     (tmp_path / "logs").mkdir()
     live, old, other = (

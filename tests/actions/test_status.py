@@ -28,7 +28,7 @@ def dataset(world: World, name: str) -> DatasetStatus:
     return next(found for found in get_status(world.store).datasets if found.dataset == name)
 
 
-def test_an_empty_store_has_nothing_to_tell(world: World) -> None:
+def test_an_empty_store_has_an_empty_status(world: World) -> None:
     found = get_status(world.store)
     assert (found.jobs, found.failures, found.count_failed(), found.list_late(0)) == ((), (), 0, [])
 
@@ -67,7 +67,7 @@ def test_the_oldest_open_work_is_named_with_its_age(sqlite_world: World) -> None
     assert (oldest.dataid, oldest.state, round(oldest.age_seconds)) == ("5", "CLAIMABLE", 150)
 
 
-def test_work_that_is_tried_again_and_again_grows_old(world: World) -> None:
+def test_retried_work_keeps_its_age(world: World) -> None:
     world.chain("raw", "clean", retries=9)
     world.ready("raw", "1")
     world.poke("UPDATE work SET called_at = '2020-01-01T00:00:00.000Z'")
@@ -86,7 +86,7 @@ def test_work_is_late_after_a_while_unless_it_is_on_hold(world: World) -> None:
     assert get_status(world.store).list_late(-1) == []
 
 
-def test_failures_come_with_their_reason_and_the_way_on(world: World) -> None:
+def test_failures_come_with_their_reason_and_the_next_command(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "a b")
     run = world.do("to_clean", "1", RunOutcome.FAILED, reason="exited with 3")
@@ -121,18 +121,18 @@ def test_gaps_of_dates_follow_the_calendar(world: World) -> None:
     assert dataset(world, "raw").missing == ("2024-02-29", "2024-03-01")
 
 
-def test_a_whole_dataset_has_no_gaps(world: World) -> None:
+def test_a_complete_dataset_has_no_gaps(world: World) -> None:
     world.dataset("raw", grain="monthly")
     world.ready("raw", "2025-12", "2026-01", "2026-02")
     assert (dataset(world, "raw").gaps, dataset(world, "raw").missing) == (0, ())
 
 
-def test_a_dataset_without_chunks_has_no_gaps_to_look_for(world: World) -> None:
+def test_a_dataset_without_chunks_has_no_gaps(world: World) -> None:
     world.dataset("raw", grain="daily")
     assert (dataset(world, "raw").chunks, dataset(world, "raw").gaps) == (0, None)
 
 
-def test_what_a_calendar_did_not_give_is_not_a_gap(world: World) -> None:
+def test_an_interval_that_a_calendar_skipped_is_not_a_gap(world: World) -> None:
     add_dataset(world.store, Dataset("out", grain="daily"))
     add_job(world.store, Job("nightly", (), ("out",), schedule="@daily"))
     world.ready("nightly.calendar", "2026-01-01", "2026-02-01")
@@ -204,7 +204,7 @@ def test_the_next_day_of_a_job_that_reads_its_own_output_is_not_late(world: Worl
     assert (found.oldest.dataid, found.is_late(-1)) == ("2026-08-21", True)
 
 
-def test_intervals_that_nobody_has_added_make_a_job_late(world: World) -> None:
+def test_intervals_that_are_not_yet_added_make_a_job_late(world: World) -> None:
     add_dataset(world.store, Dataset("out", grain="daily"))
     now = world.store.read.get_now()
     start = utc_text(now - 46 * 86400)[:10]

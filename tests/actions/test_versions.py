@@ -1,4 +1,4 @@
-"""Versions on disk and going back to one: which is chosen, and what is refused."""
+"""Versions on disk and rollback: which one is chosen, and what is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bob(world: World) -> World:
 
 
 def publish(world: World, root: Path, files: int = 2) -> Path:
-    """Makes the next version of orders/1.0, with its files; gives its folder."""
+    """Make the next version of orders/1.0 with its files; return its folder."""
     if world.state("load", "1.0") == "DONE":
         world.resubmit("load", "1.0")
     run = world.take("load", "1.0")
@@ -42,7 +42,7 @@ def publish(world: World, root: Path, files: int = 2) -> Path:
     return folder
 
 
-def test_the_versions_of_a_chunk_are_listed_with_what_is_gone(bob: World, tmp_path: Path) -> None:
+def test_the_versions_of_a_chunk_are_listed_including_deleted_ones(bob: World, tmp_path: Path) -> None:
     first = publish(bob, tmp_path)
     publish(bob, tmp_path)
     (first / "part-1.parquet").unlink()
@@ -51,9 +51,7 @@ def test_the_versions_of_a_chunk_are_listed_with_what_is_gone(bob: World, tmp_pa
     assert (two.version, two.current, two.missing, two.rows) == (2, True, "", 2)
 
 
-def test_going_back_takes_the_version_before_and_again_the_one_before_that(
-    bob: World, tmp_path: Path
-) -> None:
+def test_repeated_rollbacks_go_back_one_version_each(bob: World, tmp_path: Path) -> None:
     for _ in range(3):
         publish(bob, tmp_path)
     done = roll_back(bob.store, ("orders", "1.0"), None, str(tmp_path))
@@ -64,7 +62,7 @@ def test_going_back_takes_the_version_before_and_again_the_one_before_that(
     assert roll_back(bob.store, ("orders", "1.0"), 3, str(tmp_path)).as_version == 6
 
 
-def test_after_a_withdrawal_the_version_before_is_meant(bob: World, tmp_path: Path) -> None:
+def test_a_rollback_after_a_withdrawal_takes_the_previous_version(bob: World, tmp_path: Path) -> None:
     publish(bob, tmp_path)
     publish(bob, tmp_path)
     bob.withdraw("orders", "1.0")
@@ -73,7 +71,7 @@ def test_after_a_withdrawal_the_version_before_is_meant(bob: World, tmp_path: Pa
     assert bob.status("orders", "1.0") == "READY"
 
 
-def test_a_version_that_is_not_whole_is_refused_and_passed_over(bob: World, tmp_path: Path) -> None:
+def test_an_incomplete_version_is_refused_and_skipped(bob: World, tmp_path: Path) -> None:
     publish(bob, tmp_path)
     second = publish(bob, tmp_path)
     publish(bob, tmp_path)
@@ -110,7 +108,7 @@ def test_a_table_in_postgresql_is_refused_with_what_to_do_instead(world: World, 
         roll_back(world.store, ("sales", "1.0"), None, str(tmp_path))
 
 
-def test_what_is_written_in_place_has_one_version(bob: World, tmp_path: Path) -> None:
+def test_a_chunk_written_in_place_has_one_version(bob: World, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="written in place"):
         list_versions(bob.store, "raw", "1.0", str(tmp_path))
     with pytest.raises(UnknownName, match="never been published"):

@@ -1,4 +1,4 @@
-"""`why` explains every work by the facts that a claim decides by, and ends with the exact next command."""
+"""`why` explains every work by the facts that decide a claim, and ends with the exact next command."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def evidence(found: Why, question: str) -> str:
     return next(answer.evidence for answer in found.answers if answer.question == question)
 
 
-def test_a_job_without_work_names_the_input_that_would_call_for_some(world: World) -> None:
+def test_a_job_without_work_names_the_input_that_would_create_some(world: World) -> None:
     world.chain("raw", "clean")
     found = ask(world, "to_clean")
     assert found.verdict == "PENDING: job to_clean has no work: no chunk of raw is ready"
@@ -46,12 +46,12 @@ def test_a_job_without_work_names_the_input_that_would_call_for_some(world: Worl
     assert answers(found)["ready"] == "no"
 
 
-def test_a_job_without_work_whose_input_is_produced_sends_to_the_producer(world: World) -> None:
+def test_a_job_without_work_whose_input_is_produced_names_the_producer(world: World) -> None:
     world.chain("raw", "clean", "sums")
     assert ask(world, "to_sums").next == "dataflow why to_clean"
 
 
-def test_a_dataid_nobody_called_for_says_what_to_make_ready(world: World) -> None:
+def test_a_dataid_without_work_says_what_to_make_ready(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     found = ask(world, "to_clean", "7.0")
@@ -92,14 +92,14 @@ def test_work_that_is_not_the_first_says_which_comes_first(world: World) -> None
     assert ask(world, "to_clean").next == "RunJob /etl/to_clean.sh"
 
 
-def test_the_job_is_named_when_the_script_is_called_otherwise(world: World) -> None:
+def test_the_job_is_named_when_the_script_has_another_name(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.poke("UPDATE job SET script_path = '/etl/my load.sh'")
     assert ask(world, "to_clean").next == "RunJob --job to_clean '/etl/my load.sh'"
 
 
-def test_a_missing_input_that_nobody_produces_is_to_be_made_ready(world: World) -> None:
+def test_a_missing_input_without_a_producer_must_be_made_ready(world: World) -> None:
     world.dataset("left")
     world.dataset("right_side")
     world.job("join", ["left", "right_side"])
@@ -116,7 +116,7 @@ def test_a_dataid_is_quoted_for_the_shell(world: World) -> None:
     assert ask(world, "to_clean", "a b|c").next == "dataflow ready raw 'a b|c'"
 
 
-def test_a_failed_producer_is_named_with_its_run_and_the_way_on(world: World) -> None:
+def test_a_failed_producer_is_named_with_its_run_and_the_next_command(world: World) -> None:
     world.chain("raw", "clean", "sums")
     world.ready("raw", "1.0")
     run = world.do("to_clean", "1.0", RunOutcome.FAILED, exit_code=3, reason="exited with 3")
@@ -141,7 +141,7 @@ def test_a_producer_at_work_can_be_followed(world: World) -> None:
     assert found.next == f"dataflow logs {run.run_id} -f"
 
 
-def test_a_held_producer_is_to_be_released(world: World) -> None:
+def test_a_held_producer_must_be_released(world: World) -> None:
     world.chain("raw", "clean", "sums")
     world.ready("raw", "1.0")
     world.hold("to_clean", "1.0")
@@ -150,7 +150,7 @@ def test_a_held_producer_is_to_be_released(world: World) -> None:
     assert found.next == "dataflow release to_clean 1.0"
 
 
-def test_a_withdrawn_input_is_to_be_produced_again(world: World) -> None:
+def test_a_withdrawn_input_must_be_produced_again(world: World) -> None:
     world.chain("raw", "clean", "sums")
     world.ready("raw", "1.0")
     world.do("to_clean")
@@ -160,7 +160,7 @@ def test_a_withdrawn_input_is_to_be_produced_again(world: World) -> None:
     assert found.next == "dataflow resubmit to_clean 1.0"
 
 
-def test_a_lagging_input_names_the_chunk_before(world: World) -> None:
+def test_a_lagging_input_names_the_previous_chunk(world: World) -> None:
     world.dataset("days", grain="daily")
     world.dataset("total", grain="daily")
     world.job("cumulate", ["days", "total:previous"], ["total"], start="2026-08-01")
@@ -170,7 +170,7 @@ def test_a_lagging_input_names_the_chunk_before(world: World) -> None:
     assert "input total/2026-08-01 is not ready: job cumulate is PENDING" in found.verdict
 
 
-def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
+def test_a_held_job_and_held_work_are_distinguished(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0", "2.0")
     world.hold("to_clean", "1.0")
@@ -188,7 +188,7 @@ def test_a_held_job_and_held_work_are_told_apart(world: World) -> None:
     )
 
 
-def test_a_hold_names_the_last_person_and_reason_of_its_own(world: World) -> None:
+def test_a_hold_names_its_last_person_and_reason(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0", "2.0", "3.0")
     plan = world.plan("to_clean")
@@ -240,7 +240,7 @@ def test_a_dead_process_on_this_machine_is_seen_before_its_lease_ends(world: Wor
     assert "process is gone" not in ask(world, "to_clean", "1.0", is_dead=lambda name: False).verdict
 
 
-def test_work_that_outlives_its_process_is_taken_over_by_those_who_can_end_it(world: World) -> None:
+def test_work_that_outlives_its_process_is_taken_over_by_a_run_that_can_end_it(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.take("to_clean", has_kill_command=True)
@@ -253,7 +253,7 @@ def test_work_that_outlives_its_process_is_taken_over_by_those_who_can_end_it(wo
     assert found.next == "RunJob /srv/to_clean.sh, with a --kill-command before the script"
 
 
-def test_running_work_whose_run_is_not_is_the_doctors_business(world: World) -> None:
+def test_running_work_without_a_running_run_is_left_to_doctor(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0", "2.0")
     run = world.do("to_clean", "1.0")
@@ -282,7 +282,7 @@ def test_done_work_says_so_with_the_answers_its_run_recorded(world: World) -> No
     assert [answer.as_dict() for answer in found.answers] == stored
 
 
-def test_answers_that_another_version_wrote_otherwise_are_asked_again(world: World) -> None:
+def test_answers_stored_by_another_version_are_asked_again(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.do("to_clean", answers='[{"question": "sane", "answer": "perhaps"}]')
@@ -299,7 +299,7 @@ def test_done_work_whose_output_was_withdrawn_is_not_ready(world: World) -> None
     assert found.verdict.endswith("but clean/1.0 was withdrawn")
 
 
-def test_failed_work_says_why_and_how_to_do_it_again(world: World) -> None:
+def test_failed_work_says_why_and_how_to_repeat_it(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     run = world.do("to_clean", None, RunOutcome.FAILED, exit_code=9, reason="it broke")
@@ -351,7 +351,7 @@ def test_a_check_of_an_input_that_failed_is_reported_under_valid(world: World) -
     assert evidence(found, "valid").startswith("the check of input raw exited with 3")
 
 
-def test_an_input_that_is_not_at_its_place_is_to_be_put_there(world: World, tmp_path: Path) -> None:
+def test_an_input_that_is_not_at_its_location_must_be_put_there(world: World, tmp_path: Path) -> None:
     world.dataset("raw", location="raw/{dataid}.csv")
     world.job("load", ["raw"])
     world.ready("raw", "1.0")
@@ -367,7 +367,7 @@ def test_an_input_that_is_not_at_its_place_is_to_be_put_there(world: World, tmp_
     assert answers(found)["located"] == "yes"
 
 
-def test_a_produced_input_that_is_not_at_its_place_is_to_be_produced_again(
+def test_a_produced_input_that_is_not_at_its_location_must_be_produced_again(
     world: World, tmp_path: Path
 ) -> None:
     world.chain("raw", "clean", "sums")
@@ -378,7 +378,7 @@ def test_a_produced_input_that_is_not_at_its_place_is_to_be_produced_again(
     assert ask(world, "to_sums", folder=tmp_path).next == "dataflow resubmit to_clean 1.0"
 
 
-def test_a_staged_chunk_published_without_a_place_is_not_looked_for_at_the_readers(
+def test_a_staged_chunk_published_without_a_location_is_not_searched_for(
     world: World, tmp_path: Path
 ) -> None:
     world.dataset("raw", location="raw/{run_id}")
@@ -404,7 +404,7 @@ def test_a_run_that_may_still_be_ending_is_not_safe(world: World) -> None:
     assert answers(ask(world, "to_clean"))["safe"] == "no"
 
 
-def test_the_first_work_of_a_chain_that_begins_nowhere_names_the_start(world: World) -> None:
+def test_the_first_work_of_a_chain_without_a_start_names_the_start_option(world: World) -> None:
     world.dataset("days", grain="daily")
     world.dataset("total", grain="daily", location="")
     world.job("cumulate", ["days", "total:previous"], ["total"])
@@ -417,7 +417,7 @@ def test_the_first_work_of_a_chain_that_begins_nowhere_names_the_start(world: Wo
     assert "takes it" in ask(world, "cumulate", "2026-08-02").verdict
 
 
-def test_snapshots_with_a_place_for_each_dataid_may_come_in_any_order(world: World) -> None:
+def test_snapshots_with_a_location_for_each_dataid_may_come_in_any_order(world: World) -> None:
     world.dataset("raw", grain="sequence")
     world.dataset("table", grain="sequence", location="/data/{dataid}", mode="snapshot")
     world.job("copy", ["raw"], ["table"])
@@ -440,7 +440,7 @@ def test_a_resubmit_after_a_cancel_waits_for_the_revoked_lease(world: World) -> 
     assert found.verdict.startswith(f"RESUBMIT: run {run.run_id} was cancelled and may still be ending")
 
 
-def test_resubmitted_work_is_called_resubmit(world: World) -> None:
+def test_resubmitted_work_is_shown_as_resubmit(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.do("to_clean")
@@ -515,7 +515,7 @@ def test_an_older_snapshot_is_not_written_over_a_newer_one(world: World) -> None
     assert "table already holds the newer snapshot 2" in ask(world, "copy", "1").verdict
 
 
-def test_a_place_that_is_there_and_one_that_is_not(world: World, tmp_path: Path) -> None:
+def test_a_location_that_exists_and_one_that_does_not(world: World, tmp_path: Path) -> None:
     world.dataset("raw", location="raw/{dataid}.csv")
     world.job("load", ["raw"])
     world.ready("raw", "1.0", "2.0")
@@ -537,7 +537,7 @@ def test_explaining_creates_nothing_on_disk(world: World, tmp_path: Path) -> Non
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_password_that_was_not_opened_is_not_called_safe(world: World) -> None:
+def test_a_password_that_was_not_decrypted_is_not_called_safe(world: World) -> None:
     world.dataset("raw", encryptedpass="df1.x")
     world.job("load", ["raw"])
     world.ready("raw", "1.0")
@@ -546,7 +546,7 @@ def test_a_password_that_was_not_opened_is_not_called_safe(world: World) -> None
     assert "password of raw" in evidence(found, "safe")
 
 
-def test_an_hourly_dataid_is_called_so(world: World) -> None:
+def test_an_hourly_dataid_is_named_with_its_offset(world: World) -> None:
     world.dataset("hours", grain="hourly")
     world.job("load", ["hours"])
     assert evidence(ask(world, "load", "2026-08-20T05"), "right").endswith(" is an hourly dataid")
@@ -573,7 +573,7 @@ def test_a_cron_interval_that_has_not_ended_says_until_when_to_wait(world: World
     assert "has no interval" in ask(world, "tick", "2499-01-01T00:05+00:00").verdict
 
 
-def test_every_spelling_of_a_cron_interval_is_the_same_work(world: World) -> None:
+def test_every_spelling_of_a_cron_interval_names_the_same_work(world: World) -> None:
     job = Job("tick", (), (), schedule="*/5 * * * *", start="2026-01-05", end="2026-01-05T01", catchup=True)
     add_job(world.store, replace(job, timezone="Europe/Berlin"))
     add_due_intervals(world.store, world.plan("tick"))
@@ -658,7 +658,7 @@ def test_an_ended_interval_of_an_ordered_job_waits_for_failed_work(world: World)
     assert (found.dataid, found.next) == ("2020", "dataflow resubmit yearly 2020")
 
 
-def test_a_calendar_that_has_ended_goes_on_when_its_job_is_given_a_later_end(world: World) -> None:
+def test_a_calendar_that_has_ended_continues_when_its_job_gets_a_later_end(world: World) -> None:
     job = Job("yearly", (), (), schedule="@yearly", start="2020", end="2020", catchup=True)
     add_job(world.store, job)
     add_due_intervals(world.store, world.plan("yearly"))
@@ -694,15 +694,17 @@ def test_work_marked_done_manually_says_by_whom(world: World) -> None:
     assert verdict.startswith("READY: already done (marked DONE by op@desk: I know); clean/1.0 is at")
 
 
-def test_a_wrong_count_of_inputs_is_the_doctors_business(world: World) -> None:
+def test_a_wrong_count_of_inputs_is_left_to_doctor(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1.0")
     world.poke("UPDATE work SET state = 'WAITING', missing = 1")
     assert ask(world, "to_clean").next == "dataflow doctor"
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_what_why_says_of_any_work_is_what_a_claim_does(world: World, seed: int) -> None:
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 6))]
+)
+def test_why_says_of_any_work_what_a_claim_would_do(world: World, seed: int) -> None:
     """P8: nothing is ever not running without a reason that can be read, and no reason is made up."""
     chance = random.Random(seed)
     world.chain("a", "b", "c", retries=1, retry_delay_seconds=50)

@@ -45,10 +45,12 @@ def run_demo(project: Project, exit_code: int, env: dict[str, str] | None = None
     return done.stdout
 
 
+@pytest.mark.full
 def test_no_chunk_is_skipped_and_none_is_done_twice(demo: tuple[Project, str]) -> None:
     assert "\n100 chunks, 0 skipped, 0 twice\n" in demo[1]
 
 
+@pytest.mark.full
 def test_it_shows_the_kill_a_blocked_chunk_and_an_invalid_one(demo: tuple[Project, str]) -> None:
     assert re.search(r"\$ kill -9 \d+\n", demo[1])
     assert re.search(r"\$ dataflow why load 100\n.*?ready    no .*?next: RunJob", demo[1], flags=re.DOTALL)
@@ -57,6 +59,7 @@ def test_it_shows_the_kill_a_blocked_chunk_and_an_invalid_one(demo: tuple[Projec
     )
 
 
+@pytest.mark.full
 def test_the_runs_of_the_killed_process_are_lost_and_made_up_for(demo: tuple[Project, str]) -> None:
     project, _ = demo
     lost = project.json("dataflow", "runs", "--job", "extract", "--outcome", "LOST")
@@ -66,6 +69,7 @@ def test_the_runs_of_the_killed_process_are_lost_and_made_up_for(demo: tuple[Pro
         assert [other["outcome"] for other in runs] == ["DONE", "LOST"]
 
 
+@pytest.mark.full
 def test_what_it_offers_to_try_works(demo: tuple[Project, str]) -> None:
     project, output = demo
     offered = re.findall(
@@ -82,6 +86,7 @@ def test_what_it_offers_to_try_works(demo: tuple[Project, str]) -> None:
     assert extracted["7"]["status"] == "STALE"
 
 
+@pytest.mark.full
 def test_pipelines_go_on_after_an_outage_and_what_they_publish_is_proven(demo: tuple[Project, str]) -> None:
     output = demo[1]
     assert "continues after page 60, which an earlier run fetched" in output
@@ -91,6 +96,7 @@ def test_pipelines_go_on_after_an_outage_and_what_they_publish_is_proven(demo: t
     assert outcomes == ["DONE", "LOST"]
 
 
+@pytest.mark.full
 def test_its_output_is_short_and_without_the_talk_of_spark(demo: tuple[Project, str]) -> None:
     lines = demo[1].splitlines()
     assert len(lines) < 170

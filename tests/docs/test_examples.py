@@ -14,11 +14,18 @@ from tests.project import Project
 
 # The page about operations is about PostgreSQL, and has tests of its own.
 WITH_COMMANDS = [page for page in PAGES if list_commands(page) and page.name != "operations.md"]
+STARTS_SPARK = {"pipelines.md"}
 TOML = [(page, block) for page in PAGES for block in list_blocks(page) if block.kind == "toml"]
 KINDS = {"console", "cron", "ini", "mermaid", "python", "sh", "sql", "text", "toml"}
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.full if page.name in STARTS_SPARK else (), id=name_of(page))
+        for page in WITH_COMMANDS
+    ],
+)
 def test_the_commands_of_a_page_do_what_it_shows(page: Path, project: Project, tmp_path: Path) -> None:
     run_page(page, project, tmp_path / "bin")
 

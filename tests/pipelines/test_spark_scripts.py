@@ -43,7 +43,6 @@ def write_parquet(folder: Path) -> None:
     pq.write_table(pa.Table.from_pylist(rows), folder / "data.parquet")
 
 
-@pytest.mark.daily
 def test_runjob_publishes_what_a_pyspark_script_wrote(project: Project) -> None:
     (project.path / "dataflow.toml").write_text('[spark]\nmaster = "local[1]"\n')
     project.run("dataflow", "dataset", "add", "orders", "--grain", "daily", "--location", "orders/{dataid}")

@@ -58,7 +58,7 @@ def wait():
 
 
 class Claimant:
-    """Runs PRELUDE and a body; `facts` are what the body said last."""
+    """Runs PRELUDE and a body; `facts` are what the body reported last."""
 
     def __init__(self, directory: Path, body: str, *, environment: dict[str, str] | None = None) -> None:
         self.directory = str(directory / "locks")
@@ -78,7 +78,7 @@ class Claimant:
         return self.process.pid
 
     def hear(self) -> dict[str, Any]:
-        """Wait for the next thing the body says."""
+        """Wait for the body's next report."""
         assert self.process.stdout
         facts: dict[str, Any] = json.loads(self.process.stdout.readline())
         return facts
@@ -136,7 +136,7 @@ def read_pid(path: Path) -> int:
 
 
 def grows(path: Path, seconds: float = 0.2) -> bool:
-    """Whether anybody still writes to the file; its writers write every 10 ms."""
+    """Whether the file still grows; its writers write every 10 ms."""
     size = path.stat().st_size
     time.sleep(seconds)
     return path.stat().st_size != size

@@ -386,7 +386,7 @@ guard.stop()
     assert claimant.end() == 0
 
 
-def test_neither_ctrl_c_nor_sigterm_ends_the_guard(claim: Claim) -> None:
+def test_ctrl_c_and_sigterm_do_not_end_the_guard(claim: Claim) -> None:
     body = """
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, lambda *_: None)

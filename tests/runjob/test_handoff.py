@@ -61,7 +61,7 @@ def test_an_ending_that_is_not_accepted_raises(tmp_path: Path) -> None:
     world.close()
 
 
-def test_of_many_cancelled_runs_the_one_that_still_works_is_ended(tmp_path: Path) -> None:
+def test_the_one_cancelled_run_that_still_works_is_ended(tmp_path: Path) -> None:
     world = open_sqlite(str(tmp_path / "dataflow.db"))
     world.chain("raw", "clean")
     world.dataset("clean", mode="snapshot", location="/data/clean")

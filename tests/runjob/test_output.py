@@ -1,4 +1,4 @@
-"""Output: everything reaches the terminal and the log, and nothing that happens to them stops a run."""
+"""Output: everything reaches the terminal and the log, and their failures do not stop a run."""
 
 from __future__ import annotations
 

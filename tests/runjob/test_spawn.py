@@ -1,4 +1,4 @@
-"""Starting commands: found where shells find them, given values byte for byte, refused in plain words."""
+"""Starting commands: found where shells find them, with values byte for byte, and clear errors."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PUBLISH = [
     Mutant(
         "publish.make_ready",
         "OR chunk.dirty_run_id IS NOT NULL",
-        rerun(in_place.test_saying_ready_by_hand_opens_it),
+        rerun(in_place.test_marking_the_chunk_ready_manually_opens_it),
     ),
     Mutant(
         "publish.withdraw",
@@ -35,7 +35,9 @@ PUBLISH = [
         publishing.test_withdrawing_takes_readiness_away_and_ready_gives_it_back,
     ),
     Mutant(
-        "publish.withdraw", "NOT stale AND", publishing.test_a_stale_chunk_that_is_withdrawn_is_not_lost_twice
+        "publish.withdraw",
+        "NOT stale AND",
+        publishing.test_a_stale_chunk_that_is_withdrawn_is_counted_as_lost_once,
     ),
     Mutant(
         "publish.withdraw",
@@ -50,7 +52,7 @@ PUBLISH = [
     Mutant(
         "publish.find_chunk",
         "AND NOT withdrawn",
-        publishing.test_a_withdrawn_output_that_is_made_again_counts,
+        publishing.test_a_withdrawn_output_counts_once_it_is_made_again,
     ),
     Mutant(
         "publish.find_chunk",
@@ -65,26 +67,28 @@ PUBLISH = [
     Mutant(
         "publish.make_stale",
         "AND dirty_run_id IS NULL",
-        rerun(in_place.test_a_chunk_that_became_stale_while_overwritten_is_not_lost_twice),
+        rerun(in_place.test_a_chunk_that_becomes_stale_while_it_is_overwritten_is_counted_as_lost_once),
     ),
     Mutant(
         "publish.make_stale",
         "NOT withdrawn AND",
-        publishing.test_a_withdrawn_chunk_that_becomes_stale_is_not_lost_twice,
+        publishing.test_a_withdrawn_chunk_that_becomes_stale_is_counted_as_lost_once,
     ),
     Mutant(
         "publish.make_dirty",
         "AND dirty_run_id IS NULL",
-        rerun(in_place.test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_to_write),
+        rerun(in_place.test_a_rerun_that_never_started_does_not_open_what_an_earlier_one_began_to_write),
     ),
     Mutant(
-        "publish.make_dirty", "AND NOT withdrawn", rerun(in_place.test_a_withdrawn_chunk_is_not_lost_twice)
+        "publish.make_dirty",
+        "AND NOT withdrawn",
+        rerun(in_place.test_a_withdrawn_chunk_is_counted_as_lost_once),
     ),
-    Mutant("publish.make_dirty", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_not_lost_twice)),
+    Mutant("publish.make_dirty", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_counted_as_lost_once)),
     Mutant(
         "publish.make_clean",
         "dirty_run_id = :run_id",
-        rerun(in_place.test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_to_write),
+        rerun(in_place.test_a_rerun_that_never_started_does_not_open_what_an_earlier_one_began_to_write),
         "dirty_run_id IS NOT NULL",
     ),
     Mutant(
@@ -92,7 +96,7 @@ PUBLISH = [
         "AND NOT withdrawn",
         rerun(in_place.test_withdrawing_a_chunk_that_is_being_overwritten_counts_once),
     ),
-    Mutant("publish.make_clean", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_not_lost_twice)),
+    Mutant("publish.make_clean", "AND NOT stale", rerun(in_place.test_a_stale_chunk_is_counted_as_lost_once)),
     Mutant(
         "publish.count_present",
         "(work_id, position) IN (SELECT w.work_id, calls.position",
@@ -115,7 +119,7 @@ PUBLISH = [
     Mutant(
         "publish.arrive",
         "AND not_before IS NULL",
-        finishing.test_an_input_that_comes_back_does_not_shorten_a_wait,
+        finishing.test_an_input_published_again_does_not_shorten_a_wait,
         constraint="CHECK",
     ),
     Mutant(
@@ -126,7 +130,7 @@ PUBLISH = [
     Mutant(
         "publish.depart",
         "AND missing > 0",
-        order.test_a_chunk_that_is_not_needed_changes_nothing_when_it_goes,
+        order.test_withdrawing_a_chunk_that_is_not_needed_changes_nothing,
     ),
     Mutant("publish.do_again", "AND state <> 'RUNNING'", lines.resubmitting_running_work),
     Mutant(
@@ -142,13 +146,13 @@ PUBLISH = [
     Mutant(
         "publish.do_again",
         "lease_until > $lease_now",
-        operated(operating.test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for),
+        operated(operating.test_a_revoked_run_that_ended_before_the_resubmit_is_not_waited_for),
         "TRUE",
     ),
     Mutant(
         "publish.do_again",
         "clock_id = $clock_id AND",
-        leased(leases.test_a_revoked_run_of_the_boot_before_is_not_waited_for),
+        leased(leases.test_a_revoked_run_of_the_previous_boot_is_not_waited_for),
     ),
     Mutant(
         "publish.do_again",
@@ -158,7 +162,7 @@ PUBLISH = [
     Mutant(
         "publish.do_again",
         "OR revoked.until IS NOT NULL",
-        operated(operating.test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_live),
+        operated(operating.test_a_newer_input_does_not_start_a_run_while_a_revoked_one_may_be_alive),
         constraint="CHECK",
     ),
 ]
@@ -167,12 +171,12 @@ OPERATE = [
     Mutant(
         "operate.find_token",
         "WHERE token = :token",
-        tokens.test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer,
+        tokens.test_repeating_an_operator_verb_whose_answer_was_lost_returns_the_first_answer,
         "WHERE FALSE",
         "UNIQUE",
     ),
     Mutant("operate.hold_work", "AND hold <> :hold", operating.test_holding_what_is_held_changes_nothing),
-    Mutant("operate.hold_job", "AND hold <> :hold", operated(operating.test_a_job_on_hold_gives_no_work)),
+    Mutant("operate.hold_job", "AND hold <> :hold", operated(operating.test_a_job_on_hold_cannot_be_claimed)),
     Mutant(
         "operate.revoke_run",
         "AND ended_at IS NULL",
@@ -181,19 +185,19 @@ OPERATE = [
     Mutant(
         "operate.acknowledge",
         "AND claimant = :claimant",
-        operated(operating.test_a_revoked_run_that_says_it_is_over_ends_the_wait),
+        operated(operating.test_a_revoked_run_that_reports_its_end_ends_the_wait),
     ),
     Mutant(
         "operate.acknowledge",
         "outcome = 'CANCELLED' AND",
-        operated(operating.test_acknowledging_does_not_touch_a_later_run_or_a_live_one),
+        operated(operating.test_acknowledging_does_not_affect_a_later_or_live_run),
     ),
     Mutant("operate.acknowledge_work", "AND run_id = :run_id", lines.acknowledging_for_a_later_run),
     Mutant("operate.mark", "AND state = :from_state", lines.marking_work_that_is_not_as_it_was_found),
     Mutant(
         "operate.purge_runs",
         "AND ended_at < :before",
-        operated(operating.test_purging_deletes_old_history_and_keeps_what_the_present_rests_on),
+        operated(operating.test_purging_deletes_old_history_and_keeps_what_current_state_refers_to),
     ),
     Mutant(
         "operate.purge_runs",
@@ -208,13 +212,13 @@ OPERATE = [
     Mutant(
         "operate.acknowledge_work",
         "WHEN missing = 0 THEN",
-        operated(operating.test_a_revoked_run_that_is_over_does_not_replace_a_missing_input),
+        operated(operating.test_the_end_of_a_revoked_run_does_not_replace_a_missing_input),
         "WHEN TRUE THEN",
     ),
     Mutant(
         "operate.purge_pins",
         "AND (SELECT count(*) FROM run r WHERE r.run_id = run_input.run_id) = 0",
-        operated(operating.test_purging_keeps_what_the_runs_that_stay_have_read),
+        operated(operating.test_purging_keeps_the_pins_of_the_runs_it_keeps),
     ),
     Mutant(
         "operate.purge_runs",
@@ -233,17 +237,17 @@ REGISTRATION = [
     Mutant(
         "registration.delete_uncalled_inputs",
         "AND w.run_id = 0",
-        registration.test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it,
+        registration.test_work_that_has_run_is_kept_even_if_no_input_calls_for_it,
     ),
     Mutant(
         "registration.delete_uncalled_inputs",
         "AND w.state = 'WAITING'",
-        registration.test_work_marked_manually_is_kept_even_if_nobody_calls_for_it,
+        registration.test_work_marked_manually_is_kept_even_if_no_input_calls_for_it,
     ),
     Mutant(
         "registration.delete_uncalled_inputs",
         "AND x.present > 0",
-        registration.test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for,
+        registration.test_a_job_whose_input_is_replaced_drops_work_that_no_input_calls_for,
     ),
     Mutant(
         "registration.move_calendar", "AND due_at = :was_due_at", lines.moving_a_calendar_that_somebody_moved
@@ -256,36 +260,36 @@ REGISTRATION = [
     Mutant(
         "registration.delete_uncalled",
         "AND run_id = 0",
-        registration.test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it,
+        registration.test_work_that_has_run_is_kept_even_if_no_input_calls_for_it,
     ),
     Mutant(
         "registration.delete_uncalled",
         "AND state = 'WAITING'",
-        registration.test_work_marked_manually_is_kept_even_if_nobody_calls_for_it,
+        registration.test_work_marked_manually_is_kept_even_if_no_input_calls_for_it,
     ),
     Mutant(
         "publish.clean_place",
         "AND NOT withdrawn",
-        snapshots.test_a_withdrawn_snapshot_stays_withdrawn_when_its_place_is_whole_again,
+        snapshots.test_a_withdrawn_snapshot_stays_withdrawn_when_its_location_is_complete_again,
     ),
     Mutant(
         "publish.clean_place",
         "AND NOT stale",
-        snapshots.test_a_stale_snapshot_stays_stale_when_its_place_is_whole_again,
+        snapshots.test_a_stale_snapshot_stays_stale_when_its_location_is_complete_again,
     ),
     Mutant(
         "registration.delete_uncalled_inputs",
         "AND NOT w.hold",
-        registration.test_a_hold_outlasts_a_chunk_that_goes_and_comes,
+        registration.test_a_hold_outlasts_a_withdrawal_and_a_new_publish,
     ),
     Mutant(
         "registration.delete_uncalled",
         "AND NOT hold",
-        registration.test_a_hold_outlasts_a_chunk_that_goes_and_comes,
+        registration.test_a_hold_outlasts_a_withdrawal_and_a_new_publish,
     ),
     Mutant(
         "registration.at_work",
         "AND ended_at IS NULL",
-        registration.test_a_removed_job_takes_its_work_along_and_leaves_its_history,
+        registration.test_removing_a_job_removes_its_work_and_keeps_its_history,
     ),
 ]

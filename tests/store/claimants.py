@@ -15,7 +15,7 @@ Claimed = tuple[str, str, int]
 
 
 def claim_all(url: str, job: str, name: str, start: Barrier, given: Queue[list[Claimed]]) -> None:
-    """Waits for the others, works off the job and tells what this process was given and could finish."""
+    """Waits for the others, drains the job and reports what this process claimed and finished."""
     store = open_store(url, name)
     plan = store.find_plan(job)
     assert plan is not None

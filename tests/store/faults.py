@@ -1,4 +1,4 @@
-"""Databases that behave as real ones do at bad moments: an answer is lost, a transaction stays open."""
+"""Databases that fail as real ones do: an answer is lost, a transaction stays open."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class LostAnswer(Delegate):
 
 
 class Pause:
-    """A place at which a transaction stops until it is told to go on."""
+    """A point at which a transaction stops until the test lets it continue."""
 
     def __init__(self) -> None:
         self._reached = threading.Event()
@@ -151,7 +151,7 @@ class Pausing(Delegate):
 
 
 class Beside:
-    """Something done in a thread of its own on one connection, which can be seen to wait for a lock."""
+    """An action in its own thread and connection; the test can see whether it waits for a lock."""
 
     def __init__(self, database: Database, call: Callable[[], Any]) -> None:
         inner = database.inner if isinstance(database, Delegate) else database
@@ -164,7 +164,7 @@ class Beside:
         self._thread.start()
 
     def wait_until_blocked(self) -> bool:
-        """Returns when it waits for another's lock (True) or has ended without waiting (False)."""
+        """Return True once it waits for another's lock, False if it has ended without waiting."""
         ask = f"SELECT cardinality(pg_blocking_pids({self._pid}))".encode()
         while self._thread.is_alive():
             row = self._watcher._connected().execute(ask).fetchone()
@@ -174,7 +174,7 @@ class Beside:
         return False
 
     def result(self) -> Any:
-        """What it gave; what it raised is raised here."""
+        """Return its result, or raise its exception here."""
         self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive(), "it still waits"
         self._watcher.close()

@@ -27,9 +27,9 @@ COVER = [
     Mutant(
         "cover.newest_ready",
         "AND NOT withdrawn",
-        viewed(latest.test_a_withdrawn_chunk_is_passed_over),
+        viewed(latest.test_a_withdrawn_chunk_is_skipped),
     ),
-    Mutant("cover.newest_ready", "AND NOT stale", latest.test_a_chunk_that_is_closed_or_stale_is_passed_over),
+    Mutant("cover.newest_ready", "AND NOT stale", latest.test_a_closed_or_stale_chunk_is_skipped),
     Mutant(
         "cover.newest_ready",
         "AND dirty_run_id IS NULL",
@@ -38,7 +38,7 @@ COVER = [
     Mutant(
         "cover.newest_ready",
         "DESC",
-        viewed(latest.test_work_whose_chunk_went_reads_an_older_one_that_covers_it_or_waits),
+        viewed(latest.test_work_whose_chunk_is_withdrawn_reads_an_older_one_that_covers_it_or_waits),
     ),
     Mutant(
         "cover.work_between", "AND sort_key > :after", chunk_that_covers_what_was_covered, "AND :after <> '-'"
@@ -46,7 +46,7 @@ COVER = [
     Mutant(
         "cover.work_between",
         "AND sort_key <= :until",
-        latest.test_hours_are_covered_by_the_day_that_they_are_in,
+        latest.test_hours_are_covered_by_their_day,
         "AND :until <> '-'",
     ),
     Mutant(
@@ -58,40 +58,40 @@ COVER = [
     Mutant(
         "cover.readers",
         "i.run_id = w.run_id",
-        viewed(latest.test_work_marked_done_manually_follows_the_chunk_that_its_last_run_read),
+        viewed(latest.test_work_marked_done_manually_depends_on_the_chunk_its_last_run_read),
         "i.run_id = -w.run_id",
     ),
     Mutant(
         "cover.readers",
         "i.run_id = made.run_id",
-        viewed(latest.test_an_output_is_stale_when_what_it_was_made_from_is_newer_whatever_was_tried_since),
+        viewed(latest.test_an_output_is_stale_when_its_source_is_newer_whatever_ran_since),
         "i.run_id = -made.run_id",
     ),
     Mutant(
         "cover.readers",
         "AND c.dataid IN (SELECT batch.dataid FROM $batch)",
-        viewed(latest.test_work_is_done_again_when_the_chunk_that_it_read_has_a_newer_version),
+        viewed(latest.test_work_runs_again_when_the_chunk_it_read_has_a_newer_version),
     ),
     Mutant(
         "registration.insert_work_inputs",
         "AND w.sort_key <= i.reach",
-        latest.test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_taken_away,
+        latest.test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_removed,
     ),
     Mutant(
         "registration.insert_work_inputs",
         "WHEN i.mapping = 'latest' AND",
-        viewed(latest.test_work_that_was_run_and_that_nobody_calls_for_counts_what_covers_it),
+        viewed(latest.test_work_that_has_run_and_that_no_input_calls_for_counts_what_covers_it),
         "WHEN FALSE AND",
     ),
     Mutant(
         "registration.count_missing",
         "AND x.present < x.needed",
-        viewed(latest.test_work_that_was_run_and_that_nobody_calls_for_counts_what_covers_it),
+        viewed(latest.test_work_that_has_run_and_that_no_input_calls_for_counts_what_covers_it),
     ),
     Mutant(
         "registration.delete_uncalled_inputs",
         "AND i.mapping <> 'latest'",
-        viewed(latest.test_a_covering_chunk_does_not_keep_work_that_nobody_calls_for),
+        viewed(latest.test_a_covering_chunk_does_not_keep_work_that_no_input_calls_for),
     ),
 ]
 
@@ -110,7 +110,7 @@ PIN_READY = [
     Mutant(
         "claim.pin_ready",
         "AND NOT c.withdrawn",
-        viewed(latest.test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each),
+        viewed(latest.test_a_run_that_pins_all_ready_chunks_depends_on_each),
     ),
     Mutant("claim.pin_ready", "AND NOT c.stale", lambda world: latest.pin_beside(world, "stale")),
     Mutant(
@@ -130,9 +130,9 @@ COVER_LOCKS = [
     Mutant("cover.lock", EVERYTHING, beside(test))
     for test in (
         races.test_new_work_and_the_chunk_that_covers_it_find_each_other,
-        races.test_new_work_beside_a_chunk_that_goes_waits,
+        races.test_new_work_waits_when_its_chunk_is_withdrawn_at_the_same_time,
         races.test_forced_work_and_the_chunk_that_covers_it_find_each_other,
-        races.test_of_two_chunks_that_go_at_once_neither_is_the_newest,
-        races.test_a_chunk_that_goes_while_an_older_one_comes_is_replaced_by_it,
+        races.test_neither_of_two_chunks_withdrawn_at_once_is_the_newest,
+        races.test_a_withdrawn_chunk_is_replaced_by_an_older_one_published_at_the_same_time,
     )
 ]

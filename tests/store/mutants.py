@@ -1,4 +1,4 @@
-"""A guard taken out of the SQL, and the scenario that must then go wrong."""
+"""A guard removed from the SQL, and the scenario that must then fail."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ BOOT = "AND clock_id = $clock_id"
 R_LEASE = "AND r.lease_until > $lease_now"
 R_BOOT = "AND r.clock_id = $clock_id"
 EVERYTHING = ""
-"""Said of a lock: the statement is not made at all."""
+"""For a lock: the statement is skipped."""

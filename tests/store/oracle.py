@@ -1,4 +1,4 @@
-"""The rules of the handoff once more, in memory and without a single counter: what the store must agree with.
+"""The rules of the handoff again, in memory and without counters; the store must agree with them.
 
 Whether work can be claimed is worked out from scratch each time it is asked, from what is published.
 """
@@ -101,7 +101,7 @@ class Oracle:
         ]
 
     def present(self, job: str, dataid: str) -> list[bool]:
-        """Whether each input's chunk is there, needed or not."""
+        """Whether each input's chunk is ready, needed or not."""
         return [self.is_ready(*self._input(dataset, dataid, lag)) for dataset, lag in self.jobs[job].inputs]
 
     def _input(self, dataset: str, dataid: str, lag: int | None) -> tuple[str, str]:
@@ -132,7 +132,7 @@ class Oracle:
         ]
 
     def read_as_latest(self, dataset: str, dataid: str) -> list[tuple[str, str]]:
-        """The work that was tried last, or done, from a chunk that it was given as the latest."""
+        """The work that was last tried, or done, from a chunk as its latest input."""
         found = []
         for (job, work), facts in self.works.items():
             output = self.chunks.get((self.jobs[job].output, work), Chunk())
@@ -190,7 +190,7 @@ class Oracle:
                     self.works.setdefault(key, Work())
 
     def next_dataid(self, job: str) -> str | None:
-        """The dataid a claim must give now."""
+        """The dataid that a claim must return now."""
         rule = self.jobs[job]
         if rule.hold or (rule.ordered and self._busy(job)):
             return None
@@ -213,7 +213,7 @@ class Oracle:
         return next(claimable, None)
 
     def tidy(self, job: str, dead: tuple[str, ...]) -> None:
-        """What every claim does first: free what is dead, promote what is due."""
+        """What every claim does first: free dead runs, promote due work."""
         for dataid in self.dataids_of(job):
             work = self.works[job, dataid]
             if work.running and (work.runs[-1].lease_until <= self.now or work.runs[-1].claimant in dead):
@@ -227,14 +227,14 @@ class Oracle:
                 work.wait_until = None
 
     def may_force(self, job: str, dataid: str) -> bool:
-        """Nobody has the work, and nobody it was taken from may still be at it, nor at other ordered work."""
+        """No run holds the work, and no revoked run may still be working on it or on other ordered work."""
         if self.jobs[job].ordered and self._busy(job):
             return False
         work = self.works.get((job, dataid))
         return work is None or not (work.running or self._revoked_until(work))
 
     def _busy(self, job: str) -> bool:
-        """A run of the job may be at work."""
+        """A run of the job may be alive."""
         return any(
             run.job == job and run.outcome in ("RUNNING", "CANCELLED") and run.lease_until > self.now
             for run in self.runs.values()

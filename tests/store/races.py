@@ -1,4 +1,4 @@
-"""Two things at once on PostgreSQL, in an order the test decides, and what must be true afterwards."""
+"""Two concurrent transactions on PostgreSQL in an order the test chooses, and what must hold afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Doing = Callable[[World], Any]
 
 
 class Raced(NamedTuple):
-    """What each gave, or raised; and whether the second had to wait for the first."""
+    """What each returned or raised, and whether the second had to wait for the first."""
 
     first: Any
     second: Any
@@ -20,7 +20,7 @@ class Raced(NamedTuple):
 
 
 def race(world: World, first: Doing, second: Doing, after: str = "") -> Raced:
-    """Holds the first open before its commit, or after a query, until the second has ended or waits."""
+    """Hold the first open before its commit, or after a query, until the second has ended or waits."""
     database = Pausing(world.store.database.separate(PATIENCE_SECONDS), after)
     held, other = world.beside(database), world.beside()
     one = Beside(database, lambda: _outcome(first, held))
@@ -45,7 +45,7 @@ READY = "version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL"
 
 
 def check(world: World) -> None:
-    """What the store keeps about readiness and staleness is what follows from what is published."""
+    """The stored readiness and staleness must follow from what is published."""
     assert _wrong_counts(world) == []
     assert _wrong_states(world) == []
     assert _skipped(world) == []
@@ -53,7 +53,7 @@ def check(world: World) -> None:
 
 
 def _wrong_counts(world: World) -> list[tuple[Any, ...]]:
-    """Inputs whose kept presence is not that of the chunk (mapping same)."""
+    """Inputs whose stored presence differs from the chunk's (mapping same)."""
     return world.select(
         f"""SELECT j.name, w.dataid, i.position, i.present FROM work_input i
         JOIN work w ON w.work_id = i.work_id JOIN job j ON j.job_id = w.job_id
@@ -76,7 +76,7 @@ def _wrong_states(world: World) -> list[tuple[Any, ...]]:
 
 
 def _skipped(world: World) -> list[tuple[Any, ...]]:
-    """Ready chunks that gave a consumer no work."""
+    """Ready chunks that created no work for a consumer."""
     return world.select(
         f"""SELECT x.job_id, c.dataid FROM chunk c JOIN job_input x ON x.dataset_id = c.dataset_id
         WHERE {READY} AND x.mapping = 'same'

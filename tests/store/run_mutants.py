@@ -19,7 +19,7 @@ CLAIM = [
     Mutant(
         "claim.look",
         "OR r.clock_id <> $clock_id",
-        leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs),
+        leased(leases.test_a_reboot_loses_the_runs_of_the_machine),
     ),
     Mutant(
         "claim.look",
@@ -33,13 +33,13 @@ CLAIM = [
         claiming.test_a_lapsed_run_does_not_count_against_the_limit,
         "TRUE",
     ),
-    Mutant("claim.at_work", BOOT, leases.test_a_run_of_the_boot_before_neither_counts_nor_reads),
+    Mutant("claim.at_work", BOOT, leases.test_a_run_of_the_previous_boot_neither_counts_nor_reads),
     Mutant("claim.list_lapsed", "AND r.ended_at IS NULL", lines.listing_ended_runs_as_lapsed),
     Mutant("claim.list_lapsed", "r.lease_until <= $lease_now", lines.listing_live_runs_as_lapsed, "TRUE"),
     Mutant(
         "claim.list_lapsed",
         "OR r.clock_id <> $clock_id",
-        leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs),
+        leased(leases.test_a_reboot_loses_the_runs_of_the_machine),
     ),
     Mutant(
         "claim.list_lapsed",
@@ -49,7 +49,7 @@ CLAIM = [
     Mutant(
         "claim.list_lapsed",
         ":any_kind OR NOT r.has_kill_command OR",
-        leases.test_a_run_with_a_kill_command_is_freed_only_when_that_was_run,
+        leases.test_a_run_with_a_kill_command_is_freed_only_after_the_command_has_run,
         ":any_kind OR TRUE OR",
     ),
     Mutant(
@@ -80,7 +80,7 @@ CLAIM = [
     Mutant(
         "claim.end_old_waits",
         "AND (not_before_clock < $clock_id OR not_before_clock > $clock_id)",
-        finishing.test_a_machine_that_was_started_again_has_ended_its_old_waits_only,
+        finishing.test_a_reboot_ends_only_the_waits_of_the_previous_boot,
     ),
     Mutant(
         "claim.promote",
@@ -96,19 +96,19 @@ CLAIM = [
     Mutant(
         "claim.end_revoked",
         "AND outcome = 'CANCELLED'",
-        ending_runs.test_only_a_revoked_run_is_ended_by_saying_that_it_was_killed,
+        ending_runs.test_only_a_revoked_run_is_ended_by_reporting_it_killed,
     ),
     Mutant(
         "claim.next_work",
         "AND state = 'CLAIMABLE'",
         finishing.test_invalid_work_is_never_retried_and_publishes_nothing,
     ),
-    Mutant("claim.next_work", "AND hold = FALSE", operated(operating.test_work_on_hold_is_passed_over)),
+    Mutant("claim.next_work", "AND hold = FALSE", operated(operating.test_work_on_hold_is_skipped)),
     Mutant("claim.next_work", "priority DESC, ", claiming.test_priority_goes_before_order),
     Mutant(
         "claim.next_work",
         "priority DESC, sort_key",
-        claiming.test_work_is_given_in_natural_order,
+        claiming.test_work_is_claimed_in_natural_order,
         "priority DESC, dataid",
     ),
     Mutant(
@@ -119,40 +119,40 @@ CLAIM = [
     Mutant(
         "claim.next_ordered",
         "ORDER BY sort_key",
-        order.test_free_text_in_order_has_no_gaps,
+        order.test_ordered_free_text_has_no_gaps,
         "ORDER BY sort_key DESC",
     ),
     Mutant(
-        "claim.earlier_work", "AND sort_key < :sort_key", order.test_a_failed_dataid_blocks_those_behind_it
+        "claim.earlier_work", "AND sort_key < :sort_key", order.test_a_failed_dataid_blocks_the_later_ones
     ),
     Mutant("claim.take", "AND state = :state", lines.taking_work_that_is_not_as_it_was_found),
     Mutant(
         "claim.take",
         "OR state IN ('DONE', 'FAILED', 'INVALID')",
-        claiming.test_a_forced_run_that_came_to_nothing_is_done_again_by_the_ordinary_command,
+        claiming.test_a_failed_forced_run_is_repeated_by_the_ordinary_command,
     ),
     Mutant(
         "claim.take",
         "(SELECT r.started_at FROM run r WHERE r.run_id = :run_id)",
-        claiming.test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_again,
+        claiming.test_a_run_knows_earlier_unfinished_runs_and_whether_the_work_was_requested_again,
         "called_at",
     ),
     Mutant("claim.take", "AND run_id < :run_id", lines.taking_work_for_a_run_older_than_its_last),
     Mutant(
-        "claim.pin_chunk", "AND NOT c.withdrawn", claiming.test_a_forced_run_is_not_given_what_was_withdrawn
+        "claim.pin_chunk", "AND NOT c.withdrawn", claiming.test_a_forced_run_does_not_read_withdrawn_chunks
     ),
-    Mutant("claim.readers", "r.ended_at IS NULL AND", claiming.test_a_finished_reader_reads_no_more),
+    Mutant("claim.readers", "r.ended_at IS NULL AND", claiming.test_a_finished_reader_is_no_longer_listed),
     Mutant("claim.readers", R_LEASE, rerun(in_place.test_a_dead_reader_blocks_nothing)),
-    Mutant("claim.readers", R_BOOT, leases.test_a_run_of_the_boot_before_neither_counts_nor_reads),
+    Mutant("claim.readers", R_BOOT, leases.test_a_run_of_the_previous_boot_neither_counts_nor_reads),
     Mutant(
         "claim.readers",
         "AND i.run_id <> :run_id",
-        in_place.test_a_run_is_not_told_that_it_reads_what_it_overwrites,
+        in_place.test_a_run_is_not_listed_as_a_reader_of_what_it_overwrites,
     ),
     Mutant(
         "claim.find_by_token",
         "ended_at IS NOT NULL",
-        tokens.test_a_repeated_claim_does_not_give_a_run_that_was_cancelled_meanwhile,
+        tokens.test_a_repeated_claim_does_not_return_a_run_cancelled_meanwhile,
         "FALSE",
     ),
     Mutant(
@@ -162,9 +162,9 @@ CLAIM = [
     Mutant(
         "claim.renew",
         LEASE,
-        leased(leases.test_a_lapsed_lease_cannot_be_renewed_even_if_nobody_took_the_work),
+        leased(leases.test_a_lapsed_lease_cannot_be_renewed_even_if_the_work_is_unclaimed),
     ),
-    Mutant("claim.renew", BOOT, leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs)),
+    Mutant("claim.renew", BOOT, leased(leases.test_a_reboot_loses_the_runs_of_the_machine)),
     Mutant(
         "claim.still_held",
         "AND claimant = :claimant",
@@ -183,13 +183,13 @@ CLAIM = [
     Mutant(
         "claim.last_run",
         "lease_until > $lease_now",
-        claiming.test_work_is_not_forced_beside_a_revoked_run_that_may_still_live,
+        claiming.test_work_is_not_forced_while_a_revoked_run_may_be_alive,
         "TRUE",
     ),
     Mutant(
         "claim.last_run",
         "clock_id = $clock_id AND",
-        claiming.test_a_revoked_run_of_the_boot_before_hinders_no_force,
+        claiming.test_a_revoked_run_of_the_previous_boot_does_not_block_force,
     ),
     Mutant("claim.set_script_path", "AND script_path = ''", lines.remembering_another_script),
 ]
@@ -198,12 +198,12 @@ FINISH = [
     Mutant(
         "finish.count_newer_inputs",
         "AND c.version <> i.version",
-        finishing.test_a_failed_attempt_is_made_again_after_the_delay_while_attempts_are_left,
+        finishing.test_a_failed_attempt_is_retried_after_the_delay_while_attempts_are_left,
     ),
     Mutant(
         "finish.work_outdated",
         "WHEN missing = 0 THEN",
-        lambda world: finishing.test_a_new_version_that_came_while_a_run_failed_is_tried(
+        lambda world: finishing.test_a_new_version_published_while_a_run_failed_is_tried(
             world, RunOutcome.FAILED, False
         ),
         "WHEN FALSE THEN",
@@ -215,7 +215,7 @@ FINISH = [
     ),
     Mutant("finish.end_run", "AND ended_at IS NULL", leased(leases.test_a_run_finishes_once)),
     Mutant("finish.end_run", LEASE, leased(leases.test_a_lapsed_run_may_not_finish)),
-    Mutant("finish.end_run", BOOT, leased(leases.test_a_machine_that_was_restarted_has_lost_its_runs)),
+    Mutant("finish.end_run", BOOT, leased(leases.test_a_reboot_loses_the_runs_of_the_machine)),
     Mutant(
         "finish.count_moved_pins",
         "c.version <> i.version OR",
@@ -234,7 +234,7 @@ FINISH = [
     Mutant(
         "finish.count_moved_pins",
         "OR c.dirty_run_id IS NOT NULL",
-        rerun(in_place.test_what_was_read_while_it_was_overwritten_makes_a_stale_output),
+        rerun(in_place.test_an_output_made_from_a_chunk_that_was_being_overwritten_is_stale),
     ),
     Mutant(
         "finish.work_outdated",
@@ -245,14 +245,14 @@ FINISH = [
     Mutant(
         "finish.work_returned",
         "OR missing > 0",
-        lambda world: finishing.test_work_handed_back_waits_for_an_input_that_went_away(
+        lambda world: finishing.test_work_handed_back_waits_for_a_withdrawn_input(
             world, RunOutcome.INTERRUPTED
         ),
     ),
     Mutant(
         "claim.free_work",
         "OR missing > 0",
-        leased(leases.test_a_lost_run_whose_input_went_away_leaves_the_work_waiting_for_it),
+        leased(leases.test_a_lost_run_whose_input_was_withdrawn_leaves_the_work_waiting_for_it),
     ),
     *(
         Mutant(query, "AND run_id = :run_id", lines.ending_of_work_that_another_run_holds(query))

@@ -1,4 +1,4 @@
-"""Guards that stand behind another guard: only the bare statement shows that they hold.
+"""Guards behind another guard: only the bare statement shows that they hold.
 
 Each function gives a statement a chance it must not take; the verbs above would not even ask.
 """
@@ -26,7 +26,7 @@ ENDINGS: dict[str, dict[str, Any]] = {
     "claim.free_work": {"reason": "", "max_losses": 10, "delay_seconds": 5.0},
     "operate.revoke_work": {"reason": "", "state": "FAILED"},
 }
-"""The statements that take work from a run, with what else they are told."""
+"""The statements that take work from a run, with their other parameters."""
 
 
 def run_of(world: World) -> Run:

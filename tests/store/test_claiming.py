@@ -1,4 +1,4 @@
-"""Which work a claim gives, in which order, and how much of it."""
+"""Which work a claim returns, in which order, and how much of it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import LEASE_SECONDS, World, make_request
 
 
-def test_work_is_given_in_natural_order(world: World) -> None:
+def test_work_is_claimed_in_natural_order(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "10.0", "b", "2.0", "a10", "a9", "1.0")
     assert world.drain("to_clean") == ["1.0", "2.0", "10.0", "a9", "a10", "b"]
 
 
-def test_numbers_of_a_sequence_are_given_in_order(world: World) -> None:
+def test_numbers_of_a_sequence_are_claimed_in_order(world: World) -> None:
     world.chain("raw", "clean", grain="sequence")
     world.ready("raw", "100", "20", "3")
     assert world.drain("to_clean") == ["3", "20", "100"]
@@ -32,7 +32,7 @@ def test_priority_goes_before_order(world: World) -> None:
     assert world.drain("to_clean") == ["3", "1", "2"]
 
 
-def test_each_work_is_given_once(world: World) -> None:
+def test_each_work_is_claimed_once(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     given = [*world.claim("to_clean", 2), *world.claim("to_clean", 2, claimant="second")]
@@ -42,7 +42,7 @@ def test_each_work_is_given_once(world: World) -> None:
     assert ids == sorted(set(ids))
 
 
-def test_a_run_is_told_what_it_reads_and_at_which_version(world: World) -> None:
+def test_a_run_knows_what_it_reads_and_at_which_version(world: World) -> None:
     for name in ("left", "right", "both"):
         world.dataset(name)
     world.job("join", ["left", "right"], ["both"])
@@ -54,7 +54,7 @@ def test_a_run_is_told_what_it_reads_and_at_which_version(world: World) -> None:
     assert (run.job, run.attempt, run.replaces) == ("join", 1, ())
 
 
-def test_a_run_is_told_what_it_replaces_and_who_reads_it(world: World) -> None:
+def test_a_run_knows_what_it_replaces_and_who_reads_it(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -64,7 +64,7 @@ def test_a_run_is_told_what_it_replaces_and_who_reads_it(world: World) -> None:
     assert (replaced.dataset, replaced.version, replaced.readers) == ("clean", 1, (reader.run_id,))
 
 
-def test_a_finished_reader_reads_no_more(world: World) -> None:
+def test_a_finished_reader_is_no_longer_listed(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -97,7 +97,7 @@ def test_finishing_one_and_claiming_the_next_is_one_call(world: World) -> None:
     assert (states, [run.dataid for run in result.runs]) == ([WorkState.DONE], ["2"])
 
 
-def test_one_lost_run_does_not_spoil_the_finish_of_the_others(world: World) -> None:
+def test_one_lost_run_does_not_affect_the_finish_of_the_others(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     lost, good = world.claim("to_clean", 2)
@@ -109,7 +109,7 @@ def test_one_lost_run_does_not_spoil_the_finish_of_the_others(world: World) -> N
     assert world.states("to_clean") == {"1": "FAILED", "2": "DONE"}
 
 
-def test_one_particular_work_can_be_asked_for(world: World) -> None:
+def test_a_particular_work_can_be_claimed(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     (run,) = world.claim("to_clean", dataid="2")
@@ -140,7 +140,7 @@ def test_a_lapsed_run_does_not_count_against_the_limit(world: World) -> None:
     assert [run.dataid for run in world.claim("to_clean", claimant="second")] == ["2"]
 
 
-def test_a_job_that_was_changed_asks_for_its_plan_to_be_read_again(world: World) -> None:
+def test_a_claim_of_a_changed_job_asks_for_a_new_plan(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     old = world.plan("to_clean")
@@ -150,7 +150,7 @@ def test_a_job_that_was_changed_asks_for_its_plan_to_be_read_again(world: World)
     assert world.store.claim(world.plan("to_clean"), make_request()).runs
 
 
-def test_a_job_that_was_removed_gives_no_work(world: World) -> None:
+def test_a_removed_job_cannot_be_claimed(world: World) -> None:
     world.chain("raw", "clean")
     old = world.plan("to_clean")
     world.remove_job("to_clean")
@@ -158,7 +158,7 @@ def test_a_job_that_was_removed_gives_no_work(world: World) -> None:
         world.store.claim(old, make_request())
 
 
-def test_the_script_is_remembered_where_it_was_first_run_from(world: World) -> None:
+def test_the_path_of_the_first_script_is_remembered(world: World) -> None:
     world.chain("raw", "clean")
     for path in ("/etl/clean.sh", "/elsewhere/clean.sh"):
         claimant = Claimant("first", "etl1", "boot-1", 4711, "etl", "dev", path, "0" * 64)
@@ -190,7 +190,7 @@ def test_running_work_is_not_forced_and_its_run_is_named(world: World) -> None:
     assert world.renew(run) == {run.run_id}
 
 
-def test_work_is_not_forced_beside_a_revoked_run_that_may_still_live(world: World) -> None:
+def test_work_is_not_forced_while_a_revoked_run_may_be_alive(world: World) -> None:
     world.chain("raw", "clean")
     run = world.force("to_clean", "7")
     world.advance(100)
@@ -207,7 +207,7 @@ def test_work_is_not_forced_beside_a_revoked_run_that_may_still_live(world: Worl
     assert world.force("to_clean", "7").run_id > run.run_id
 
 
-def test_work_is_forced_at_once_after_a_revoked_run_that_says_it_is_over(world: World) -> None:
+def test_work_is_forced_at_once_after_a_revoked_run_reports_its_end(world: World) -> None:
     world.chain("raw", "clean")
     run = world.force("to_clean", "7")
     world.cancel(run)
@@ -222,28 +222,28 @@ def test_work_that_has_just_ended_is_forced_at_once(world: World) -> None:
     assert world.force("to_clean", "7").run_id > run.run_id
 
 
-def test_a_revoked_run_of_the_boot_before_hinders_no_force(world: World) -> None:
+def test_a_revoked_run_of_the_previous_boot_does_not_block_force(world: World) -> None:
     world.chain("raw", "clean")
     world.cancel(world.force("to_clean", "7"))
     world.poke("UPDATE run SET clock_id = 'the boot before'")
     world.force("to_clean", "7")
 
 
-def test_no_more_work_is_forced_than_may_run_at_once(world: World) -> None:
+def test_force_respects_the_limit_on_running_work(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.force("to_clean", "7")
     with pytest.raises(errors.Conflict, match="Job to_clean runs 1 at a time"):
         world.force("to_clean", "8")
 
 
-def test_a_forced_run_is_not_given_what_was_withdrawn(world: World) -> None:
+def test_a_forced_run_does_not_read_withdrawn_chunks(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "7")
     world.withdraw("raw", "7")
     assert world.force("to_clean", "7").pins == ()
 
 
-def test_a_forced_run_that_came_to_nothing_is_done_again_by_the_ordinary_command(world: World) -> None:
+def test_a_failed_forced_run_is_repeated_by_the_ordinary_command(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "7")
     world.do("to_clean")
@@ -256,7 +256,7 @@ def earlier_runs(world: World, run: Run) -> list[tuple[int, bool]]:
     return [(earlier.run_id, earlier.called_since) for earlier in found]
 
 
-def test_a_run_knows_the_unfinished_runs_before_it_and_whether_the_work_was_called_for_again(
+def test_a_run_knows_earlier_unfinished_runs_and_whether_the_work_was_requested_again(
     world: World,
 ) -> None:
     world.chain("raw", "clean")
@@ -286,7 +286,7 @@ def test_forced_work_that_fails_waits_for_its_inputs_like_any_other(world: World
     world.take("to_clean", "7")
 
 
-def test_a_preview_gives_what_a_claim_would_and_takes_nothing(world: World) -> None:
+def test_a_preview_returns_what_a_claim_would_and_claims_nothing(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     plan = world.plan("to_clean")

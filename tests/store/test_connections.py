@@ -11,7 +11,7 @@ from tests.store.faults import Beside, Pausing
 from tests.store.world import World
 
 
-def test_a_connection_of_little_patience_gives_up_a_locked_row_in_time(postgres_world: World) -> None:
+def test_a_connection_with_a_short_timeout_gives_up_on_a_locked_row_in_time(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -32,7 +32,7 @@ def test_a_connection_of_little_patience_gives_up_a_locked_row_in_time(postgres_
         world_or_store.close()
 
 
-def test_a_connection_of_little_patience_gives_up_a_slow_statement(postgres_world: World) -> None:
+def test_a_connection_with_a_short_timeout_gives_up_on_a_slow_statement(postgres_world: World) -> None:
     database = postgres_world.beside().store.database.separate(0.5)
     began = time.monotonic()
     with pytest.raises(errors.StoreError, match="statement timeout"):
@@ -67,14 +67,14 @@ def test_two_readers_share_a_connection_with_a_writer(postgres_world: World) -> 
     assert sum(1 for _ in one) == sum(1 for _ in two) == 11_999
 
 
-def test_a_pager_of_sql_is_not_cut_off(postgres_world: World) -> None:
+def test_a_select_of_the_user_has_no_idle_timeout(postgres_world: World) -> None:
     world = postgres_world.beside()
     _, rows = world.store.database.select("SELECT current_setting('idle_in_transaction_session_timeout')")
     assert list(rows) == [("0",)]
     world.close()
 
 
-def test_a_reader_whose_server_goes_away_is_told_so_in_our_words(postgres_world: World) -> None:
+def test_a_reader_whose_server_disappears_gets_an_error_of_ours(postgres_world: World) -> None:
     make_chunks(postgres_world)
     world = postgres_world.beside()
     (pid,) = world.select("SELECT pg_backend_pid()")[0]

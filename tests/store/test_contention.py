@@ -1,4 +1,4 @@
-"""Many at once: deadlocks are tried again, and processes that all ask at the same moment share the work."""
+"""Contention: deadlocks are retried, and concurrent processes share the work."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_two_publishers_of_the_same_chunks_in_opposite_order_both_succeed(postgr
     assert set(world.states("to_clean").values()) == {"CLAIMABLE"}
 
 
-def test_processes_that_all_ask_at_once_are_given_each_chunk_once(store_url: str) -> None:
+def test_concurrent_processes_claim_each_chunk_once(store_url: str) -> None:
     store = open_store(store_url, "op@desk")
     if store.database.dialect == "postgres":
         store.database.upgrade()

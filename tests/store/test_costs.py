@@ -1,4 +1,4 @@
-"""What is asked often costs the same however much history there is: counted in pages, never in time."""
+"""Frequent queries cost the same however long the history is: counted in pages, never in time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEW_PAGES = 60
 
 
 def add_runs(world: World, plan: Plan, outcome: str) -> None:
-    """Ended runs of works of long ago, each with two lines in the journal, as no verb makes so quickly."""
+    """Insert old ended runs with two journal entries each, faster than the verbs could."""
     now = "now_at()" if world.clock else "now()"
     clock = "boot_id()" if world.clock else "'postgres'"
     fields = {
@@ -62,9 +62,9 @@ def add_runs(world: World, plan: Plan, outcome: str) -> None:
 
 
 def pages_of(world: World, act: Callable[[], object]) -> int:
-    """The fewest pages that an act touches: at times PostgreSQL's own housekeeping counts among them."""
+    """The fewest pages that an action touches; sometimes PostgreSQL's own housekeeping is counted too."""
     if world.clock is None:
-        world.poke("VACUUM ANALYZE")  # what tests before have deleted is read until then
+        world.poke("VACUUM ANALYZE")  # rows deleted by earlier tests are read until then
     counts = []
     for _ in range(TRIES):
         before = world.store.database.count_pages()
@@ -74,9 +74,7 @@ def pages_of(world: World, act: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_a_claim_of_a_limited_job_does_not_read_the_runs_that_were_cancelled_before(
-    world: World, limit: int
-) -> None:
+def test_a_claim_of_a_limited_job_does_not_read_earlier_cancelled_runs(world: World, limit: int) -> None:
     world.chain("raw", "clean", max_running=limit)
     world.ready("raw", *map(str, range(20)))
 
@@ -88,7 +86,7 @@ def test_a_claim_of_a_limited_job_does_not_read_the_runs_that_were_cancelled_bef
     assert pages_of(world, claim) <= before + FEW_PAGES
 
 
-def test_what_reads_or_writes_a_chunk_is_found_without_reading_the_runs_that_were_cancelled_before(
+def test_readers_and_writers_of_a_chunk_are_found_without_reading_earlier_cancelled_runs(
     world: World,
 ) -> None:
     world.chain("raw", "clean")
@@ -108,7 +106,7 @@ def test_what_reads_or_writes_a_chunk_is_found_without_reading_the_runs_that_wer
 
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("host", ["etl1", "etl2"])
-def test_what_runs_have_left_behind_is_found_without_reading_all_that_lost_their_work(
+def test_leftovers_of_runs_are_found_without_reading_all_lost_runs(
     world: World, alone: bool, host: str
 ) -> None:
     world.chain("raw", "clean")
@@ -137,7 +135,7 @@ QUESTIONS: dict[str, Callable[[World], object]] = {
 }
 
 
-def test_what_is_asked_about_history_is_found_without_reading_all_of_it(world: World) -> None:
+def test_queries_about_history_do_not_read_all_of_it(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", *map(str, range(20)))
     world.drain("to_clean")
@@ -148,7 +146,7 @@ def test_what_is_asked_about_history_is_found_without_reading_all_of_it(world: W
 
 
 def register_others(world: World, count: int) -> None:
-    """Jobs that all read the dataset `raw`, each with an output of its own."""
+    """Jobs that all read the dataset `raw`, each with its own output."""
 
     def verb(tx: Transaction) -> None:
         entries.write_datasets(tx, [Dataset(f"made_{number}", location=STAGED) for number in range(count)])

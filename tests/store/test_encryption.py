@@ -1,4 +1,4 @@
-"""The way to a PostgreSQL store: encrypted to the right server, or a warning when a password is exposed."""
+"""Connections to a PostgreSQL store are encrypted, or there is a warning about an exposed password."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_verify_full_refuses_a_server_without_tls(shared_database_url: str, cert
         ask(proxy.url_with(f"sslmode=verify-full&sslrootcert={certificate}"))
 
 
-def test_a_password_that_goes_to_another_host_unencrypted_is_warned_of(
+def test_an_unencrypted_password_to_another_host_causes_a_warning(
     shared_database_url: str, outer_address: str
 ) -> None:
     with TlsProxy(shared_database_url, outer_address) as proxy:
@@ -83,7 +83,7 @@ def test_a_password_that_goes_to_another_host_unencrypted_is_warned_of(
         assert password and password not in str(caught[0].message)
 
 
-def test_nothing_is_warned_of_on_this_machine_or_when_encrypted(
+def test_there_is_no_warning_on_this_machine_or_over_tls(
     shared_database_url: str, outer_address: str, tmp_path: Path
 ) -> None:
     certificate = write_certificate(tmp_path / "outer.pem", outer_address)

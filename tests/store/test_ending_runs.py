@@ -1,4 +1,4 @@
-"""A revoked run may be at work until its lease is over or it says that it has ended: nothing beside it."""
+"""A revoked run may be alive until its lease ends or it reports its end; nothing else starts until then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAYS = ["2026-08-01", "2026-08-02"]
 
 
 def make_revoked(world: World, **fields: Any) -> Run:
-    """A cancelled run of to_clean/1 that has not said yet that it has ended."""
+    """A cancelled run of to_clean/1 that has not yet reported its end."""
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean", **fields)
@@ -24,7 +24,7 @@ def make_revoked(world: World, **fields: Any) -> Run:
 
 
 def make_ordered(world: World) -> Run:
-    """A live run of the second day; the first day is to be done again."""
+    """A live run of the second day; the first day must run again."""
     world.chain("days", "sums", grain="daily", ordered=True)
     world.ready("days", *DAYS)
     world.do("to_sums", DAYS[0])
@@ -33,7 +33,7 @@ def make_ordered(world: World) -> Run:
     return run
 
 
-def test_an_ordered_job_starts_nothing_beside_a_live_run(world: World) -> None:
+def test_an_ordered_job_starts_nothing_during_a_live_run(world: World) -> None:
     run = make_ordered(world)
     assert not world.claim("to_sums")
     assert not world.claim("to_sums", dataid=DAYS[0])
@@ -43,7 +43,7 @@ def test_an_ordered_job_starts_nothing_beside_a_live_run(world: World) -> None:
     assert world.drain("to_sums") == DAYS[:1]
 
 
-def test_an_ordered_job_starts_nothing_beside_a_run_that_is_still_ending(world: World) -> None:
+def test_an_ordered_job_starts_nothing_while_a_run_is_still_ending(world: World) -> None:
     run = make_ordered(world)
     world.cancel(run)
     assert not world.claim("to_sums")
@@ -51,7 +51,7 @@ def test_an_ordered_job_starts_nothing_beside_a_run_that_is_still_ending(world: 
     world.take("to_sums", DAYS[0])
 
 
-def test_an_ordered_job_waits_for_what_may_outlive_its_process(world: World) -> None:
+def test_an_ordered_job_waits_for_work_that_may_outlive_its_process(world: World) -> None:
     world.chain("days", "sums", grain="daily", ordered=True)
     world.ready("days", *DAYS)
     world.do("to_sums", DAYS[0])
@@ -85,7 +85,7 @@ def test_a_revoked_run_reads_until_it_has_ended(world: World) -> None:
     assert world.store.refresh(world.plan("to_raw"), writer).replaces[0].readers == ()
 
 
-def test_a_job_is_not_removed_beside_a_run_that_is_still_ending(world: World) -> None:
+def test_a_job_is_not_removed_while_a_run_is_still_ending(world: World) -> None:
     run = make_revoked(world)
     with pytest.raises(
         errors.Conflict, match=rf"run {run.run_id} was cancelled and may still be .* Wait 30\d s"
@@ -95,7 +95,7 @@ def test_a_job_is_not_removed_beside_a_run_that_is_still_ending(world: World) ->
     world.remove_job("to_clean")
 
 
-def test_outputs_do_not_change_beside_a_run_that_is_still_ending(world: World) -> None:
+def test_outputs_do_not_change_while_a_run_is_still_ending(world: World) -> None:
     run = make_revoked(world)
     world.dataset("other")
     with pytest.raises(errors.Conflict, match=rf"cannot change now: run {run.run_id} was cancelled"):
@@ -113,7 +113,7 @@ def test_a_wait_for_a_revoked_run_ends_no_sooner_than_the_run(world: World) -> N
     world.take("to_clean", "1")
 
 
-def test_what_may_outlive_a_revoked_run_is_waited_for_until_it_was_killed(world: World) -> None:
+def test_work_that_may_outlive_a_revoked_run_is_waited_for_until_it_is_killed(world: World) -> None:
     run = make_revoked(world, has_kill_command=True)
     assert world.store.list_lapsed(run.job_id, ()) == []
     world.resubmit("to_clean", "1")
@@ -128,7 +128,7 @@ def test_what_may_outlive_a_revoked_run_is_waited_for_until_it_was_killed(world:
     assert world.store.list_lapsed(run.job_id, ()) == []
 
 
-def test_what_may_outlive_a_revoked_run_outlives_a_restart_of_the_machine(world: World) -> None:
+def test_work_that_may_outlive_a_revoked_run_is_waited_for_after_a_reboot(world: World) -> None:
     run = make_revoked(world, has_kill_command=True)
     world.poke("UPDATE run SET clock_id = 'the boot before'")
     world.resubmit("to_clean", "1")
@@ -148,7 +148,7 @@ def test_a_revoked_run_that_ran_its_own_kill_command_is_not_waited_for(world: Wo
     world.take("to_clean", "1")
 
 
-def test_only_a_revoked_run_is_ended_by_saying_that_it_was_killed(world: World) -> None:
+def test_only_a_revoked_run_is_ended_by_reporting_it_killed(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean", has_kill_command=True)
@@ -183,13 +183,13 @@ def test_a_chunk_cannot_be_marked_good_while_a_run_may_be_writing_it(world: Worl
     world.take("to_report", "1")
 
 
-def test_other_chunks_are_said_to_be_good_beside_a_run(world: World) -> None:
+def test_other_chunks_can_be_marked_good_during_a_run(world: World) -> None:
     make_rerun(world)
     assert world.ready("clean", "2") == 1
     assert world.ready("raw", "1", again=True) == 1
 
 
-def test_what_failed_its_check_in_a_place_of_its_own_is_not_marked_ready(world: World) -> None:
+def test_a_staged_output_that_failed_its_check_cannot_be_marked_ready(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     first = world.do("to_clean")
@@ -201,7 +201,7 @@ def test_what_failed_its_check_in_a_place_of_its_own_is_not_marked_ready(world: 
     assert [chunk.location for chunk in world.chunks("clean")] == [f"/data/clean/{first.run_id}"]
 
 
-def test_what_was_marked_invalid_can_be_marked_ready_again_and_again(world: World) -> None:
+def test_a_chunk_marked_invalid_can_be_marked_ready_repeatedly(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.do("to_clean")

@@ -16,7 +16,7 @@ def prepared(world: World, **fields: Any) -> None:
     world.ready("raw", "1")
 
 
-def test_a_failed_attempt_is_made_again_after_the_delay_while_attempts_are_left(world: World) -> None:
+def test_a_failed_attempt_is_retried_after_the_delay_while_attempts_are_left(world: World) -> None:
     prepared(world, retries=2, retry_delay_seconds=60)
     for attempt in (1, 2):
         run = world.take("to_clean")
@@ -44,7 +44,7 @@ def test_a_final_error_is_not_retried(world: World) -> None:
     assert world.finish(world.take("to_clean"), RunOutcome.FAILED, final=True) is WorkState.FAILED
 
 
-def test_success_forgets_the_attempts_before_it(world: World) -> None:
+def test_success_resets_the_attempts(world: World) -> None:
     prepared(world, retries=1, retry_delay_seconds=0)
     world.do("to_clean", outcome=RunOutcome.FAILED)
     world.do("to_clean")
@@ -63,7 +63,7 @@ def test_invalid_work_is_never_retried_and_publishes_nothing(world: World) -> No
     assert (world.status("clean", "1"), world.version("clean", "1")) == ("INVALID", 0)
 
 
-def test_returned_work_waits_twice_as_long_each_time_and_uses_no_attempt(world: World) -> None:
+def test_returned_work_doubles_its_wait_each_time_and_uses_no_attempt(world: World) -> None:
     prepared(world)
     for wait in (30, 60, 120, 240, 480, 600, 600):
         run = world.take("to_clean")
@@ -75,7 +75,7 @@ def test_returned_work_waits_twice_as_long_each_time_and_uses_no_attempt(world: 
     assert world.work("to_clean", "1").attempts == 0
 
 
-def test_one_impossible_work_does_not_stop_the_others(world: World) -> None:
+def test_impossible_work_does_not_stop_the_others(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     world.do("to_clean", "1", RunOutcome.RETURNED, delay_seconds=30)
@@ -89,7 +89,7 @@ def test_interrupted_work_is_claimable_at_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("outcome", [RunOutcome.INTERRUPTED, RunOutcome.RETURNED])
-def test_work_handed_back_waits_for_an_input_that_went_away(world: World, outcome: RunOutcome) -> None:
+def test_work_handed_back_waits_for_a_withdrawn_input(world: World, outcome: RunOutcome) -> None:
     prepared(world)
     run = world.take("to_clean")
     world.withdraw("raw", "1")
@@ -100,7 +100,7 @@ def test_work_handed_back_waits_for_an_input_that_went_away(world: World, outcom
 
 @pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
 @pytest.mark.parametrize("final", [False, True])
-def test_a_new_version_that_came_while_a_run_failed_is_tried(
+def test_a_new_version_published_while_a_run_failed_is_tried(
     world: World, outcome: RunOutcome, final: bool
 ) -> None:
     prepared(world, retries=1)
@@ -117,7 +117,7 @@ def test_a_new_version_that_came_while_a_run_failed_is_tried(
 
 
 @pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
-def test_a_new_version_that_came_and_went_while_a_run_failed_is_waited_for(
+def test_a_new_version_published_and_withdrawn_while_a_run_failed_is_waited_for(
     world: World, outcome: RunOutcome
 ) -> None:
     prepared(world)
@@ -129,7 +129,7 @@ def test_a_new_version_that_came_and_went_while_a_run_failed_is_waited_for(
     world.take("to_clean", "1")
 
 
-def test_a_version_that_failed_is_not_tried_again_because_it_went_away(world: World) -> None:
+def test_withdrawing_a_version_that_failed_does_not_retry_it(world: World) -> None:
     prepared(world)
     run = world.take("to_clean")
     world.withdraw("raw", "1")
@@ -178,7 +178,7 @@ def test_a_wall_clock_that_was_wrong_does_not_change_the_length_of_a_wait(
     sqlite_world.take("to_clean", "1")
 
 
-def test_a_machine_that_was_started_again_has_ended_its_old_waits_only(world: World) -> None:
+def test_a_reboot_ends_only_the_waits_of_the_previous_boot(world: World) -> None:
     world.chain("raw", "clean", retries=1, retry_delay_seconds=3600)
     world.ready("raw", "1", "2", "3")
     for _ in range(3):
@@ -190,7 +190,7 @@ def test_a_machine_that_was_started_again_has_ended_its_old_waits_only(world: Wo
     assert world.state("to_clean", "1") == "WAITING"
 
 
-def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
+def test_an_input_published_again_does_not_shorten_a_wait(world: World) -> None:
     prepared(world, retries=1, retry_delay_seconds=60)
     world.do("to_clean", outcome=RunOutcome.FAILED)
     world.withdraw("raw", "1")
@@ -200,7 +200,7 @@ def test_an_input_that_comes_back_does_not_shorten_a_wait(world: World) -> None:
     world.take("to_clean", "1")
 
 
-def test_what_a_run_publishes_is_kept_with_the_chunk(world: World) -> None:
+def test_the_chunk_records_what_a_run_published(world: World) -> None:
     prepared(world)
     world.dataset("report")
     world.job("to_report", ["clean"], ["report"])
@@ -212,7 +212,7 @@ def test_what_a_run_publishes_is_kept_with_the_chunk(world: World) -> None:
     assert (pin.location, pin.size, pin.checked) == ("/data/x", 70, "5 rows")
 
 
-def test_the_run_keeps_its_outcome_its_exit_code_and_its_answers(world: World) -> None:
+def test_the_run_records_its_outcome_exit_code_and_answers(world: World) -> None:
     prepared(world)
     run = world.do("to_clean", outcome=RunOutcome.FAILED, exit_code=3, reason="exit 3", answers='["no"]')
     (row,) = world.store.read.list_runs(job="to_clean")

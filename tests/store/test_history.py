@@ -1,4 +1,4 @@
-"""History outlives what it is about: ids are never given again, and a run keeps the name of its job."""
+"""History outlives its jobs and datasets: ids are never reused, and a run keeps the name of its job."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_runs_of_a_removed_job_keep_its_name(world: World) -> None:
     assert [row.job for row in world.store.read.list_runs()] == ["to_clean"]
 
 
-def test_ids_of_what_was_removed_are_not_given_again(world: World) -> None:
+def test_ids_of_removed_datasets_and_jobs_are_not_reused(world: World) -> None:
     ids = []
     for _ in range(2):
         world.chain("raw", "clean")
@@ -41,7 +41,7 @@ def test_ids_of_what_was_removed_are_not_given_again(world: World) -> None:
         assert second > first
 
 
-def test_the_last_done_of_a_removed_job_is_not_that_of_another(world: World) -> None:
+def test_a_new_job_does_not_inherit_the_last_done_of_a_removed_one(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -50,7 +50,7 @@ def test_the_last_done_of_a_removed_job_is_not_that_of_another(world: World) -> 
     assert world.store.read.find_last_done(plan.job_id) is None
 
 
-def test_the_age_of_work_counts_from_when_it_was_called_for(world: World) -> None:
+def test_the_age_of_work_counts_from_when_it_was_created(world: World) -> None:
     world.chain("raw", "clean", retries=5, retry_delay_seconds=60)
     world.ready("raw", "1")
 
@@ -76,7 +76,7 @@ def test_the_age_of_work_counts_from_when_it_was_called_for(world: World) -> Non
     assert called_at() != again
 
 
-def test_purging_looks_at_each_run_once(world: World) -> None:
+def test_purging_reads_each_run_once(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -95,7 +95,7 @@ def test_purging_looks_at_each_run_once(world: World) -> None:
 
 
 class Watching(Delegate):
-    """Remembers from which run to which each purge has looked."""
+    """Records which range of runs each purge has read."""
 
     def __init__(self, inner: Database) -> None:
         super().__init__(inner)
@@ -106,7 +106,7 @@ class Watching(Delegate):
 
 
 class WatchedTransaction(PausingTransaction):
-    """A transaction whose purges are remembered."""
+    """A transaction that records its purges."""
 
     def __init__(self, inner: Transaction, pause: Pause, watching: Watching) -> None:
         super().__init__(inner, pause, after="")

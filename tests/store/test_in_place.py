@@ -49,7 +49,7 @@ def test_the_first_run_in_place_has_nothing_to_close(world: World) -> None:
 
 
 @pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID, RunOutcome.INTERRUPTED])
-def test_a_rerun_that_began_to_write_and_came_to_nothing_leaves_it_closed(
+def test_a_rerun_that_fails_after_it_began_to_write_leaves_the_chunk_closed(
     rerun: World, outcome: RunOutcome
 ) -> None:
     rerun.do("to_clean", outcome=outcome)
@@ -60,13 +60,13 @@ def test_a_rerun_that_began_to_write_and_came_to_nothing_leaves_it_closed(
     rerun.take("to_report", "1")
 
 
-def test_a_rerun_that_never_started_its_command_opens_it_again(rerun: World) -> None:
+def test_a_rerun_that_never_started_its_command_opens_the_chunk_again(rerun: World) -> None:
     rerun.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30, untouched=True)
     assert rerun.present("to_report", "1") == [(1, 1)]
     assert rerun.take("to_report", "1").pins[0].version == 1
 
 
-def test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_to_write(rerun: World) -> None:
+def test_a_rerun_that_never_started_does_not_open_what_an_earlier_one_began_to_write(rerun: World) -> None:
     rerun.do("to_clean", outcome=RunOutcome.INTERRUPTED)
     rerun.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30, untouched=True)
     assert not rerun.claim("to_report")
@@ -76,7 +76,7 @@ def test_a_rerun_that_never_started_cannot_vouch_for_what_an_earlier_one_began_t
     assert rerun.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_rerun_that_died_leaves_it_closed(rerun: World) -> None:
+def test_a_rerun_that_dies_leaves_the_chunk_closed(rerun: World) -> None:
     rerun.take("to_clean")
     rerun.advance(LEASE_SECONDS)
     rerun.do("to_clean", outcome=RunOutcome.RETURNED, delay_seconds=30, untouched=True)
@@ -86,13 +86,13 @@ def test_a_rerun_that_died_leaves_it_closed(rerun: World) -> None:
     rerun.take("to_report", "1")
 
 
-def test_saying_ready_by_hand_opens_it(rerun: World) -> None:
+def test_marking_the_chunk_ready_manually_opens_it(rerun: World) -> None:
     rerun.do("to_clean", outcome=RunOutcome.FAILED)
     assert rerun.ready("clean", "1") == 1
     assert rerun.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_withdrawn_chunk_is_not_lost_twice(rerun: World) -> None:
+def test_a_withdrawn_chunk_is_counted_as_lost_once(rerun: World) -> None:
     rerun.withdraw("clean", "1")
     run = rerun.take("to_clean")
     assert rerun.present("to_report", "1") == [(1, 0)]
@@ -100,7 +100,7 @@ def test_a_withdrawn_chunk_is_not_lost_twice(rerun: World) -> None:
     assert rerun.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_stale_chunk_is_not_lost_twice(rerun: World) -> None:
+def test_a_stale_chunk_is_counted_as_lost_once(rerun: World) -> None:
     rerun.ready("raw", "1", again=True)
     run = rerun.take("to_clean")
     assert rerun.present("to_report", "1") == [(1, 0)]
@@ -110,7 +110,7 @@ def test_a_stale_chunk_is_not_lost_twice(rerun: World) -> None:
     assert rerun.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_chunk_that_became_stale_while_overwritten_is_not_lost_twice(rerun: World) -> None:
+def test_a_chunk_that_becomes_stale_while_it_is_overwritten_is_counted_as_lost_once(rerun: World) -> None:
     run = rerun.take("to_clean")
     rerun.ready("raw", "1", again=True)
     assert rerun.present("to_report", "1") == [(1, 0)]
@@ -136,7 +136,7 @@ def test_a_reader_and_a_writer_in_place_see_each_other_after_both_have_claimed(r
     assert rerun.store.refresh(rerun.plan("to_clean"), writer).replaces[0].readers == ()
 
 
-def test_what_was_read_while_it_was_overwritten_makes_a_stale_output(rerun: World) -> None:
+def test_an_output_made_from_a_chunk_that_was_being_overwritten_is_stale(rerun: World) -> None:
     reader = rerun.take("to_report")
     rerun.take("to_clean")
     assert rerun.finish(reader) is WorkState.WAITING
@@ -150,7 +150,7 @@ def test_a_chunk_that_opens_again_does_not_disturb_the_run_that_reads_it(rerun: 
     assert rerun.finish(reader) is WorkState.DONE
 
 
-def test_a_run_is_not_told_that_it_reads_what_it_overwrites(world: World) -> None:
+def test_a_run_is_not_listed_as_a_reader_of_what_it_overwrites(world: World) -> None:
     world.dataset("raw", location="")
     world.job("touch", ["raw"], ["raw"])
     world.ready("raw", "1")

@@ -1,4 +1,4 @@
-"""Two transactions side by side on PostgreSQL, each order forced: it ends as one after the other would."""
+"""Two concurrent transactions on PostgreSQL, each order forced: the result is that of a serial order."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from tests.store.world import World
 
 
 def both_orders(world: World, one: Doing, other: Doing, first: int) -> tuple[object, object]:
-    """Races the two in the order asked for and gives their results as they were named."""
+    """Race the two in the requested order and return their results by name."""
     raced = race(world, one, other) if first == 0 else race(world, other, one)
     return (raced.first, raced.second) if first == 0 else (raced.second, raced.first)
 
 
 def dataids(raced: Raced) -> list[object]:
-    """What two claims gave; an error stands for itself."""
+    """What two claims returned, or their errors."""
     runs = (raced.first, raced.second)
     return [[run.dataid for run in given] if isinstance(given, tuple) else given for given in runs]
 
 
 @pytest.fixture(params=[0, 1], ids=["one_first", "other_first"])
 def first(request: pytest.FixtureRequest) -> int:
-    """Which of the two transactions is held open while the other one comes."""
+    """Which of the two transactions is held open while the other one starts."""
     order: int = request.param
     return order
 
 
-def test_a_job_registered_beside_a_ready_finds_its_work(postgres_world: World, first: int) -> None:
+def test_a_job_registered_during_a_ready_finds_its_work(postgres_world: World, first: int) -> None:
     world = postgres_world
     world.dataset("raw")
     world.dataset("clean")
@@ -39,7 +39,7 @@ def test_a_job_registered_beside_a_ready_finds_its_work(postgres_world: World, f
     assert world.state("to_clean", "1") == "CLAIMABLE"
 
 
-def test_a_job_registered_beside_a_withdrawal_waits(postgres_world: World, first: int) -> None:
+def test_a_job_registered_during_a_withdrawal_waits(postgres_world: World, first: int) -> None:
     world = postgres_world
     world.dataset("raw")
     world.ready("raw", "1")
@@ -60,7 +60,7 @@ def test_an_input_that_a_job_just_lost_is_not_counted_for_another(postgres_world
     check(world)
 
 
-def test_a_consumer_registered_beside_a_rerun_in_place_does_not_read_it(
+def test_a_consumer_registered_during_a_rerun_in_place_does_not_read_it(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -73,7 +73,7 @@ def test_a_consumer_registered_beside_a_rerun_in_place_does_not_read_it(
     check(world)
 
 
-def test_a_consumer_registered_beside_a_run_handed_back_untouched_finds_its_work(
+def test_a_consumer_registered_while_a_run_is_handed_back_untouched_finds_its_work(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -102,7 +102,7 @@ def test_a_consumer_registered_while_an_output_becomes_stale_does_not_read_it(
     assert not world.claim("read")
 
 
-def test_a_job_removed_beside_a_ready_leaves_nothing_behind(postgres_world: World, first: int) -> None:
+def test_a_job_removed_during_a_ready_leaves_nothing_behind(postgres_world: World, first: int) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     count, _ = both_orders(world, lambda w: w.ready("raw", "1"), lambda w: w.remove_job("to_clean"), first)
@@ -111,7 +111,7 @@ def test_a_job_removed_beside_a_ready_leaves_nothing_behind(postgres_world: Worl
     assert world.select("SELECT count(*) FROM work") == [(0,)]
 
 
-def test_a_job_removed_beside_a_claim_is_either_removed_or_kept_with_its_run(
+def test_a_job_removed_during_a_claim_is_either_removed_or_kept_with_its_run(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -130,7 +130,7 @@ def test_a_job_removed_beside_a_claim_is_either_removed_or_kept_with_its_run(
 
 
 @pytest.mark.parametrize("after", ["claim.look", "claim.next_work"])
-def test_a_claim_beside_a_change_of_its_job_reads_the_inputs_the_job_has(
+def test_a_claim_during_a_change_of_its_job_reads_the_current_inputs(
     postgres_world: World, after: str
 ) -> None:
     world = postgres_world
@@ -159,7 +159,7 @@ def test_a_claim_that_waited_for_a_change_of_its_job_asks_for_the_new_plan(postg
     check(world)
 
 
-def test_an_output_finished_beside_a_new_version_of_its_input_is_stale(
+def test_an_output_finished_while_its_input_gets_a_new_version_is_stale(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -173,7 +173,7 @@ def test_an_output_finished_beside_a_new_version_of_its_input_is_stale(
     assert not world.claim("to_report")
 
 
-def test_a_new_version_that_comes_when_the_pins_were_just_compared_waits_for_the_finish(
+def test_a_new_version_published_just_after_the_pins_were_compared_waits_for_the_finish(
     postgres_world: World,
 ) -> None:
     world = postgres_world
@@ -186,7 +186,7 @@ def test_a_new_version_that_comes_when_the_pins_were_just_compared_waits_for_the
     assert world.status("clean", "1") == "STALE"
 
 
-def test_a_new_version_that_comes_while_a_run_of_the_old_one_fails_is_tried(postgres_world: World) -> None:
+def test_a_new_version_published_while_a_run_of_the_old_one_fails_is_tried(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -197,7 +197,7 @@ def test_a_new_version_that_comes_while_a_run_of_the_old_one_fails_is_tried(post
     assert world.state("to_clean", "1") == "CLAIMABLE"
 
 
-def test_an_output_finished_beside_a_withdrawal_of_its_input_counts_right(
+def test_an_output_finished_while_its_input_is_withdrawn_counts_correctly(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -222,7 +222,7 @@ def test_two_inputs_that_arrive_at_once_both_count(postgres_world: World, known:
     assert world.state("join", "1") == "CLAIMABLE"
 
 
-def test_two_inputs_that_go_at_once_are_both_missed(postgres_world: World) -> None:
+def test_two_inputs_withdrawn_at_once_are_both_missing(postgres_world: World) -> None:
     world = postgres_world
     world.dataset("left")
     world.dataset("right")
@@ -234,7 +234,7 @@ def test_two_inputs_that_go_at_once_are_both_missed(postgres_world: World) -> No
     assert world.work("join", "1").missing == 2
 
 
-def test_an_input_that_goes_while_another_comes_leaves_the_work_waiting(
+def test_an_input_withdrawn_while_another_arrives_leaves_the_work_waiting(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -265,7 +265,7 @@ def test_a_new_chunk_made_ready_again_twice_at_once_counts_once(postgres_world: 
 
 
 @pytest.mark.parametrize("after", ["", "publish.ready_among"])
-def test_ready_again_beside_a_withdrawal_counts_right(postgres_world: World, after: str) -> None:
+def test_ready_again_during_a_withdrawal_counts_correctly(postgres_world: World, after: str) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -277,7 +277,7 @@ def test_ready_again_beside_a_withdrawal_counts_right(postgres_world: World, aft
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_an_output_marked_ready_manually_beside_its_finish_counts_once(
+def test_an_output_marked_ready_manually_during_its_finish_counts_once(
     postgres_world: World, again: bool
 ) -> None:
     world = postgres_world
@@ -289,7 +289,7 @@ def test_an_output_marked_ready_manually_beside_its_finish_counts_once(
     assert world.present("to_report", "1") == [(1, 1)]
 
 
-def test_a_first_output_marked_ready_manually_while_its_run_comes_and_goes_counts_once(
+def test_a_first_output_marked_ready_manually_during_its_run_counts_once(
     postgres_world: World,
 ) -> None:
     world = postgres_world
@@ -300,7 +300,7 @@ def test_a_first_output_marked_ready_manually_while_its_run_comes_and_goes_count
     check(world)
 
 
-def test_an_output_withdrawn_in_the_middle_of_its_finish_counts_right(postgres_world: World) -> None:
+def test_an_output_withdrawn_during_its_finish_counts_correctly(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
@@ -312,7 +312,9 @@ def test_an_output_withdrawn_in_the_middle_of_its_finish_counts_right(postgres_w
 
 
 @pytest.mark.parametrize("after", ["", "claim.output_chunks"])
-def test_an_output_withdrawn_beside_a_rerun_in_place_is_lost_once(postgres_world: World, after: str) -> None:
+def test_an_output_withdrawn_during_a_rerun_in_place_is_counted_as_lost_once(
+    postgres_world: World, after: str
+) -> None:
     world = postgres_world
     world.chain("raw", "clean", "report")
     world.dataset("clean", location="")
@@ -323,7 +325,7 @@ def test_an_output_withdrawn_beside_a_rerun_in_place_is_lost_once(postgres_world
     check(world)
 
 
-def test_two_claims_at_once_on_one_work_give_it_once(postgres_world: World) -> None:
+def test_one_of_two_concurrent_claims_gets_the_work(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -331,7 +333,7 @@ def test_two_claims_at_once_on_one_work_give_it_once(postgres_world: World) -> N
     assert dataids(raced) == [["1"], []]
 
 
-def test_two_claims_at_once_on_two_works_do_not_wait_for_each_other(postgres_world: World) -> None:
+def test_two_concurrent_claims_of_two_works_do_not_wait_for_each_other(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
@@ -341,7 +343,7 @@ def test_two_claims_at_once_on_two_works_do_not_wait_for_each_other(postgres_wor
 
 
 @pytest.mark.parametrize("fields", [{"ordered": True}, {"max_running": 1}], ids=["ordered", "limited"])
-def test_two_claims_at_once_of_a_job_that_gives_one_at_a_time_give_one(
+def test_two_concurrent_claims_of_a_job_limited_to_one_run_get_one(
     postgres_world: World, fields: dict[str, object]
 ) -> None:
     world = postgres_world
@@ -351,7 +353,7 @@ def test_two_claims_at_once_of_a_job_that_gives_one_at_a_time_give_one(
     assert dataids(raced) == [["1"], []]
 
 
-def test_two_claims_at_once_of_the_same_named_work_give_it_once(postgres_world: World) -> None:
+def test_one_of_two_concurrent_claims_of_named_work_gets_it(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -360,7 +362,7 @@ def test_two_claims_at_once_of_the_same_named_work_give_it_once(postgres_world: 
     assert dataids(raced) == [["1"], []]
 
 
-def test_two_forced_claims_at_once_of_work_that_does_not_exist_give_it_once(postgres_world: World) -> None:
+def test_one_of_two_concurrent_forces_of_new_work_gets_it(postgres_world: World) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     force: Doing = lambda w: w.claim("to_clean", dataid="1", force=True)  # noqa: E731
@@ -371,7 +373,7 @@ def test_two_forced_claims_at_once_of_work_that_does_not_exist_give_it_once(post
     check(world)
 
 
-def test_work_forced_beside_the_arrival_of_its_input_counts_it(postgres_world: World, first: int) -> None:
+def test_work_forced_while_its_input_arrives_counts_it(postgres_world: World, first: int) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     force: Doing = lambda w: w.claim("to_clean", dataid="1", force=True)  # noqa: E731
@@ -379,7 +381,7 @@ def test_work_forced_beside_the_arrival_of_its_input_counts_it(postgres_world: W
     check(world)
 
 
-def test_a_claim_beside_a_withdrawal_of_its_input_counts_right(postgres_world: World, first: int) -> None:
+def test_a_claim_during_a_withdrawal_of_its_input_counts_correctly(postgres_world: World, first: int) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -398,7 +400,7 @@ def claimed(world: World) -> Run:
     return world.take("to_clean")
 
 
-def test_a_renewal_beside_the_freeing_of_its_run_is_either_in_time_or_refused(
+def test_a_renewal_while_its_run_is_freed_is_either_in_time_or_refused(
     postgres_world: World, first: int
 ) -> None:
     world = postgres_world
@@ -411,7 +413,7 @@ def test_a_renewal_beside_the_freeing_of_its_run_is_either_in_time_or_refused(
     check(world)
 
 
-def test_a_lease_that_lapsed_for_others_while_its_renewal_was_under_way_is_not_freed(
+def test_a_lease_that_lapses_during_its_renewal_is_not_freed(
     postgres_world: World,
 ) -> None:
     world = postgres_world
@@ -428,7 +430,7 @@ def test_a_lease_that_lapsed_for_others_while_its_renewal_was_under_way_is_not_f
     assert world.finish(run) is WorkState.DONE
 
 
-def test_of_a_cancel_and_a_finish_at_once_one_is_accepted(postgres_world: World, first: int) -> None:
+def test_one_of_a_concurrent_cancel_and_finish_is_accepted(postgres_world: World, first: int) -> None:
     world = postgres_world
     run = claimed(world)
     cancelled, finished = both_orders(world, lambda w: w.cancel(run), lambda w: w.finish(run), first)
@@ -441,9 +443,7 @@ def test_of_a_cancel_and_a_finish_at_once_one_is_accepted(postgres_world: World,
     check(world)
 
 
-def test_of_a_mark_and_a_finish_at_once_the_later_one_has_the_last_word(
-    postgres_world: World, first: int
-) -> None:
+def test_the_later_of_a_concurrent_mark_and_finish_wins(postgres_world: World, first: int) -> None:
     world = postgres_world
     run = claimed(world)
     marked, finished = both_orders(
@@ -474,7 +474,7 @@ def test_a_run_taken_over_while_it_finishes_is_accepted_or_refused_as_a_whole(
     check(world)
 
 
-def test_of_a_resubmit_and_a_claim_at_once_the_work_runs_once(postgres_world: World, first: int) -> None:
+def test_a_concurrent_resubmit_and_claim_run_the_work_once(postgres_world: World, first: int) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.ready("raw", "1")
@@ -491,7 +491,7 @@ def test_of_a_resubmit_and_a_claim_at_once_the_work_runs_once(postgres_world: Wo
 
 
 @pytest.mark.parametrize("after", ["", "claim.take"], ids=["before commit", "before it looks for the other"])
-def test_of_a_reader_and_a_writer_in_place_that_claim_at_once_one_sees_the_other(
+def test_one_of_a_concurrent_reader_and_writer_in_place_sees_the_other(
     postgres_world: World, first: int, after: str
 ) -> None:
     world = postgres_world
@@ -525,7 +525,7 @@ def test_a_claim_does_not_wait_for_a_transaction_that_changes_work_that_is_due(p
     assert ([run.dataid for run in raced.second], raced.waited) == (["2"], False)
 
 
-def test_of_two_producers_registered_at_once_one_is_refused(postgres_world: World) -> None:
+def test_one_of_two_producers_registered_at_once_is_refused(postgres_world: World) -> None:
     world = postgres_world
     for name in ("left", "right", "both"):
         world.dataset(name)
@@ -536,13 +536,13 @@ def test_of_two_producers_registered_at_once_one_is_refused(postgres_world: Worl
     assert [plan.job.name for plan in world.store.read.list_plans()] == ["one"]
 
 
-def test_registrations_go_one_at_a_time(postgres_world: World) -> None:
+def test_registrations_run_one_at_a_time(postgres_world: World) -> None:
     raced = race(postgres_world, lambda w: w.dataset("one"), lambda w: w.dataset("two"))
     assert raced.waited
 
 
 @pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID])
-def test_a_new_version_beside_a_failure_is_tried(
+def test_a_new_version_published_during_a_failure_is_tried(
     postgres_world: World, outcome: RunOutcome, first: int
 ) -> None:
     world = postgres_world
@@ -554,7 +554,9 @@ def test_a_new_version_beside_a_failure_is_tried(
     check(world)
 
 
-def test_outputs_that_change_beside_a_claim_are_those_of_the_run(postgres_world: World, first: int) -> None:
+def test_a_claim_and_a_concurrent_change_of_outputs_exclude_each_other(
+    postgres_world: World, first: int
+) -> None:
     world = postgres_world
     world.chain("raw", "clean")
     world.dataset("other")

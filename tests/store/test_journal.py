@@ -1,4 +1,4 @@
-"""Every move leaves a line: who, what, from where to where, and why."""
+"""Every move leaves an entry: who, what, from which state to which, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def moves_of(world: World) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_the_life_of_a_work_can_be_read_in_the_journal(world: World) -> None:
+def test_the_journal_shows_the_whole_life_of_a_work(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     world.do("to_clean", outcome=RunOutcome.INTERRUPTED)
@@ -47,7 +47,7 @@ def test_the_life_of_a_work_can_be_read_in_the_journal(world: World) -> None:
     }
 
 
-def test_every_line_says_who_and_when(world: World) -> None:
+def test_every_entry_has_a_person_and_a_time(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean")
@@ -59,7 +59,7 @@ def test_every_line_says_who_and_when(world: World) -> None:
     assert all(row["at"] for row in (ready, claim, cancel))
 
 
-def test_a_bulk_batch_is_one_line(world: World) -> None:
+def test_a_bulk_batch_is_one_entry(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     world.drain("to_clean")
@@ -75,7 +75,7 @@ def test_a_bulk_batch_is_one_line(world: World) -> None:
     ]
 
 
-def test_what_changed_nothing_leaves_no_line(world: World) -> None:
+def test_a_verb_that_changes_nothing_leaves_no_entry(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     before = len(world.journal())
@@ -87,7 +87,7 @@ def test_what_changed_nothing_leaves_no_line(world: World) -> None:
     assert len(world.journal()) == before
 
 
-def test_a_refused_move_leaves_no_line(world: World) -> None:
+def test_a_refused_move_leaves_no_entry(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean")
@@ -98,7 +98,7 @@ def test_a_refused_move_leaves_no_line(world: World) -> None:
     assert len(world.journal()) == before
 
 
-def test_a_job_on_hold_and_released_is_reported(world: World) -> None:
+def test_holding_and_releasing_a_job_is_journalled(world: World) -> None:
     world.chain("raw", "clean")
     world.hold("to_clean")
     world.release("to_clean")
@@ -108,7 +108,7 @@ def test_a_job_on_hold_and_released_is_reported(world: World) -> None:
     ]
 
 
-def test_the_moves_that_follow_from_others_are_not_journalled_one_by_one(world: World) -> None:
+def test_moves_that_follow_from_others_have_no_entries(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")

@@ -31,13 +31,13 @@ def view(world: World) -> World:
 
 
 def check(world: World) -> None:
-    """What is kept is what follows from what is published."""
+    """The stored state must follow from what is published."""
     for plan in world.store.read.list_plans():
         assert list_discrepancies(world.store, plan) == []
 
 
 def latest_of(world: World, dataid: str | None = None) -> tuple[str, int]:
-    """Claims a run of the view and gives the snapshot that it reads."""
+    """Claim a run of the view and return the snapshot that it reads."""
     run = world.take("to_view", dataid)
     (pin,) = [pin for pin in run.pins if pin.position == 1]
     return pin.dataid, pin.version
@@ -56,28 +56,28 @@ def test_work_waits_until_a_chunk_covers_it_and_then_reads_the_newest(view: Worl
     assert latest_of(view, "2017-11") == ("2017-12-02", 1)
 
 
-def test_work_that_comes_after_the_chunk_is_covered_at_once(view: World) -> None:
+def test_work_created_after_the_chunk_is_covered_at_once(view: World) -> None:
     view.ready("snap", "2017-11-30")
     view.ready("months", "2017-11")
     assert view.state("to_view", "2017-11") == "CLAIMABLE"
     check(view)
 
 
-def test_work_that_comes_after_a_chunk_that_does_not_cover_it_waits(view: World) -> None:
+def test_work_created_after_a_chunk_that_does_not_cover_it_waits(view: World) -> None:
     view.ready("snap", "2017-11-29")
     view.ready("months", "2017-10", "2017-11")
     assert view.states("to_view") == {"2017-10": "CLAIMABLE", "2017-11": "WAITING"}
     check(view)
 
 
-def test_a_chunk_calls_for_no_work(view: World) -> None:
+def test_a_chunk_of_a_latest_input_creates_no_work(view: World) -> None:
     view.ready("snap", "2017-11-30", "2017-12-31")
     assert view.states("to_view") == {}
     check(view)
 
 
 @pytest.mark.parametrize("batch", [2, 5000])
-def test_one_chunk_covers_all_that_has_waited_and_nothing_after_it(
+def test_one_chunk_covers_all_waiting_work_up_to_it_and_nothing_later(
     view: World, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
     monkeypatch.setattr(consumers, "BATCH", batch)
@@ -97,7 +97,7 @@ def test_one_chunk_covers_all_that_has_waited_and_nothing_after_it(
     check(view)
 
 
-def test_done_work_is_not_done_again_for_a_newer_chunk(view: World) -> None:
+def test_done_work_is_not_repeated_for_a_newer_chunk(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view")
@@ -106,7 +106,7 @@ def test_done_work_is_not_done_again_for_a_newer_chunk(view: World) -> None:
     check(view)
 
 
-def test_work_is_done_again_when_the_chunk_that_it_read_has_a_newer_version(view: World) -> None:
+def test_work_runs_again_when_the_chunk_it_read_has_a_newer_version(view: World) -> None:
     view.ready("months", "2017-10", "2017-11")
     view.ready("snap", "2017-10-31")
     view.do("to_view", "2017-10")
@@ -120,7 +120,7 @@ def test_work_is_done_again_when_the_chunk_that_it_read_has_a_newer_version(view
     assert latest_of(view, "2017-10") == ("2017-11-30", 1)
 
 
-def test_work_that_failed_is_tried_again_when_the_chunk_that_it_read_has_a_newer_version(view: World) -> None:
+def test_failed_work_runs_again_when_the_chunk_it_read_has_a_newer_version(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view", outcome=RunOutcome.FAILED)
@@ -130,7 +130,7 @@ def test_work_that_failed_is_tried_again_when_the_chunk_that_it_read_has_a_newer
     assert view.state("to_view", "2017-11") == "CLAIMABLE"
 
 
-def test_an_output_is_stale_when_what_it_was_made_from_is_newer_whatever_was_tried_since(view: World) -> None:
+def test_an_output_is_stale_when_its_source_is_newer_whatever_ran_since(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view")
@@ -141,7 +141,7 @@ def test_an_output_is_stale_when_what_it_was_made_from_is_newer_whatever_was_tri
     assert (view.state("to_view", "2017-11"), view.chunks("view")[0].status) == ("CLAIMABLE", "STALE")
 
 
-def test_work_marked_done_manually_follows_the_chunk_that_its_last_run_read(view: World) -> None:
+def test_work_marked_done_manually_depends_on_the_chunk_its_last_run_read(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view", outcome=RunOutcome.FAILED)
@@ -160,7 +160,7 @@ def test_an_output_is_born_stale_when_its_chunk_got_a_newer_version_meanwhile(vi
     assert latest_of(view) == ("2017-11-30", 2)
 
 
-def test_a_run_is_good_when_a_newer_chunk_came_meanwhile(view: World) -> None:
+def test_a_run_is_accepted_when_a_newer_chunk_arrived_meanwhile(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30")
     run = view.take("to_view")
@@ -168,7 +168,7 @@ def test_a_run_is_good_when_a_newer_chunk_came_meanwhile(view: World) -> None:
     assert view.finish(run) is WorkState.DONE
 
 
-def test_work_whose_chunk_went_reads_an_older_one_that_covers_it_or_waits(view: World) -> None:
+def test_work_whose_chunk_is_withdrawn_reads_an_older_one_that_covers_it_or_waits(view: World) -> None:
     view.ready("months", "2017-10", "2017-11")
     view.ready("snap", "2017-11-05", "2017-11-30", "2017-12-01")
     view.withdraw("snap", "2017-12-01")
@@ -183,7 +183,7 @@ def test_work_whose_chunk_went_reads_an_older_one_that_covers_it_or_waits(view: 
     check(view)
 
 
-def test_an_older_chunk_that_goes_changes_nothing(view: World) -> None:
+def test_withdrawing_an_older_chunk_changes_nothing(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-30", "2017-12-01")
     view.withdraw("snap", "2017-11-30")
@@ -191,7 +191,7 @@ def test_an_older_chunk_that_goes_changes_nothing(view: World) -> None:
     check(view)
 
 
-def test_when_the_last_chunk_goes_all_work_waits(view: World) -> None:
+def test_when_the_last_chunk_is_withdrawn_all_work_waits(view: World) -> None:
     view.ready("months", "2017-10", "2017-11")
     view.ready("snap", "2017-11-30")
     view.do("to_view", "2017-10")
@@ -203,7 +203,7 @@ def test_when_the_last_chunk_goes_all_work_waits(view: World) -> None:
 
 
 def make_snapshots(world: World) -> World:
-    """Two snapshots that a job of ours overwrites in place, and a month that both of them cover."""
+    """Two snapshots that a job overwrites in place, and a month that both of them cover."""
     make_view(world)
     world.dataset("raw", grain="daily")
     world.dataset("snap", grain="daily", location="/data/snap/{dataid}")
@@ -228,7 +228,7 @@ def test_a_chunk_that_is_being_overwritten_is_not_read(world: World) -> None:
     check(world)
 
 
-def test_a_chunk_that_is_closed_or_stale_is_passed_over(world: World) -> None:
+def test_a_closed_or_stale_chunk_is_skipped(world: World) -> None:
     make_snapshots(world)
     world.ready("raw", "2017-11-30", again=True)
     world.resubmit("to_snap", "2017-12-01")
@@ -239,7 +239,7 @@ def test_a_chunk_that_is_closed_or_stale_is_passed_over(world: World) -> None:
     check(world)
 
 
-def test_a_withdrawn_chunk_is_passed_over(view: World) -> None:
+def test_a_withdrawn_chunk_is_skipped(view: World) -> None:
     view.ready("months", "2017-10")
     view.ready("snap", "2017-11-01", "2017-11-02", "2017-11-03")
     view.withdraw("snap", "2017-11-02")
@@ -279,7 +279,7 @@ def test_a_job_registered_after_its_chunks_finds_what_is_covered(world: World) -
     check(world)
 
 
-def test_registering_a_job_again_forgets_nothing(view: World) -> None:
+def test_registering_a_job_again_keeps_its_coverage(view: World) -> None:
     view.ready("snap", "2017-11-30")
     view.job("to_view", ["months", "snap:latest"], ["view"], retries=3)
     view.ready("months", "2017-11")
@@ -287,7 +287,7 @@ def test_registering_a_job_again_forgets_nothing(view: World) -> None:
     check(view)
 
 
-def test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_taken_away(world: World) -> None:
+def test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_removed(world: World) -> None:
     make_view(world)
     world.job("to_view", ["months"], ["view"])
     world.ready("months", "2017-10", "2017-11")
@@ -301,7 +301,7 @@ def test_a_job_that_gets_a_latest_input_waits_for_it_until_it_is_taken_away(worl
     check(world)
 
 
-def test_work_that_was_run_and_that_nobody_calls_for_counts_what_covers_it(view: World) -> None:
+def test_work_that_has_run_and_that_no_input_calls_for_counts_what_covers_it(view: World) -> None:
     view.ready("snap", "2017-11-30")
     view.finish(view.force("to_view", "2017-11"), RunOutcome.FAILED)
     view.dataset("other", grain="monthly")
@@ -310,7 +310,7 @@ def test_work_that_was_run_and_that_nobody_calls_for_counts_what_covers_it(view:
     check(view)
 
 
-def test_a_covering_chunk_does_not_keep_work_that_nobody_calls_for(view: World) -> None:
+def test_a_covering_chunk_does_not_keep_work_that_no_input_calls_for(view: World) -> None:
     view.ready("snap", "2017-11-30")
     view.ready("months", "2017-11")
     view.dataset("other", grain="monthly")
@@ -320,7 +320,7 @@ def test_a_covering_chunk_does_not_keep_work_that_nobody_calls_for(view: World) 
     check(view)
 
 
-def test_a_work_that_needs_no_chunk_before_it_still_needs_the_latest(world: World) -> None:
+def test_work_that_needs_no_previous_chunk_still_needs_the_latest(world: World) -> None:
     make_view(world)
     world.job("to_view", ["months", "view:previous", "snap:latest"], ["view"], start="2017-10")
     world.ready("months", "2017-10", "2017-11")
@@ -330,7 +330,7 @@ def test_a_work_that_needs_no_chunk_before_it_still_needs_the_latest(world: Worl
     check(world)
 
 
-def test_a_work_needs_all_its_latest_inputs(view: World) -> None:
+def test_work_needs_all_its_latest_inputs(view: World) -> None:
     view.dataset("rates", grain="weekly")
     view.job("to_view", ["months", "snap:latest", "rates:latest"], ["view"])
     view.ready("snap", "2017-11-30")
@@ -343,7 +343,7 @@ def test_a_work_needs_all_its_latest_inputs(view: World) -> None:
     check(view)
 
 
-def test_a_work_needs_its_other_inputs_too(view: World) -> None:
+def test_work_needs_its_other_inputs_too(view: World) -> None:
     view.dataset("other", grain="monthly")
     view.job("to_view", ["months", "other", "snap:latest"], ["view"])
     view.ready("snap", "2017-11-30")
@@ -354,7 +354,7 @@ def test_a_work_needs_its_other_inputs_too(view: World) -> None:
 
 
 @pytest.mark.parametrize("grain", ["text", "sequence"])
-def test_a_job_or_dataset_without_a_time_takes_any_chunk(world: World, grain: str) -> None:
+def test_a_job_or_dataset_without_a_time_accepts_any_chunk(world: World, grain: str) -> None:
     world.dataset("days", grain="daily")
     world.dataset("shards", grain=grain)
     world.job("by_day", ["days", "shards:latest"])
@@ -384,7 +384,7 @@ def test_numbers_are_covered_by_their_own_or_a_later_one(world: World) -> None:
     check(world)
 
 
-def test_hours_are_covered_by_the_day_that_they_are_in(world: World) -> None:
+def test_hours_are_covered_by_their_day(world: World) -> None:
     world.dataset("hours", grain="hourly")
     world.dataset("snap", grain="daily")
     world.job("by_hour", ["hours", "snap:latest"])
@@ -395,7 +395,9 @@ def test_hours_are_covered_by_the_day_that_they_are_in(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_comes_and_goes_exactly_what_is_covered_can_be_claimed(world: World, seed: int) -> None:
+def test_exactly_the_covered_work_can_be_claimed_whatever_is_published_or_withdrawn(
+    world: World, seed: int
+) -> None:
     chance = random.Random(seed)
     grains = ["hourly", "daily", "weekly", "monthly"]
     world.dataset("work", grain=chance.choice(grains), timezone="Europe/London")
@@ -443,7 +445,7 @@ def list_chunks_read(world: World, run_id: int) -> list[str]:
     return sorted(row[3] for row in rows if row[0] == 1)
 
 
-def test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each(view: World) -> None:
+def test_a_run_that_pins_all_ready_chunks_depends_on_each(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-10", "2017-11-20", "2017-11-30", "2017-12-01")
     view.withdraw("snap", "2017-11-20")
@@ -459,7 +461,7 @@ def test_a_run_may_pin_all_chunks_that_are_ready_and_then_answers_for_each(view:
     check(view)
 
 
-def test_a_chunk_pinned_beside_the_latest_that_moves_meanwhile_makes_the_result_stale(view: World) -> None:
+def test_another_pinned_chunk_that_changes_meanwhile_makes_the_result_stale(view: World) -> None:
     view.ready("months", "2017-11")
     view.ready("snap", "2017-11-10", "2017-11-30")
     run, plan = view.take("to_view"), view.plan("to_view")
@@ -495,7 +497,7 @@ def test_a_chunk_that_is_not_ready_is_not_pinned_with_the_others(world: World, h
 
 
 def pin_beside(world: World, how: str) -> None:
-    """A run of the view pins all that are ready, while one of them is not."""
+    """A run of the view pins all ready chunks while one is not ready."""
     make_snapshots(world)
     run, plan = world.take("to_view", "2017-11"), world.plan("to_view")
     if how == "stale":

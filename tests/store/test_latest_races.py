@@ -1,4 +1,4 @@
-"""The newest chunk changes beside other transactions on PostgreSQL, each order forced."""
+"""The newest chunk changes during other transactions on PostgreSQL, each order forced."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def test_new_work_and_the_chunk_that_covers_it_find_each_other(postgres_world: W
     assert world.state("to_view", "2017-11") == "CLAIMABLE"
 
 
-def test_new_work_beside_a_chunk_that_goes_waits(postgres_world: World, first: int) -> None:
+def test_new_work_waits_when_its_chunk_is_withdrawn_at_the_same_time(
+    postgres_world: World, first: int
+) -> None:
     world = prepare(postgres_world)
     world.ready("snap", "2017-11-30")
     withdraw: Doing = lambda w: w.withdraw("snap", "2017-11-30")  # noqa: E731
@@ -52,7 +54,7 @@ def test_forced_work_and_the_chunk_that_covers_it_find_each_other(postgres_world
     assert world.present("to_view", "2017-11") == [(1, 0), (1, 1)]
 
 
-def test_of_two_chunks_that_come_at_once_the_later_is_the_newest(postgres_world: World, first: int) -> None:
+def test_the_later_of_two_chunks_published_at_once_is_the_newest(postgres_world: World, first: int) -> None:
     world = prepare(postgres_world)
     world.ready("months", "2017-11", "2017-12")
     both_orders(
@@ -62,7 +64,7 @@ def test_of_two_chunks_that_come_at_once_the_later_is_the_newest(postgres_world:
     assert world.present("to_view", "2017-12") == [(1, 1), (1, 1)]
 
 
-def test_of_two_chunks_that_go_at_once_neither_is_the_newest(postgres_world: World, first: int) -> None:
+def test_neither_of_two_chunks_withdrawn_at_once_is_the_newest(postgres_world: World, first: int) -> None:
     world = prepare(postgres_world)
     world.ready("months", "2017-11")
     world.ready("snap", "2017-11-30", "2017-12-31")
@@ -72,7 +74,7 @@ def test_of_two_chunks_that_go_at_once_neither_is_the_newest(postgres_world: Wor
     assert world.state("to_view", "2017-11") == "WAITING"
 
 
-def test_a_chunk_that_goes_while_an_older_one_comes_is_replaced_by_it(
+def test_a_withdrawn_chunk_is_replaced_by_an_older_one_published_at_the_same_time(
     postgres_world: World, first: int
 ) -> None:
     world = prepare(postgres_world)
@@ -84,7 +86,7 @@ def test_a_chunk_that_goes_while_an_older_one_comes_is_replaced_by_it(
     assert world.state("to_view", "2017-11") == "CLAIMABLE"
 
 
-def test_a_job_that_gets_its_latest_input_beside_a_chunk_of_it_knows_it(
+def test_a_job_that_gets_a_latest_input_while_its_chunk_is_published_finds_it(
     postgres_world: World, first: int
 ) -> None:
     world = prepare(postgres_world)
@@ -96,7 +98,7 @@ def test_a_job_that_gets_its_latest_input_beside_a_chunk_of_it_knows_it(
     assert world.present("to_view", "2017-11") == [(1, 1), (1, 1)]
 
 
-def test_a_claim_beside_the_withdrawal_of_its_chunk_does_not_publish_from_it(
+def test_a_claim_during_the_withdrawal_of_its_chunk_does_not_publish_from_it(
     postgres_world: World, first: int
 ) -> None:
     world = prepare(postgres_world)
@@ -109,7 +111,7 @@ def test_a_claim_beside_the_withdrawal_of_its_chunk_does_not_publish_from_it(
         assert world.status("view", "2017-10") != "READY"
 
 
-def test_a_finish_beside_a_new_version_of_its_chunk_is_noticed(postgres_world: World, first: int) -> None:
+def test_a_new_version_published_during_a_finish_is_noticed(postgres_world: World, first: int) -> None:
     world = prepare(postgres_world)
     run = world.take("to_view")
     renew: Doing = lambda w: w.ready("snap", "2017-10-31", again=True)  # noqa: E731
@@ -118,7 +120,7 @@ def test_a_finish_beside_a_new_version_of_its_chunk_is_noticed(postgres_world: W
     assert (world.state("to_view", "2017-10"), world.status("view", "2017-10")) == ("CLAIMABLE", "STALE")
 
 
-def test_work_done_from_another_chunk_beside_a_new_version_of_the_old_one_stays_done(
+def test_work_done_from_another_chunk_stays_done_when_the_old_one_gets_a_new_version(
     postgres_world: World,
 ) -> None:
     world = prepare(postgres_world)
@@ -135,7 +137,9 @@ def test_work_done_from_another_chunk_beside_a_new_version_of_the_old_one_stays_
 
 
 @pytest.mark.parametrize("after", ["publish.insert_work", "cover.reaches"])
-def test_a_chunk_that_comes_while_work_is_being_made_waits_for_it(postgres_world: World, after: str) -> None:
+def test_a_chunk_published_while_work_is_being_created_waits_for_it(
+    postgres_world: World, after: str
+) -> None:
     world = prepare(postgres_world)
     race(world, lambda w: w.ready("months", "2017-11"), lambda w: w.ready("snap", "2017-11-30"), after=after)
     agree(world)

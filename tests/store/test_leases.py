@@ -1,4 +1,4 @@
-"""Leases: who may renew and finish, what becomes of work whose run is dead, and when it is given up."""
+"""Leases: who may renew and finish, what happens to work whose run is dead, and when it finally fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(world: World) -> Run:
     return make_run(world)
 
 
-def test_a_live_run_is_nobody_elses(world: World, run: Run) -> None:
+def test_a_live_run_belongs_to_its_claimant_alone(world: World, run: Run) -> None:
     world.advance(LEASE_SECONDS - 10)
     assert not world.claim("to_clean", claimant="second")
     assert world.outcome(run) == "RUNNING"
@@ -48,7 +48,7 @@ def test_a_lapsed_lease_is_freed_by_the_next_claim(world: World, run: Run) -> No
     assert (world.outcome(run), world.outcome(second)) == ("LOST", "RUNNING")
 
 
-def test_a_lapsed_lease_cannot_be_renewed_even_if_nobody_took_the_work(world: World, run: Run) -> None:
+def test_a_lapsed_lease_cannot_be_renewed_even_if_the_work_is_unclaimed(world: World, run: Run) -> None:
     world.advance(LEASE_SECONDS)
     assert world.renew(run) == set()
 
@@ -126,12 +126,12 @@ def test_a_dead_process_is_noticed_at_once(world: World, run: Run) -> None:
     assert world.store.list_claimants(run.job_id, "etl1", "boot-1", "third") == ["second"]
 
 
-def test_another_dead_process_takes_nothing_from_a_live_one(world: World, run: Run) -> None:
+def test_the_death_of_one_process_does_not_affect_the_runs_of_another(world: World, run: Run) -> None:
     assert not world.claim("to_clean", claimant="second", dead=("third",))
     assert world.outcome(run) == "RUNNING"
 
 
-def test_a_machine_that_was_restarted_has_lost_its_runs(world: World, run: Run) -> None:
+def test_a_reboot_loses_the_runs_of_the_machine(world: World, run: Run) -> None:
     world.poke("UPDATE run SET clock_id = 'the boot before'")
     assert world.renew(run) == set()
     with pytest.raises(errors.LeaseLost):
@@ -140,7 +140,7 @@ def test_a_machine_that_was_restarted_has_lost_its_runs(world: World, run: Run) 
     assert world.outcome(run) == "LOST"
 
 
-def test_a_run_of_the_boot_before_neither_counts_nor_reads(world: World) -> None:
+def test_a_run_of_the_previous_boot_neither_counts_nor_reads(world: World) -> None:
     world.chain("raw", "clean", max_running=1)
     world.dataset("raw", location="")
     world.job("to_raw", [], ["raw"])
@@ -152,7 +152,7 @@ def test_a_run_of_the_boot_before_neither_counts_nor_reads(world: World) -> None
     world.take("to_clean", "2")
 
 
-def test_a_revoked_run_of_the_boot_before_is_not_waited_for(world: World, run: Run) -> None:
+def test_a_revoked_run_of_the_previous_boot_is_not_waited_for(world: World, run: Run) -> None:
     world.cancel(run)
     world.poke("UPDATE run SET clock_id = 'the boot before'")
     world.resubmit("to_clean", "1")
@@ -163,7 +163,7 @@ def test_a_revoked_run_of_the_boot_before_is_not_waited_for(world: World, run: R
     assert world.state("to_clean", "1") == "CLAIMABLE"
 
 
-def test_a_run_with_a_kill_command_is_freed_only_when_that_was_run(world: World) -> None:
+def test_a_run_with_a_kill_command_is_freed_only_after_the_command_has_run(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean", has_kill_command=True)
@@ -175,12 +175,12 @@ def test_a_run_with_a_kill_command_is_freed_only_when_that_was_run(world: World)
     assert world.outcome(run) == "LOST"
 
 
-def test_saying_that_a_live_run_was_killed_does_not_free_it(world: World, run: Run) -> None:
+def test_reporting_a_live_run_killed_does_not_free_it(world: World, run: Run) -> None:
     assert not world.claim("to_clean", claimant="second", killed=(run.run_id,))
     assert world.renew(run) == {run.run_id}
 
 
-def test_work_whose_runs_keep_dying_waits_longer_and_longer_and_is_then_given_up(world: World) -> None:
+def test_work_whose_runs_keep_dying_backs_off_and_finally_fails(world: World) -> None:
     world.chain("raw", "clean", retries=3)
     world.ready("raw", "1")
     for loss, wait in enumerate([0, 10, 20, 40, 80, 160, 320, 600, 600], start=1):
@@ -199,7 +199,7 @@ def test_work_whose_runs_keep_dying_waits_longer_and_longer_and_is_then_given_up
     assert (work.state, work.losses) == (WorkState.FAILED, MAX_LOSSES)
 
 
-def test_a_lost_run_whose_input_went_away_leaves_the_work_waiting_for_it(world: World, run: Run) -> None:
+def test_a_lost_run_whose_input_was_withdrawn_leaves_the_work_waiting_for_it(world: World, run: Run) -> None:
     world.withdraw("raw", "1")
     world.advance(LEASE_SECONDS)
     assert not world.claim("to_clean")
@@ -216,7 +216,7 @@ def test_run_ids_only_grow(world: World, run: Run) -> None:
     assert run.run_id < second.run_id < third.run_id == world.work("to_clean", "1").run_id
 
 
-def test_a_deleted_run_id_is_not_given_out_again(world: World, run: Run) -> None:
+def test_a_deleted_run_id_is_not_reused(world: World, run: Run) -> None:
     world.finish(run)
     world.poke("DELETE FROM run_input")
     world.poke("DELETE FROM run")

@@ -1,4 +1,4 @@
-"""The schema: made by itself on SQLite, by `upgrade` on PostgreSQL, the same on both, refused if not ours."""
+"""The schema: created automatically on SQLite, by `upgrade` on PostgreSQL, the same on both."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_new_store_has_the_schema_version_of_the_code(world: World) -> None:
     assert world.store.database.upgrade() == []
 
 
-def test_sqlite_makes_its_schema_on_first_use(tmp_path: Path) -> None:
+def test_sqlite_creates_its_schema_on_first_use(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "dataflow.db"
     open_database(f"sqlite:///{path}").close()
     database = SqliteDatabase(str(path))
@@ -39,7 +39,7 @@ def test_sqlite_makes_its_schema_on_first_use(tmp_path: Path) -> None:
     database.close()
 
 
-def test_postgresql_asks_for_an_upgrade(postgres_url: str) -> None:
+def test_postgresql_requires_an_upgrade(postgres_url: str) -> None:
     database = open_database(postgres_url)
     with pytest.raises(errors.SchemaMismatch, match="dataflow db upgrade"):
         database.read(lambda tx: tx.rows("reading.now"))
@@ -48,7 +48,7 @@ def test_postgresql_asks_for_an_upgrade(postgres_url: str) -> None:
     database.close()
 
 
-def test_the_printed_schema_is_the_one_that_upgrade_makes(
+def test_the_printed_schema_is_the_one_that_upgrade_creates(
     postgres_url: str, shared_database_url: str
 ) -> None:
     by_hand = PostgresDatabase(postgres_url, "dataflow")
@@ -62,14 +62,14 @@ def test_the_printed_schema_is_the_one_that_upgrade_makes(
     upgraded.close()
 
 
-def test_the_printed_schema_is_only_what_is_missing(shared_database_url: str) -> None:
+def test_only_the_missing_part_of_the_schema_is_printed(shared_database_url: str) -> None:
     upgraded = PostgresDatabase(shared_database_url, SCHEMA)
     text = upgraded.migrations_text()
     assert text == f"-- Schema {SCHEMA} is at {SCHEMA_VERSION}; nothing to do."
 
 
 @pytest.mark.parametrize("schema", ['of "eve"', 'x"; DROP SCHEMA public; --'])
-def test_the_printed_schema_takes_any_name(postgres_url: str, schema: str) -> None:
+def test_the_printed_schema_works_under_any_name(postgres_url: str, schema: str) -> None:
     database = PostgresDatabase(postgres_url, schema)
     text = database.migrations_text()
     with database._connect() as connection:
@@ -79,7 +79,7 @@ def test_the_printed_schema_takes_any_name(postgres_url: str, schema: str) -> No
     assert database.upgrade() == []
 
 
-def test_the_printed_schema_is_made_as_a_whole_or_not_at_all(postgres_url: str) -> None:
+def test_the_printed_schema_is_created_as_a_whole_or_not_at_all(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url, SCHEMA)
     text = database.migrations_text().replace("COMMIT;", "SELECT 1 / 0;\nCOMMIT;")
     with database._connect() as connection, pytest.raises(Exception, match="division by zero"):
@@ -87,7 +87,7 @@ def test_the_printed_schema_is_made_as_a_whole_or_not_at_all(postgres_url: str) 
     assert database.schema_version() == 0
 
 
-def test_the_whole_schema_is_printed_when_the_store_cannot_be_asked() -> None:
+def test_the_whole_schema_is_printed_when_the_store_is_unreachable() -> None:
     database = PostgresDatabase("postgresql://etl:hunter2@127.0.0.1:1/flow", SCHEMA)
     note, _, text = database.migrations_text().partition("\n")
     assert note.startswith("-- The whole schema, because the store could not be read: ")
@@ -95,7 +95,7 @@ def test_the_whole_schema_is_printed_when_the_store_cannot_be_asked() -> None:
     assert text.startswith("BEGIN;") and text.endswith("COMMIT;")
 
 
-def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_url: str) -> None:
+def test_upgrading_an_older_schema_keeps_the_data(tmp_path: Path, postgres_url: str) -> None:
     path = tmp_path / "dataflow.db"
     made = SqliteDatabase(str(path))
     theirs = PostgresDatabase(postgres_url, SCHEMA)
@@ -128,7 +128,7 @@ def test_a_store_of_an_older_schema_keeps_what_it_has(tmp_path: Path, postgres_u
     theirs.close()
 
 
-def test_a_pipeline_that_a_worker_of_the_version_before_has_registered_is_known_as_one(world: World) -> None:
+def test_a_pipeline_registered_by_a_worker_of_the_previous_version_is_recognised(world: World) -> None:
     world.chain("raw", "clean")
     assert not world.plan("to_clean").is_pipeline
     world.poke("UPDATE job SET script_path = 'pipeline'")  # it knows no kinds
@@ -148,7 +148,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     with database._connect() as connection, database._connect() as writer:
         writer.execute("BEGIN")
         writer.execute("INSERT INTO meta VALUES ('open', 'transaction')")
-        for statement in text.split(";\n"):  # as psql does: each in a transaction of its own
+        for statement in text.split(";\n"):  # as psql does: each in its own transaction
             connection.execute(statement.encode())
         writer.execute("ROLLBACK")
     assert world.select("SELECT count(*) FROM pg_indexes WHERE indexname = 'run_dataid'") == [(1,)]
@@ -156,7 +156,7 @@ def test_the_printed_upgrade_of_an_older_store_works_while_others_write(postgres
     world.close()
 
 
-def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str) -> None:
+def test_two_concurrent_upgrades_of_an_older_store_both_succeed(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url, SCHEMA)
     database.upgrade()
     with database._connect() as connection:
@@ -169,7 +169,7 @@ def test_two_upgrades_of_an_older_store_at_once_both_end_well(postgres_url: str)
     database.close()
 
 
-def test_a_store_of_one_machine_is_for_its_user_only(tmp_path: Path) -> None:
+def test_an_embedded_store_is_private_to_its_user(tmp_path: Path) -> None:
     path = tmp_path / "dataflow.db"
     before = os.umask(0)
     try:
@@ -208,7 +208,7 @@ def test_both_databases_have_the_same_tables_and_columns(sqlite_world: World, po
 
 
 @pytest.mark.parametrize("file", sorted(path.stem for path in Path(SQL_DIR).glob("*.sql")))
-def test_every_word_of_a_query_is_spelt_by_both_databases(file: str, world: World) -> None:
+def test_both_databases_define_every_placeholder_of_a_query(file: str, world: World) -> None:
     queries = queries_of(world.store.database)
     queries._load(file)
     for name, text in queries._texts.items():

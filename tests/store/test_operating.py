@@ -54,7 +54,7 @@ def test_resubmitting_ends_a_wait(world: World) -> None:
     assert (world.work("to_clean", "1").attempts, world.take("to_clean").attempt) == (0, 1)
 
 
-def test_resubmitted_work_whose_input_went_away_waits_for_it(world: World, run: Run) -> None:
+def test_resubmitted_work_whose_input_was_withdrawn_waits_for_it(world: World, run: Run) -> None:
     world.finish(run)
     world.withdraw("raw", "1")
     world.resubmit("to_clean", "1")
@@ -63,9 +63,7 @@ def test_resubmitted_work_whose_input_went_away_waits_for_it(world: World, run: 
     world.take("to_clean", "1")
 
 
-def test_running_work_is_not_resubmitted_and_neither_are_the_others_named_with_it(
-    world: World, run: Run
-) -> None:
+def test_running_work_and_the_work_named_with_it_are_not_resubmitted(world: World, run: Run) -> None:
     world.ready("raw", "2")
     world.do("to_clean", "2")
     with pytest.raises(errors.Conflict, match=f"to_clean/1 is RUNNING under run {run.run_id}"):
@@ -74,7 +72,7 @@ def test_running_work_is_not_resubmitted_and_neither_are_the_others_named_with_i
     assert not world.journal("resubmit")
 
 
-def test_unknown_work_is_refused_and_so_are_the_others_named_with_it(world: World, run: Run) -> None:
+def test_unknown_work_and_the_work_named_with_it_are_refused(world: World, run: Run) -> None:
     world.finish(run)
     for verb in (world.resubmit, world.hold):
         with pytest.raises(errors.UnknownName, match="Job to_clean has no work 7; nothing was changed"):
@@ -85,7 +83,7 @@ def test_unknown_work_is_refused_and_so_are_the_others_named_with_it(world: Worl
     assert not world.work("to_clean", "1").hold
 
 
-def test_a_job_on_hold_gives_no_work(world: World, run: Run) -> None:
+def test_a_job_on_hold_cannot_be_claimed(world: World, run: Run) -> None:
     world.finish(run, RunOutcome.INTERRUPTED)
     assert (world.hold("to_clean"), world.hold("to_clean")) == (1, 0)
     assert not world.claim("to_clean")
@@ -94,14 +92,14 @@ def test_a_job_on_hold_gives_no_work(world: World, run: Run) -> None:
     world.take("to_clean", "1")
 
 
-def test_a_job_on_hold_still_frees_what_is_dead(world: World, run: Run) -> None:
+def test_a_job_on_hold_still_frees_dead_runs(world: World, run: Run) -> None:
     world.hold("to_clean")
     world.advance(LEASE_SECONDS)
     assert not world.claim("to_clean")
     assert world.outcome(run) == "LOST"
 
 
-def test_work_on_hold_is_passed_over(world: World, run: Run) -> None:
+def test_work_on_hold_is_skipped(world: World, run: Run) -> None:
     world.ready("raw", "2", "3")
     assert world.hold("to_clean", "2") == 1
     assert world.status("clean", "2") == "HOLD"
@@ -169,7 +167,7 @@ def test_marking_running_work_takes_it_from_its_run(world: World, run: Run, stat
     assert world.version("clean", "1") == 0
 
 
-def test_a_cancelled_run_has_lost_its_work(world: World, run: Run) -> None:
+def test_a_cancelled_run_loses_its_work(world: World, run: Run) -> None:
     answer = world.cancel(run)
     assert (answer["run_id"], answer["job"], answer["dataid"], answer["host"]) == (
         run.run_id,
@@ -193,7 +191,7 @@ def test_an_ended_or_unknown_run_cannot_be_cancelled(world: World, run: Run) -> 
     assert world.state("to_clean", "1") == "DONE"
 
 
-def test_what_was_cancelled_and_resubmitted_waits_until_the_old_run_is_certainly_over(
+def test_cancelled_and_resubmitted_work_waits_until_the_old_run_has_certainly_ended(
     world: World, run: Run
 ) -> None:
     world.advance(100)
@@ -205,7 +203,7 @@ def test_what_was_cancelled_and_resubmitted_waits_until_the_old_run_is_certainly
     world.take("to_clean", "1")
 
 
-def test_a_revoked_run_that_says_it_is_over_ends_the_wait(world: World, run: Run) -> None:
+def test_a_revoked_run_that_reports_its_end_ends_the_wait(world: World, run: Run) -> None:
     world.cancel(run)
     world.resubmit("to_clean", "1")
     world.store.acknowledge(run.run_id, "second")
@@ -214,7 +212,7 @@ def test_a_revoked_run_that_says_it_is_over_ends_the_wait(world: World, run: Run
     world.take("to_clean", "1")
 
 
-def test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for(world: World, run: Run) -> None:
+def test_a_revoked_run_that_ended_before_the_resubmit_is_not_waited_for(world: World, run: Run) -> None:
     world.cancel(run)
     world.store.acknowledge(run.run_id, "first")
     world.resubmit("to_clean", "1")
@@ -227,7 +225,7 @@ def test_a_revoked_run_that_was_over_before_the_resubmit_is_not_waited_for(world
     assert world.state("to_clean", "1") == "CLAIMABLE"
 
 
-def test_acknowledging_does_not_touch_a_later_run_or_a_live_one(world: World, run: Run) -> None:
+def test_acknowledging_does_not_affect_a_later_or_live_run(world: World, run: Run) -> None:
     world.store.acknowledge(run.run_id, "first")
     assert world.renew(run) == {run.run_id}
     world.cancel(run)
@@ -238,7 +236,7 @@ def test_acknowledging_does_not_touch_a_later_run_or_a_live_one(world: World, ru
     assert not world.claim("to_clean")
 
 
-def test_a_revoked_run_that_is_over_does_not_replace_a_missing_input(world: World, run: Run) -> None:
+def test_the_end_of_a_revoked_run_does_not_replace_a_missing_input(world: World, run: Run) -> None:
     world.cancel(run)
     world.resubmit("to_clean", "1")
     world.withdraw("raw", "1")
@@ -248,9 +246,7 @@ def test_a_revoked_run_that_is_over_does_not_replace_a_missing_input(world: Worl
     world.take("to_clean", "1")
 
 
-def test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_live(
-    world: World, run: Run
-) -> None:
+def test_a_newer_input_does_not_start_a_run_while_a_revoked_one_may_be_alive(world: World, run: Run) -> None:
     world.cancel(run)
     world.ready("raw", "1", again=True)
     assert world.state("to_clean", "1") == "WAITING"
@@ -259,7 +255,7 @@ def test_a_newer_input_does_not_start_a_run_beside_a_revoked_one_that_may_still_
     world.take("to_clean", "1")
 
 
-def test_a_cancelled_work_that_is_not_resubmitted_stays_failed(world: World, run: Run) -> None:
+def test_cancelled_work_that_is_not_resubmitted_stays_failed(world: World, run: Run) -> None:
     world.cancel(run)
     world.store.acknowledge(run.run_id, "first")
     world.advance(10_000)
@@ -267,7 +263,7 @@ def test_a_cancelled_work_that_is_not_resubmitted_stays_failed(world: World, run
     assert world.state("to_clean", "1") == "FAILED"
 
 
-def test_purging_deletes_old_history_and_keeps_what_the_present_rests_on(world: World, run: Run) -> None:
+def test_purging_deletes_old_history_and_keeps_what_current_state_refers_to(world: World, run: Run) -> None:
     world.finish(run, RunOutcome.INTERRUPTED)
     last = world.do("to_clean")
     reader = world.take("to_report")
@@ -294,7 +290,7 @@ def test_purging_keeps_the_run_that_made_what_is_published(world: World, run: Ru
     assert run.run_id in {row.run_id for row in world.store.read.list_runs()}
 
 
-def test_purging_keeps_what_the_runs_that_stay_have_read(world: World, run: Run) -> None:
+def test_purging_keeps_the_pins_of_the_runs_it_keeps(world: World, run: Run) -> None:
     world.finish(run, RunOutcome.FAILED)
     world.resubmit("to_clean", "1")
     last = world.do("to_clean")

@@ -17,7 +17,7 @@ def cumulate(world: World, **fields: Any) -> None:
     world.job("cumulate", ["days", "total:previous"], ["total"], **{"start": DAYS[0]} | fields)
 
 
-def test_the_first_work_of_a_job_needs_no_chunk_before_it(world: World) -> None:
+def test_the_first_work_of_a_job_needs_no_previous_chunk(world: World) -> None:
     cumulate(world)
     world.ready("days", DAYS[0])
     run = world.take("cumulate", DAYS[0])
@@ -35,7 +35,7 @@ def test_a_job_reads_its_own_output_of_the_day_before(world: World) -> None:
     assert world.drain("cumulate") == [DAYS[2]]
 
 
-def test_a_corrected_day_is_carried_through_all_that_follow(world: World) -> None:
+def test_a_corrected_day_propagates_to_all_later_days(world: World) -> None:
     cumulate(world)
     world.ready("days", *DAYS[:4])
     world.drain("cumulate")
@@ -53,13 +53,13 @@ def test_without_a_start_an_operator_must_provide_the_first_previous_chunk(world
     world.take("cumulate", DAYS[1])
 
 
-def test_what_comes_before_the_start_needs_no_chunk_before_it_either(world: World) -> None:
+def test_work_before_the_start_needs_no_previous_chunk_either(world: World) -> None:
     cumulate(world, start=DAYS[2])
     world.ready("days", *DAYS[:2])
     assert world.drain("cumulate") == DAYS[:2]
 
 
-def test_number_zero_has_nothing_before_it(world: World) -> None:
+def test_number_zero_has_no_predecessor(world: World) -> None:
     world.dataset("parts", grain="sequence")
     world.dataset("sum", grain="sequence")
     world.job("add", ["parts", "sum:previous"], ["sum"])
@@ -67,7 +67,7 @@ def test_number_zero_has_nothing_before_it(world: World) -> None:
     assert world.drain("add") == ["0", "1"]
 
 
-def test_a_start_that_is_set_later_frees_the_work_that_waits(world: World) -> None:
+def test_setting_a_start_later_frees_the_waiting_work(world: World) -> None:
     cumulate(world, start="")
     world.ready("days", *DAYS[:2])
     assert not world.claim("cumulate")
@@ -75,7 +75,7 @@ def test_a_start_that_is_set_later_frees_the_work_that_waits(world: World) -> No
     assert world.drain("cumulate") == DAYS[:2]
 
 
-def test_first_work_that_was_forced_needs_no_chunk_before_it_either(world: World) -> None:
+def test_forced_first_work_needs_no_previous_chunk_either(world: World) -> None:
     cumulate(world)
     world.finish(world.force("cumulate", DAYS[0]), RunOutcome.INTERRUPTED)
     assert world.work("cumulate", DAYS[0]).missing == 1
@@ -83,7 +83,7 @@ def test_first_work_that_was_forced_needs_no_chunk_before_it_either(world: World
     world.take("cumulate", DAYS[0])
 
 
-def test_a_chunk_that_is_not_needed_changes_nothing_when_it_goes(world: World) -> None:
+def test_withdrawing_a_chunk_that_is_not_needed_changes_nothing(world: World) -> None:
     cumulate(world, start=DAYS[1])
     world.ready("total", DAYS[0])
     world.ready("days", DAYS[1])
@@ -101,7 +101,7 @@ def test_an_ordered_job_takes_one_dataid_after_the_other(world: World) -> None:
     assert world.drain("to_sums") == DAYS[1:3]
 
 
-def test_a_failed_dataid_blocks_those_behind_it(world: World) -> None:
+def test_a_failed_dataid_blocks_the_later_ones(world: World) -> None:
     world.chain("days", "sums", grain="daily", ordered=True)
     world.ready("days", *DAYS[:2])
     world.do("to_sums", DAYS[0], RunOutcome.FAILED)
@@ -111,7 +111,7 @@ def test_a_failed_dataid_blocks_those_behind_it(world: World) -> None:
     assert world.drain("to_sums") == [DAYS[1]]
 
 
-def test_a_held_dataid_blocks_those_behind_it(world: World) -> None:
+def test_a_held_dataid_blocks_the_later_ones(world: World) -> None:
     world.chain("days", "sums", grain="daily", ordered=True)
     world.ready("days", *DAYS[:2])
     world.hold("to_sums", DAYS[0])
@@ -138,13 +138,13 @@ def test_a_retry_is_not_overtaken(world: World) -> None:
     assert world.drain("to_sums") == DAYS[:2]
 
 
-def test_free_text_in_order_has_no_gaps(world: World) -> None:
+def test_ordered_free_text_has_no_gaps(world: World) -> None:
     world.chain("raw", "clean", ordered=True)
     world.ready("raw", "10", "2")
     assert world.drain("to_clean") == ["2", "10"]
 
 
-def test_an_earlier_dataid_that_must_be_done_again_goes_first(world: World) -> None:
+def test_an_earlier_dataid_that_must_run_again_goes_first(world: World) -> None:
     world.chain("days", "sums", grain="daily", ordered=True)
     world.ready("days", *DAYS[:2])
     world.do("to_sums", DAYS[0])

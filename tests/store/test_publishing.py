@@ -1,4 +1,4 @@
-"""Chunks become ready and stop being so, and the work that waits for them moves with them."""
+"""Chunks become ready and are withdrawn, and the work that waits for them follows."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_stale_chunk_can_be_marked_ready_manually(world: World) -> None:
     assert (world.version("clean", "1"), world.present("to_report", "1")) == (2, [(1, 1)])
 
 
-def test_a_stale_chunk_that_is_withdrawn_is_not_lost_twice(world: World) -> None:
+def test_a_stale_chunk_that_is_withdrawn_is_counted_as_lost_once(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -131,7 +131,7 @@ def test_a_stale_chunk_that_is_withdrawn_is_not_lost_twice(world: World) -> None
     assert world.present("to_report", "1") == [(1, 0)]
 
 
-def test_a_withdrawn_chunk_that_becomes_stale_is_not_lost_twice(world: World) -> None:
+def test_a_withdrawn_chunk_that_becomes_stale_is_counted_as_lost_once(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -140,7 +140,7 @@ def test_a_withdrawn_chunk_that_becomes_stale_is_not_lost_twice(world: World) ->
     assert world.present("to_report", "1") == [(1, 0)]
 
 
-def test_a_withdrawn_output_that_is_made_again_counts(world: World) -> None:
+def test_a_withdrawn_output_counts_once_it_is_made_again(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -172,7 +172,7 @@ def test_a_newer_input_does_not_shorten_a_wait(world: World) -> None:
     assert world.take("to_clean").pins[0].version == 2
 
 
-def test_a_newer_version_travels_down_the_chain_as_each_job_is_done_again(world: World) -> None:
+def test_a_newer_version_propagates_down_the_chain_as_each_job_runs_again(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1")
     world.do("to_clean")
@@ -231,7 +231,7 @@ def test_an_output_is_born_stale_when_its_input_became_stale_meanwhile(world: Wo
 
 @pytest.mark.parametrize("location", ["", "/data/{run_id}"])
 @pytest.mark.parametrize("outcome", [RunOutcome.FAILED, RunOutcome.INVALID, RunOutcome.INTERRUPTED])
-def test_an_old_output_is_stale_even_if_the_input_changed_during_a_rerun_that_came_to_nothing(
+def test_an_old_output_is_stale_even_if_the_input_changed_during_a_failed_rerun(
     world: World, location: str, outcome: RunOutcome
 ) -> None:
     world.chain("raw", "clean", "report")
@@ -266,8 +266,8 @@ def test_a_failed_rerun_does_not_take_the_old_version_away(world: World) -> None
 
 
 @pytest.mark.parametrize("query", ["count_present", "count_missing", "arrive", "depart", "waive_inputs"])
-def test_the_work_of_a_batch_is_looked_up_and_not_searched_for(sqlite_world: World, query: str) -> None:
-    """Else SQLite reads the whole batch for each work of the job: minutes for some thousands of chunks."""
+def test_the_work_of_a_batch_is_looked_up_by_index(sqlite_world: World, query: str) -> None:
+    """Otherwise SQLite reads the whole batch for each work: minutes for a few thousand chunks."""
     database = sqlite_world.store.database
     assert isinstance(database, SqliteDatabase)
     values = {"job_id": 1, "position": 0, "delta": 1, "batch": "[]", "calls": "[]"}

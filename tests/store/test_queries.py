@@ -1,4 +1,4 @@
-"""Every named query is asked for somewhere, and what is asked for exists."""
+"""Every named query is used, and every used query exists."""
 
 from __future__ import annotations
 

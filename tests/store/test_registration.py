@@ -1,4 +1,4 @@
-"""Datasets and jobs come, change and go, and a job's work follows its inputs."""
+"""Datasets and jobs are added, changed and removed, and a job's work follows its inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataflow.model.status import RunOutcome, WorkState
 from tests.store.world import LEASE_SECONDS, World
 
 
-def test_a_dataset_is_kept_as_it_was_given(world: World) -> None:
+def test_a_dataset_is_stored_as_given(world: World) -> None:
     options = (("delimiter", ";"), ("header", "true"))
     record = Dataset(
         "orders", "db1", "sales", "public", "orders", "etl", "secret:xyz", "s3://x/{run_id}", "csv", "hourly",
@@ -24,7 +24,7 @@ def test_a_dataset_is_kept_as_it_was_given(world: World) -> None:
     assert world.store.read.list_names("dataset") == ["orders"]
 
 
-def test_a_job_is_kept_as_it_was_given(world: World) -> None:
+def test_a_job_is_stored_as_given(world: World) -> None:
     for name in ("left", "right", "both"):
         world.dataset(name, grain="daily")
     fields: dict[str, Any] = {
@@ -58,7 +58,7 @@ def test_a_job_registered_after_its_input_was_ready_finds_its_work(world: World)
     assert world.drain("to_clean") == ["1", "2", "3", "4", "6", "7", "8", "9", "10", "11"]
 
 
-def test_more_chunks_than_one_batch_holds_all_become_work(
+def test_more_chunks_than_fit_in_one_batch_all_become_work(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dataflow.store.registry.REBUILD_BATCH", 2)
@@ -92,7 +92,7 @@ def test_a_job_that_loses_an_input_no_longer_waits_for_it(world: World) -> None:
     assert world.states("join") == {"1": "CLAIMABLE"}
 
 
-def test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for(world: World) -> None:
+def test_a_job_whose_input_is_replaced_drops_work_that_no_input_calls_for(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
     world.ready("raw", "1", "2")
@@ -104,7 +104,7 @@ def test_a_job_whose_input_is_replaced_forgets_what_nobody_calls_for(world: Worl
     assert world.state("to_clean", "9") == ""
 
 
-def test_work_whose_input_is_there_is_kept_when_another_is_added(world: World) -> None:
+def test_work_whose_input_is_ready_is_kept_when_another_is_added(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("rates")
     world.ready("raw", "1")
@@ -114,7 +114,7 @@ def test_work_whose_input_is_there_is_kept_when_another_is_added(world: World) -
     assert world.present("to_clean", "1") == [(1, 1), (1, 0)]
 
 
-def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
+def test_work_that_has_run_is_kept_even_if_no_input_calls_for_it(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
     world.ready("raw", "1")
@@ -124,7 +124,7 @@ def test_work_that_was_once_run_is_kept_even_if_nobody_calls_for_it(world: World
     assert world.present("to_clean", "1") == [(1, 0)]
 
 
-def test_work_marked_manually_is_kept_even_if_nobody_calls_for_it(world: World) -> None:
+def test_work_marked_manually_is_kept_even_if_no_input_calls_for_it(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
     world.ready("raw", "1")
@@ -153,7 +153,7 @@ def test_a_change_of_inputs_keeps_waits_holds_and_running_work(world: World) -> 
     world.take("to_clean", "1")
 
 
-def test_a_job_takes_its_new_priority_and_order_to_the_work_it_has(world: World) -> None:
+def test_existing_work_gets_the_new_priority_and_order_of_its_job(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     world.job("to_clean", ["raw"], ["clean"], ordered=True, priority=3)
@@ -161,7 +161,7 @@ def test_a_job_takes_its_new_priority_and_order_to_the_work_it_has(world: World)
     assert len(world.claim("to_clean", 2)) == 1
 
 
-def test_registering_the_same_again_changes_nothing_of_the_work(world: World) -> None:
+def test_registering_the_same_again_does_not_change_the_work(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     world.do("to_clean", "1")
@@ -185,7 +185,7 @@ def test_a_job_over_an_unknown_dataset_is_refused(world: World) -> None:
     assert world.store.find_plan("to_clean") is None
 
 
-def test_a_removed_job_takes_its_work_along_and_leaves_its_history(world: World) -> None:
+def test_removing_a_job_removes_its_work_and_keeps_its_history(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     run = world.do("to_clean", "1")
@@ -221,7 +221,7 @@ def test_a_dataset_in_use_is_not_removed(world: World) -> None:
     assert world.store.find_dataset("raw") is None
 
 
-def test_a_changed_dataset_makes_its_jobs_read_their_plan_again(world: World) -> None:
+def test_a_changed_dataset_makes_its_jobs_reload_their_plan(world: World) -> None:
     world.chain("raw", "clean")
     before = world.plan("to_clean").revision
     world.dataset("clean", hostname="elsewhere")
@@ -245,7 +245,7 @@ def test_outputs_do_not_change_under_a_live_run(world: World, outputs: list[str]
     assert [output.dataset.name for output in world.plan("to_clean").outputs] == outputs
 
 
-def test_outputs_change_beside_a_run_whose_lease_has_lapsed(world: World) -> None:
+def test_outputs_can_change_after_the_lease_of_a_run_has_lapsed(world: World) -> None:
     world.chain("raw", "clean")
     world.dataset("other")
     world.ready("raw", "1")
@@ -257,7 +257,7 @@ def test_outputs_change_beside_a_run_whose_lease_has_lapsed(world: World) -> Non
     assert world.version("other", "1") == 1
 
 
-def test_a_hold_outlasts_a_chunk_that_goes_and_comes(world: World) -> None:
+def test_a_hold_outlasts_a_withdrawal_and_a_new_publish(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     world.hold("to_clean", "1")

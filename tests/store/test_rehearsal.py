@@ -1,4 +1,4 @@
-"""A rehearsal: the verbs happen for those who ask inside it, and never happened afterwards."""
+"""A rehearsal: the verbs take effect inside it and are undone afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add(store: Store, name: str) -> None:
     add_dataset(store, Dataset(name))
 
 
-def test_what_is_rehearsed_is_seen_inside_and_gone_afterwards(world: World) -> None:
+def test_a_rehearsal_sees_its_changes_and_leaves_none(world: World) -> None:
     add(world.store, "kept")
 
     def act(rehearsed: Store) -> list[str]:
@@ -31,7 +31,7 @@ def test_what_is_rehearsed_is_seen_inside_and_gone_afterwards(world: World) -> N
     assert world.store.read.list_names("dataset") == ["kept"]
 
 
-def test_a_rehearsal_that_fails_leaves_nothing_either(world: World) -> None:
+def test_a_failed_rehearsal_leaves_no_changes_either(world: World) -> None:
     def act(rehearsed: Store) -> None:
         add(rehearsed, "rehearsed")
         raise BadInput("no")

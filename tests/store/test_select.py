@@ -107,13 +107,13 @@ def run(store: Store, sql: str) -> list[tuple[object, ...]]:
     return list(store.database.select(sql)[1])
 
 
-def test_a_query_gives_names_and_rows(store: Store) -> None:
+def test_a_query_returns_names_and_rows(store: Store) -> None:
     columns, rows = store.database.select("select name, grain from dataset where name <> 'today'")
     assert (columns, list(rows)) == (["name", "grain"], [("bobin", "text")])
 
 
 @pytest.mark.parametrize("sql", ["select 1;", "select 1 ; ; ", " -- first\nselect 1", "values (1)"])
-def test_a_query_may_be_dressed(store: Store, sql: str) -> None:
+def test_a_query_may_have_comments_and_semicolons(store: Store, sql: str) -> None:
     assert run(store, sql) == [(1,)]
 
 
@@ -121,7 +121,7 @@ def test_a_query_without_rows_still_names_its_columns(store: Store) -> None:
     assert store.database.select("select name from dataset where name = ''")[0] == ["name"]
 
 
-def test_the_seeds_table_can_be_read(store: Store) -> None:
+def test_the_datastatus_view_can_be_read(store: Store) -> None:
     columns = store.database.select("select * from datastatus")[0]
     assert columns == ["datasetid", "jobid", "dataid", "locktype", "status", "modified"]
 
@@ -133,12 +133,14 @@ def test_common_table_expressions_and_functions_that_only_read_are_allowed(store
 
 
 @pytest.mark.parametrize("sql", BOTH)
-def test_what_does_not_only_read_is_refused(store: Store, sql: str) -> None:
+def test_a_statement_that_does_more_than_read_is_refused(store: Store, sql: str) -> None:
     refused(store, sql)
 
 
 @pytest.mark.parametrize("sql", SQLITE)
-def test_what_does_not_only_read_is_refused_by_sqlite(sqlite_url: str, tmp_path: Path, sql: str) -> None:
+def test_a_statement_that_does_more_than_read_is_refused_on_sqlite(
+    sqlite_url: str, tmp_path: Path, sql: str
+) -> None:
     store = open_store(sqlite_url, "tester@here")
     add_dataset(store, Dataset("bobin"))
     folder = tmp_path / "elsewhere"
@@ -148,8 +150,10 @@ def test_what_does_not_only_read_is_refused_by_sqlite(sqlite_url: str, tmp_path:
     store.close()
 
 
-def test_what_does_not_only_read_is_refused_by_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    # One test for all: each needs a database of its own otherwise, and none of them may change this one.
+def test_a_statement_that_does_more_than_read_is_refused_on_postgresql(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    # One test for all: otherwise each needs its own database, and none of them may change this one.
     store = open_store(postgres_url, "tester@here")
     store.database.upgrade()
     add_dataset(store, Dataset("bobin"))
@@ -158,7 +162,7 @@ def test_what_does_not_only_read_is_refused_by_postgresql(postgres_url: str, tmp
     store.close()
 
 
-def test_an_error_half_way_through_the_rows_is_reported_as_bad_input(postgres_url: str) -> None:
+def test_an_error_halfway_through_the_rows_is_reported_as_bad_input(postgres_url: str) -> None:
     store = open_store(postgres_url, "tester@here")
     store.database.upgrade()
     _, rows = store.database.select("select 1 / (5000 - n) from generate_series(1, 6000) as n")

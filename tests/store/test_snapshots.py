@@ -1,4 +1,4 @@
-"""Snapshots that are written over each other: an older dataid never comes after a newer one."""
+"""Snapshots that overwrite each other: an older dataid is never published after a newer one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make_two_runs(world: World, location: str = "") -> tuple[Run, Run]:
     world.dataset("table", location=location)
     world.ready("raw", "9", "10")
     older, newer = world.claim("to_table", 2)
-    # Behind the store's back: a claim gives one at a time, and this is the line of defence behind it.
+    # Bypasses the store: a claim returns one at a time, and this is the second line of defence.
     world.poke("UPDATE dataset SET mode = 'snapshot' WHERE name = 'table'")
     assert (older.dataid, newer.dataid) == ("9", "10")
     return older, newer
@@ -47,7 +47,7 @@ def test_a_newer_snapshot_that_was_withdrawn_does_not_block(world: World) -> Non
 
 
 @pytest.mark.parametrize("location", [STAGED, "/data/table/{dataid}", "/data/day={encoded_dataid}"])
-def test_snapshots_with_a_place_of_their_own_are_published_in_any_order(world: World, location: str) -> None:
+def test_staged_snapshots_are_published_in_any_order(world: World, location: str) -> None:
     older, newer = make_two_runs(world, location)
     assert (world.finish(newer), world.finish(older)) == (WorkState.DONE, WorkState.DONE)
 
@@ -60,7 +60,7 @@ def test_a_refused_snapshot_whose_answer_was_lost_is_refused_once(world: World) 
     assert world.state("to_table", "9") == "FAILED"
 
 
-def test_of_two_snapshots_that_finish_at_once_the_older_does_not_come_last(postgres_world: World) -> None:
+def test_the_older_of_two_snapshots_that_finish_at_once_is_not_published_last(postgres_world: World) -> None:
     world = postgres_world
     older, newer = make_two_runs(world)
     raced = race(world, lambda w: w.finish(newer), lambda w: w.finish(older))
@@ -69,7 +69,7 @@ def test_of_two_snapshots_that_finish_at_once_the_older_does_not_come_last(postg
 
 
 def make_table(world: World) -> None:
-    """raw → table (snapshots in one place) → report, with table/9 published and raw/10 ready."""
+    """raw → table (snapshots in one location) → report, with table/9 published and raw/10 ready."""
     world.chain("raw", "table", "report")
     world.dataset("table", mode="snapshot", location="/data/table")
     world.ready("raw", "9")
@@ -77,7 +77,7 @@ def make_table(world: World) -> None:
     world.ready("raw", "10")
 
 
-def test_snapshots_in_one_place_are_made_one_at_a_time(world: World) -> None:
+def test_snapshots_in_one_location_are_made_one_at_a_time(world: World) -> None:
     make_table(world)
     world.ready("raw", "11")
     (run,) = world.claim("to_table", 2)
@@ -88,7 +88,7 @@ def test_snapshots_in_one_place_are_made_one_at_a_time(world: World) -> None:
     world.take("to_table", "11")
 
 
-def test_a_snapshot_that_was_half_overwritten_by_a_newer_one_is_closed_until_one_is_whole(
+def test_a_half_overwritten_snapshot_is_closed_until_one_is_complete(
     world: World,
 ) -> None:
     make_table(world)
@@ -100,13 +100,13 @@ def test_a_snapshot_that_was_half_overwritten_by_a_newer_one_is_closed_until_one
     assert world.drain("to_report") == ["9", "10"]
 
 
-def test_a_snapshot_whose_run_never_began_leaves_the_place_open(world: World) -> None:
+def test_a_snapshot_whose_run_never_started_leaves_the_location_open(world: World) -> None:
     make_table(world)
     world.do("to_table", "10", RunOutcome.RETURNED, untouched=True)
     world.take("to_report", "9")
 
 
-def test_an_older_snapshot_in_the_same_place_is_seen_to_be_overwritten(world: World) -> None:
+def test_an_older_snapshot_in_the_same_location_counts_as_overwritten(world: World) -> None:
     make_table(world)
     world.do("to_table", "10")
     world.ready("raw", "11")
@@ -114,7 +114,7 @@ def test_an_older_snapshot_in_the_same_place_is_seen_to_be_overwritten(world: Wo
     assert world.take("to_report", "9").pins[0].dirty_run_id == writer.run_id
 
 
-def test_a_reader_of_an_older_snapshot_in_the_same_place_is_seen(world: World) -> None:
+def test_a_reader_of_an_older_snapshot_in_the_same_location_is_found(world: World) -> None:
     make_table(world)
     reader = world.take("to_report", "9")
     writer = world.take("to_table", "10")
@@ -127,7 +127,7 @@ def test_a_reader_of_an_older_snapshot_in_the_same_place_is_seen(world: World) -
 @pytest.mark.parametrize(
     "change", [{"location": "/data/other"}, {"mode": "snapshot"}, {"tablename": "other"}]
 )
-def test_the_place_of_a_dataset_does_not_change_while_a_run_may_be_writing_it(
+def test_the_location_of_a_dataset_does_not_change_while_a_run_may_be_writing_it(
     world: World, change: dict[str, str]
 ) -> None:
     world.chain("raw", "clean")
@@ -147,7 +147,7 @@ def test_the_place_of_a_dataset_does_not_change_while_a_run_may_be_writing_it(
     world.dataset("clean", **place)
 
 
-def test_a_withdrawn_snapshot_stays_withdrawn_when_its_place_is_whole_again(world: World) -> None:
+def test_a_withdrawn_snapshot_stays_withdrawn_when_its_location_is_complete_again(world: World) -> None:
     make_table(world)
     run = world.take("to_table", "10")
     world.withdraw("table", "9")
@@ -155,7 +155,7 @@ def test_a_withdrawn_snapshot_stays_withdrawn_when_its_place_is_whole_again(worl
     assert world.present("to_report", "9") == [(1, 0)]
 
 
-def test_a_stale_snapshot_stays_stale_when_its_place_is_whole_again(world: World) -> None:
+def test_a_stale_snapshot_stays_stale_when_its_location_is_complete_again(world: World) -> None:
     make_table(world)
     run = world.take("to_table", "10")
     world.ready("raw", "9", again=True)
@@ -163,7 +163,7 @@ def test_a_stale_snapshot_stays_stale_when_its_place_is_whole_again(world: World
     assert (world.status("table", "9"), world.present("to_report", "9")) == ("STALE", [(1, 0)])
 
 
-def test_nobody_calls_a_snapshot_good_while_a_run_may_be_writing_to_the_place(world: World) -> None:
+def test_a_snapshot_cannot_be_marked_good_while_a_run_may_be_writing_to_its_location(world: World) -> None:
     make_table(world)
     run = world.take("to_table", "10")
     with pytest.raises(errors.Conflict, match=rf"Run {run.run_id} of to_table/10 is RUNNING"):
@@ -175,7 +175,7 @@ def test_nobody_calls_a_snapshot_good_while_a_run_may_be_writing_to_the_place(wo
     assert world.ready("table", "11") == 1
 
 
-def test_a_snapshot_made_ready_waits_for_a_claim_that_is_about_to_write_to_its_place(
+def test_marking_a_snapshot_ready_waits_for_a_claim_that_is_about_to_write_to_its_location(
     postgres_world: World,
 ) -> None:
     make_table(postgres_world)
@@ -185,7 +185,7 @@ def test_a_snapshot_made_ready_waits_for_a_claim_that_is_about_to_write_to_its_p
     assert postgres_world.version("table", "11") == 0
 
 
-def test_a_half_overwritten_snapshot_that_is_withdrawn_opens_no_other(world: World) -> None:
+def test_withdrawing_a_half_overwritten_snapshot_opens_no_other(world: World) -> None:
     make_table(world)
     world.do("to_table", "10")
     world.ready("raw", "11")
@@ -195,7 +195,7 @@ def test_a_half_overwritten_snapshot_that_is_withdrawn_opens_no_other(world: Wor
     assert world.take("to_report", "9").pins[0].dirty_run_id == writer.run_id
 
 
-def test_a_snapshot_marked_ready_manually_says_that_its_place_is_whole(world: World) -> None:
+def test_marking_a_snapshot_ready_manually_opens_its_location(world: World) -> None:
     make_table(world)
     world.do("to_table", "10", RunOutcome.FAILED)
     world.ready("table", "11")
@@ -205,7 +205,7 @@ def test_a_snapshot_marked_ready_manually_says_that_its_place_is_whole(world: Wo
     }
 
 
-def test_a_snapshot_that_was_written_over_says_by_which(world: World) -> None:
+def test_an_overwritten_snapshot_names_the_one_that_replaced_it(world: World) -> None:
     make_table(world)
     world.do("to_table", "10")
     found = {run.dataid: run.pins[0].written_over_by for run in world.claim("to_report", 2)}

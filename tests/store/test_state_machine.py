@@ -1,4 +1,4 @@
-"""Verbs in any order, on a store and on the oracle: after each step both must say the same of everything."""
+"""Verbs in any order, on a store and on the oracle: after each step both must agree on everything."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Handoff(RuleBasedStateMachine):
 
     @rule(job=jobs)
     def do_all(self, job: str) -> None:
-        """What RunJob --drain does; without it few sequences get to the end of the chain."""
+        """What RunJob --drain does; without it few sequences reach the end of the chain."""
         before = -1
         while before != len(self.runs):
             before = len(self.runs)
@@ -287,7 +287,7 @@ class Handoff(RuleBasedStateMachine):
                 assert after in MOVES[action][1], (action, after)
 
     def _is_output_withdrawn(self, job: str, dataid: str) -> bool:
-        """Taken out of use by hand: the rule would have it made again, the store waits for a resubmit."""
+        """Withdrawn manually: by the rule it would be made again, but the store waits for a resubmit."""
         output = self.oracle.chunks.get((self.oracle.jobs[job].output, dataid))
         return output is not None and output.withdrawn
 
@@ -318,7 +318,7 @@ class Handoff(RuleBasedStateMachine):
         return (self.oracle.state(job, dataid), self.oracle.missing(job, dataid), *counted)
 
     def _both(self, ask_oracle: Callable[[], Any], ask_store: Callable[[], Any]) -> None:
-        """Both give the same, or both refuse."""
+        """Both return the same, or both refuse."""
         try:
             expected = ask_oracle()
         except Refused:
@@ -333,7 +333,8 @@ class Handoff(RuleBasedStateMachine):
 CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
+@pytest.mark.parametrize("sequences", [30, pytest.param(150, marks=pytest.mark.full)])
+def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle(sequences: int) -> None:
     class OnSqlite(Handoff):
         def open_world(self) -> World:
             world = open_sqlite(":memory:")
@@ -353,14 +354,17 @@ def test_any_sequence_of_verbs_on_sqlite_agrees_with_the_oracle() -> None:
                 if WorkState.RUNNING in move:
                     assert moved[move] == lines[move], move
 
-    profile = settings(CALM, max_examples=150, stateful_step_count=40)
+    profile = settings(CALM, max_examples=sequences, stateful_step_count=40)
     run_state_machine_as_test(OnSqlite, settings=profile)
 
 
-def test_any_sequence_of_verbs_on_postgresql_agrees_with_the_oracle(shared_database_url: str) -> None:
+@pytest.mark.parametrize("sequences", [3, pytest.param(10, marks=pytest.mark.full)])
+def test_any_sequence_of_verbs_on_postgresql_agrees_with_the_oracle(
+    shared_database_url: str, sequences: int
+) -> None:
     class OnPostgres(Handoff):
         def open_world(self) -> World:
             return open_postgres(shared_database_url)
 
-    profile = settings(CALM, max_examples=10, stateful_step_count=40)
+    profile = settings(CALM, max_examples=sequences, stateful_step_count=40)
     run_state_machine_as_test(OnPostgres, settings=profile)

@@ -1,4 +1,4 @@
-"""The status people see, and the seeds' table datastatus."""
+"""The status that users see, and the view datastatus."""
 
 from __future__ import annotations
 
@@ -71,14 +71,16 @@ def chained(world: World) -> World:
 
 
 @pytest.mark.parametrize(("status", "steps"), [seen[1:] for seen in SEEN], ids=[seen[0] for seen in SEEN])
-def test_the_status_of_a_chunk_that_is(world: World, status: str, steps: list[Steps]) -> None:
+def test_the_status_of_a_chunk_is_derived_from_its_work_and_version(
+    world: World, status: str, steps: list[Steps]
+) -> None:
     chained(world)
     for step in steps:
         step(world)
     assert world.status("clean", "1") == status
 
 
-def test_every_status_is_seen_somewhere_in_this_table() -> None:
+def test_every_status_occurs_in_this_table() -> None:
     assert {seen[1] for seen in SEEN} == set(Status)
 
 
@@ -94,7 +96,7 @@ def test_chunks_are_listed_in_order_with_their_readers(world: World) -> None:
     ]
 
 
-def test_chunks_are_listed_by_place_status_and_number(world: World) -> None:
+def test_chunks_are_listed_by_range_status_and_number(world: World) -> None:
     chained(world)
     world.ready("raw", "2", "3", "4")
     world.withdraw("raw", "3")
@@ -150,13 +152,13 @@ def test_the_named_views_have_names_in_place_of_ids(world: World) -> None:
     assert world.select("SELECT * FROM named_run_input") == [(run.run_id, "to_clean", "1.0", "raw", "1.0", 1)]
 
 
-def test_no_row_of_datastatus_is_left_of_a_run_that_ended(world: World) -> None:
+def test_an_ended_run_leaves_no_row_in_datastatus(world: World) -> None:
     chained(world)
     world.do("to_clean")
     assert world.select("SELECT count(*) FROM datastatus WHERE locktype = 'IN'") == [(0,)]
 
 
-def test_the_oracle_and_the_kept_readiness_agree(world: World) -> None:
+def test_the_oracle_and_the_stored_readiness_agree(world: World) -> None:
     for name in ("left", "right", "both"):
         world.dataset(name)
     world.job("join", ["left", "right"], ["both"])

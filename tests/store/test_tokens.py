@@ -1,4 +1,4 @@
-"""A verb repeated after a lost answer is the same verb: it gives the first answer and changes nothing."""
+"""A verb repeated after a lost answer returns the first answer and changes nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.store.faults import LostAnswer
 from tests.store.world import World, make_request
 
 
-def test_a_claim_whose_answer_was_lost_gives_the_same_runs(world: World) -> None:
+def test_repeating_a_claim_whose_answer_was_lost_returns_the_same_runs(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     world.do("to_clean", "1")
@@ -25,13 +25,13 @@ def test_a_claim_whose_answer_was_lost_gives_the_same_runs(world: World) -> None
     assert [world.finish(run) for run in runs] == [WorkState.DONE, WorkState.DONE]
 
 
-def test_a_claim_that_was_given_nothing_may_be_given_something_when_repeated(world: World) -> None:
+def test_repeating_a_claim_that_returned_nothing_can_return_a_run(world: World) -> None:
     world.chain("raw", "clean")
     deaf = world.beside(LostAnswer(world.store.database, meanwhile=lambda: world.ready("raw", "1")))
     assert [run.dataid for run in deaf.claim("to_clean")] == ["1"]
 
 
-def test_a_repeated_claim_does_not_give_a_run_that_was_cancelled_meanwhile(world: World) -> None:
+def test_a_repeated_claim_does_not_return_a_run_cancelled_meanwhile(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
 
@@ -43,7 +43,7 @@ def test_a_repeated_claim_does_not_give_a_run_that_was_cancelled_meanwhile(world
     assert world.states("to_clean") == {"1": "FAILED", "2": "CLAIMABLE"}
 
 
-def test_a_finish_whose_answer_was_lost_is_accepted_once(world: World) -> None:
+def test_repeating_a_finish_whose_answer_was_lost_is_accepted_once(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.ready("raw", "1", "2")
     run = world.take("to_clean")
@@ -53,7 +53,7 @@ def test_a_finish_whose_answer_was_lost_is_accepted_once(world: World) -> None:
     assert len(world.journal("finish")) == 1
 
 
-def test_finish_and_claim_whose_answer_was_lost_happen_once(world: World) -> None:
+def test_repeating_a_finish_and_claim_whose_answer_was_lost_happens_once(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2", "3")
     run = world.take("to_clean")
@@ -73,7 +73,7 @@ def test_a_repeated_failure_uses_one_attempt(world: World) -> None:
     assert world.work("to_clean", "1").attempts == 1
 
 
-def test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer(world: World) -> None:
+def test_repeating_an_operator_verb_whose_answer_was_lost_returns_the_first_answer(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     run = world.take("to_clean")
@@ -88,7 +88,7 @@ def test_an_operators_verb_whose_answer_was_lost_gives_the_first_answer(world: W
     assert actions == ["ready", "claim", "cancel", "resubmit", "hold", "release", "mark"]
 
 
-def test_ready_and_withdraw_whose_answers_were_lost_happen_once(world: World) -> None:
+def test_repeating_ready_and_withdraw_whose_answers_were_lost_happens_once(world: World) -> None:
     world.chain("raw", "clean")
     deaf = world.beside(LostAnswer(world.store.database))
     assert deaf.ready("raw", "1", "2") == 2
@@ -97,7 +97,7 @@ def test_ready_and_withdraw_whose_answers_were_lost_happen_once(world: World) ->
     assert [world.present("to_clean", dataid) for dataid in ("1", "2")] == [[(1, 1)], [(1, 0)]]
 
 
-def test_a_new_version_whose_answer_was_lost_is_one_version(world: World) -> None:
+def test_repeating_a_publish_whose_answer_was_lost_creates_one_version(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1", "2")
     world.drain("to_clean")
@@ -107,7 +107,7 @@ def test_a_new_version_whose_answer_was_lost_is_one_version(world: World) -> Non
     assert [row["items"] for row in world.journal("ready")] == [2, 2]
 
 
-def test_a_registration_whose_answer_was_lost_gives_the_first_answer(world: World) -> None:
+def test_repeating_a_registration_whose_answer_was_lost_returns_the_first_answer(world: World) -> None:
     deaf = world.beside(LostAnswer(world.store.database))
     deaf.chain("raw", "clean")
     assert deaf.plan("to_clean").revision == 1
@@ -117,7 +117,7 @@ def test_a_registration_whose_answer_was_lost_gives_the_first_answer(world: Worl
     assert deaf.remove_dataset("raw") == 1
 
 
-def test_old_tokens_are_purged_and_new_ones_stay(world: World) -> None:
+def test_purge_deletes_old_tokens_and_keeps_new_ones(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     count = "SELECT count(*) FROM verb_token WHERE action = 'ready'"
@@ -127,7 +127,7 @@ def test_old_tokens_are_purged_and_new_ones_stay(world: World) -> None:
     assert world.select(count) == [(0,)]
 
 
-def test_a_renewal_is_harmless_to_repeat(world: World) -> None:
+def test_repeating_a_renewal_is_harmless(world: World) -> None:
     world.chain("raw", "clean")
     world.ready("raw", "1")
     run = world.take("to_clean")

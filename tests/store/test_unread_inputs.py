@@ -1,4 +1,4 @@
-"""Inputs that a run has not read: it was forced without them, or they became inputs after its claim."""
+"""Inputs that a run has not read: it was forced without them, or they were added after its claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def make_two(world: World) -> None:
     world.ready("left", "1")
 
 
-def test_an_input_that_was_added_while_a_run_was_at_work_is_read_by_another(world: World) -> None:
+def test_an_input_added_during_a_run_is_read_by_another_run(world: World) -> None:
     make_two(world)
     world.ready("right", "1")
     run = world.take("to_both")
@@ -24,7 +24,7 @@ def test_an_input_that_was_added_while_a_run_was_at_work_is_read_by_another(worl
     assert len(world.take("to_both").pins) == 2
 
 
-def test_an_input_that_was_added_and_arrives_after_the_run_is_read_by_another(world: World) -> None:
+def test_an_added_input_that_arrives_after_the_run_is_read_by_another_run(world: World) -> None:
     make_two(world)
     run = world.take("to_both")
     world.job("to_both", ["left", "right"], ["both"])
@@ -33,7 +33,7 @@ def test_an_input_that_was_added_and_arrives_after_the_run_is_read_by_another(wo
     assert (world.state("to_both", "1"), world.status("both", "1")) == ("CLAIMABLE", "STALE")
 
 
-def test_an_input_that_took_the_place_of_another_is_read(world: World) -> None:
+def test_an_input_that_replaces_another_is_read(world: World) -> None:
     make_two(world)
     world.ready("right", "1")
     run = world.take("to_both")
@@ -50,7 +50,7 @@ def test_an_input_whose_mapping_was_changed_is_read_again(world: World) -> None:
     assert world.finish(run) is WorkState.CLAIMABLE
 
 
-def test_an_input_that_first_arrives_after_a_forced_run_is_read_by_another(world: World) -> None:
+def test_an_input_that_first_arrives_after_a_forced_run_is_read_by_another_run(world: World) -> None:
     world.chain("raw", "clean", "report")
     world.finish(world.force("to_clean", "1"))
     assert world.status("clean", "1") == "READY"
@@ -60,14 +60,14 @@ def test_an_input_that_first_arrives_after_a_forced_run_is_read_by_another(world
     assert (world.status("clean", "1"), world.version("clean", "1")) == ("READY", 2)
 
 
-def test_an_input_that_first_arrives_during_a_forced_run_is_read_by_another(world: World) -> None:
+def test_an_input_that_first_arrives_during_a_forced_run_is_read_by_another_run(world: World) -> None:
     world.chain("raw", "clean")
     run = world.force("to_clean", "1")
     world.ready("raw", "1")
     assert world.finish(run) is WorkState.CLAIMABLE
 
 
-def test_an_input_that_first_arrives_after_a_forced_run_failed_is_tried(world: World) -> None:
+def test_an_input_that_first_arrives_after_a_failed_forced_run_is_tried(world: World) -> None:
     world.chain("raw", "clean")
     world.finish(world.force("to_clean", "1"), RunOutcome.FAILED)
     world.ready("raw", "1")

@@ -1,4 +1,4 @@
-"""Versions of a chunk: what is remembered of each, going back to one, moving one, forgetting old ones."""
+"""Versions of a chunk: what is recorded, rollback, moving, and deleting old ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def go_back(world: World, version: int, location: str) -> int:
 
 
 def make_old(world: World, days: int = 100) -> None:
-    """Lets days pass for everything published so far."""
+    """Make everything published so far some days older."""
     if world.clock is not None:
         world.advance(days * DAY)
     else:
@@ -60,13 +60,13 @@ def make_old(world: World, days: int = 100) -> None:
 
 
 def forget(world: World, days: int = 90) -> list[str]:
-    """Forgets what was replaced so many days ago."""
+    """Delete versions replaced at least this many days ago."""
     now = world.store.read.get_now()
     dataset_id = world.dataset_record("orders")[0]
     return list(world.store.forget_versions(dataset_id, utc_text(now - days * DAY)))
 
 
-def test_each_publish_is_remembered_with_its_place_run_and_rows(bob: World) -> None:
+def test_each_publish_is_recorded_with_its_location_run_and_rows(bob: World) -> None:
     run = again(bob, "/lake/2")
     found = versions(bob)
     assert [row[:2] for row in found] == [(1, "/lake/1"), (2, "/lake/2")]
@@ -75,7 +75,7 @@ def test_each_publish_is_remembered_with_its_place_run_and_rows(bob: World) -> N
     assert found[0][5] <= found[1][5]
 
 
-def test_what_is_said_to_be_ready_or_written_in_place_costs_no_row(world: World) -> None:
+def test_a_chunk_marked_ready_or_written_in_place_adds_no_version_row(world: World) -> None:
     world.dataset("outside", location="/data/{dataid}")
     world.dataset("copy", location="/copy/{dataid}")
     world.job("copying", ["outside"], ["copy"])
@@ -84,7 +84,7 @@ def test_what_is_said_to_be_ready_or_written_in_place_costs_no_row(world: World)
     assert world.select("SELECT count(*) FROM chunk_version") == [(0,)]
 
 
-def test_going_back_is_a_new_version_that_consumers_are_told_of(bob: World) -> None:
+def test_a_rollback_is_a_new_version_that_consumers_see(bob: World) -> None:
     again(bob, "/lake/2")
     bob.do("to_report", "1.0")
     assert go_back(bob, 1, "/lake/1") == 3
@@ -99,7 +99,7 @@ def test_going_back_is_a_new_version_that_consumers_are_told_of(bob: World) -> N
     assert "version 1 published again as version 3 by op@desk: bad" in line["why"]
 
 
-def test_a_withdrawn_chunk_is_readable_again_once_it_is_gone_back(bob: World) -> None:
+def test_a_rollback_makes_a_withdrawn_chunk_readable_again(bob: World) -> None:
     again(bob, "/lake/2")
     bob.withdraw("orders", "1.0")
     go_back(bob, 1, "/lake/1")
@@ -140,7 +140,7 @@ def test_no_rollback_to_a_purged_location(bob: World) -> None:
     assert go_back(bob, 1, "/lake/1-small") == 3
 
 
-def test_the_current_place_is_kept_even_if_both_are_of_one_instant(bob: World) -> None:
+def test_the_current_location_is_kept_even_if_both_have_the_same_time(bob: World) -> None:
     bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/0", 60, "")
     make_old(bob)
     assert "/lake/0" not in forget(bob)
@@ -158,7 +158,7 @@ def test_a_moved_version_is_the_same_version_and_wakes_no_consumer(bob: World) -
     assert [line["action"] for line in bob.journal("compact")] == ["compact"]
 
 
-def test_a_run_that_reads_while_its_input_is_moved_finishes_well(bob: World) -> None:
+def test_a_run_whose_input_is_moved_while_it_reads_succeeds(bob: World) -> None:
     bob.resubmit("to_report", "1.0")
     run = bob.take("to_report", "1.0")
     bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
@@ -166,14 +166,14 @@ def test_a_run_that_reads_while_its_input_is_moved_finishes_well(bob: World) -> 
     assert (bob.state("to_report", "1.0"), bob.status("report", "1.0")) == ("DONE", "READY")
 
 
-def test_what_changed_meanwhile_is_not_moved(bob: World) -> None:
+def test_a_version_that_changed_meanwhile_is_not_moved(bob: World) -> None:
     again(bob, "/lake/2")
     with pytest.raises(Conflict, match="changed while version 1 was compacted"):
         bob.store.move_version(place(bob, 1, "/lake/1"), "/lake/1-small", 60, "")
     assert bob.chunks("orders")[0].location == "/lake/2"
 
 
-def test_a_version_is_forgotten_once_it_was_replaced_long_ago(bob: World) -> None:
+def test_a_version_replaced_long_ago_is_deleted(bob: World) -> None:
     make_old(bob)
     again(bob, "/lake/2")
     assert forget(bob) == []  # published long ago, but replaced just now
@@ -183,7 +183,7 @@ def test_a_version_is_forgotten_once_it_was_replaced_long_ago(bob: World) -> Non
     assert [row[1] for row in versions(bob)] == ["/lake/2"]
 
 
-def test_what_is_current_again_is_not_forgotten(bob: World) -> None:
+def test_a_version_that_is_current_again_is_kept(bob: World) -> None:
     again(bob, "/lake/2")
     go_back(bob, 1, "/lake/1")
     make_old(bob)
@@ -213,7 +213,7 @@ def test_a_revoked_run_that_may_still_be_reading_keeps_its_version(bob: World) -
     assert forget(bob) == ["/lake/1"]
 
 
-def test_the_versions_of_a_removed_dataset_go_with_it(bob: World) -> None:
+def test_removing_a_dataset_removes_its_versions(bob: World) -> None:
     bob.remove_job("to_report")
     bob.remove_job("to_orders")
     bob.remove_dataset("orders")
@@ -222,7 +222,7 @@ def test_the_versions_of_a_removed_dataset_go_with_it(bob: World) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1], ids=["back_first", "forget_first"])
-def test_what_is_gone_back_to_beside_a_purge_is_there_or_refused(postgres_world: World, first: int) -> None:
+def test_a_rollback_during_a_purge_succeeds_or_is_refused(postgres_world: World, first: int) -> None:
     bob = make_bob(postgres_world)
     again(bob, "/lake/2")
     make_old(bob)
@@ -237,7 +237,7 @@ def test_what_is_gone_back_to_beside_a_purge_is_there_or_refused(postgres_world:
         assert isinstance(raced.second, Conflict)
 
 
-def test_no_rollback_beside_a_claim_of_the_work(postgres_world: World) -> None:
+def test_no_rollback_during_a_claim_of_the_work(postgres_world: World) -> None:
     bob = make_bob(postgres_world)
     again(bob, "/lake/2")
     bob.resubmit("to_orders", "1.0")

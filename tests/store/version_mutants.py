@@ -14,7 +14,7 @@ VERSIONS = [
     Mutant(
         "versions.move",
         "AND location = :from_location",
-        loaded(versions.test_what_changed_meanwhile_is_not_moved),
+        loaded(versions.test_a_version_that_changed_meanwhile_is_not_moved),
         "AND :from_location <> ''",
     ),
     Mutant(
@@ -37,13 +37,13 @@ VERSIONS = [
     Mutant(
         "versions.list_of_chunks",
         "v.location = c.location",
-        loaded(versions.test_the_current_place_is_kept_even_if_both_are_of_one_instant),
+        loaded(versions.test_the_current_location_is_kept_even_if_both_have_the_same_time),
         "FALSE",
     ),
     Mutant(
         "versions.list_of_chunks",
         "v.published_at < :before",
-        loaded(versions.test_a_version_is_forgotten_once_it_was_replaced_long_ago),
+        loaded(versions.test_a_version_replaced_long_ago_is_deleted),
         ":before <> ''",
     ),
     Mutant(
@@ -57,11 +57,11 @@ VERSION_LOCKS = [
     Mutant(
         "versions.lock_chunks",
         EVERYTHING,
-        lambda world: versions.test_what_is_gone_back_to_beside_a_purge_is_there_or_refused(world, 0),
+        lambda world: versions.test_a_rollback_during_a_purge_succeeds_or_is_refused(world, 0),
     ),
     Mutant(
         "versions.lock_chunks",
         EVERYTHING,
-        lambda world: versions.test_what_is_gone_back_to_beside_a_purge_is_there_or_refused(world, 1),
+        lambda world: versions.test_a_rollback_during_a_purge_succeeds_or_is_refused(world, 1),
     ),
 ]

@@ -1,4 +1,4 @@
-"""A store and words to drive it with: what a test says in one line. Time moves only when a test moves it."""
+"""A store with short verbs for tests. Time moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ TABLES = (
     *("verb_token", "journal", "run_input", "run", "work_input", "work", "chunk_version", "chunk"),
     *("job_environment", "job_output", "job_input", "job", "calendar", "dataset"),
 )
+REPEATS = 20
 STAGED = "/data/{dataset}/{dataid}/{run_id}"
 
 _numbers = itertools.count(1)
 
 
 class Clock:
-    """The time an SQLite store is told; `ahead` is by how much the wall clock is wrong."""
+    """The clock of an SQLite store; `ahead` is the error of the wall clock."""
 
     def __init__(self) -> None:
         self.seconds = 1_800_000_000.0
@@ -65,7 +66,7 @@ def open_sqlite(path: str) -> World:
 
 
 def open_postgres(url: str) -> World:
-    """A world on PostgreSQL, emptied of what the test before has left: quicker than a schema for each."""
+    """A world on PostgreSQL, emptied of the previous test's rows: faster than a schema for each test."""
     world = World(Store(PostgresDatabase(url, SCHEMA), "op@desk"), None)
     for table in TABLES:
         world.poke(f"DELETE FROM {table}")
@@ -78,21 +79,21 @@ def make_claimant(token: str = "first", host: str = "etl1") -> Claimant:
 
 
 def make_request(count: int = 1, claimant: str = "first", **fields: Any) -> ClaimRequest:
-    """A request for some runs, with tokens never used before."""
+    """A request for some runs, with new tokens."""
     tokens = tuple(f"token-{next(_numbers)}" for _ in range(count))
     lease_seconds = fields.pop("lease_seconds", LEASE_SECONDS)
     return ClaimRequest(make_claimant(claimant), tokens, lease_seconds, 10.0, **fields)
 
 
 class World:
-    """Datasets and jobs in a store, spoken of by their names."""
+    """Datasets and jobs in a store, addressed by name."""
 
     def __init__(self, store: Store, clock: Clock | None) -> None:
         self.store = store
         self.clock = clock
 
     def beside(self, database: Database | None = None) -> World:
-        """The same store over another connection, or over a connection of the test's making."""
+        """The same store over another connection, or over one that the test made."""
         return World(
             Store(database or self.store.database.separate(PATIENCE_SECONDS), self.store.actor), self.clock
         )
@@ -158,17 +159,17 @@ class World:
     # the handoff
 
     def ask(self, job: str, count: int = 1, claimant: str = "first", **fields: Any) -> ClaimResult:
-        """Claims and gives the whole answer."""
+        """Claim and return the whole answer."""
         return self.store.claim(self.plan(job), make_request(count, claimant, **fields))
 
     def claim(self, job: str, count: int = 1, claimant: str = "first", **fields: Any) -> tuple[Run, ...]:
-        """Claims up to so many runs."""
+        """Claim up to `count` runs."""
         result = self.ask(job, count, claimant, **fields)
         assert not result.again, result.again
         return result.runs
 
     def take(self, job: str, dataid: str | None = None, **fields: Any) -> Run:
-        """Claims one run that must be there, and be of the dataid named."""
+        """Claim one run, which must exist and have the given dataid."""
         runs = self.claim(job, **fields)
         assert len(runs) == 1, f"{job} gave nothing"
         assert dataid in (None, runs[0].dataid), runs[0].dataid
@@ -196,11 +197,13 @@ class World:
         return run
 
     def drain(self, job: str) -> list[str]:
-        """Claims and finishes until nothing is left; gives the dataids in the order they were given."""
-        done = []
+        """Claim and finish until nothing is left; return the dataids in the order of their claims."""
+        done: list[str] = []
         while runs := self.claim(job):
             self.finish(runs[0])
             done.append(runs[0].dataid)
+            # Without a guard, work may be claimed forever.
+            assert done[-REPEATS:] != [runs[0].dataid] * REPEATS, f"{job} never ends with {runs[0].dataid}"
         return done
 
     def renew(self, *runs: Run, claimant: str = "first") -> set[int]:
@@ -247,7 +250,7 @@ class World:
         return list(self.store.read.list_chunks(self.dataset_record(dataset)[0]))
 
     def status(self, dataset: str, dataid: str) -> str:
-        """The status people see; empty when the chunk is not known."""
+        """The status that users see; empty if the chunk is unknown."""
         return next((chunk.status for chunk in self.chunks(dataset) if chunk.dataid == dataid), "")
 
     def version(self, dataset: str, dataid: str) -> int:
@@ -259,7 +262,7 @@ class World:
         return found.outcome.value
 
     def select(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement of the test's own."""
+        """The rows of any statement."""
         database = self.store.database
         if isinstance(database, SqliteDatabase):
             return [tuple(row) for row in database._connection.execute(sql)]
@@ -284,7 +287,7 @@ class World:
     # what no verb does
 
     def advance(self, seconds: float) -> None:
-        """Lets time pass.
+        """Let time pass.
 
         differs from SQLite: PostgreSQL's clock is its own, so what is waited for is moved towards it instead.
         """
@@ -295,5 +298,5 @@ class World:
         self.poke(f"UPDATE work SET not_before = not_before - {seconds} WHERE not_before IS NOT NULL")
 
     def poke(self, sql: str) -> None:
-        """Runs any statement, for states that no verb makes."""
+        """Run any statement, for states that no verb produces."""
         self.select(sql)

@@ -1,4 +1,4 @@
-"""Our intervals against those of a real Airflow, whose answers are kept in airflow_schedules.json.
+"""Our intervals against those of a real Airflow, recorded in airflow_schedules.json.
 
 The schedule is given as a pipeline gives it and as `job add` does; both must have the same intervals. Where
 we differ on purpose the case says why (docs/schedules.md), and what we have instead.
@@ -86,7 +86,7 @@ def find_due(case: dict[str, Any], schedule: Schedule) -> tuple[list[str], str |
 
 
 @pytest.mark.parametrize("group", sorted({case["group"] for case in CASES}))
-def test_pipelines_and_job_add_have_the_intervals_of_airflow(group: str) -> None:
+def test_pipelines_and_job_add_have_the_same_intervals_as_airflow(group: str) -> None:
     for case in (case for case in CASES if case["group"] == group):
         wanted = case.get("ours", case)
         expected = (wanted["intervals"], wanted["next_due"])

@@ -1,4 +1,4 @@
-"""A record opens with its passphrase, for its own dataset, unmodified; a refusal says which one failed."""
+"""A record decrypts with its passphrase, for its own dataset, unmodified; a refusal says which one failed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def seed_record(password: str, passphrase: str) -> str:
     return base64.b64encode(nonce + AESGCM(key).encrypt(nonce, password.encode(), None)).decode()
 
 
-def test_at_the_full_cost_a_password_comes_back_with_one_derivation_for_many_datasets() -> None:
+def test_at_full_cost_one_derivation_decrypts_the_passwords_of_many_datasets() -> None:
     cipher._derive.cache_clear()
     first = encrypt(PASSWORD, PASSPHRASE, "dataset:d0")
     records = {
@@ -68,13 +68,13 @@ def test_a_record_can_be_opened_manually_from_its_description() -> None:
     assert opened == PASSWORD.encode()
 
 
-def test_a_record_of_a_cheaper_key_does_not_open_by_default() -> None:
+def test_a_record_with_a_cheaper_key_is_refused_by_default() -> None:
     with pytest.raises(SecretError, match="does not decrypt"):
         decrypt(cheap_record(), PASSPHRASE, "dataset:bobin")
 
 
 @given(st.text(min_size=8).filter(lambda text: "\0" not in text), st.text(min_size=1), st.text())
-def test_any_password_comes_back_under_any_passphrase(password: str, passphrase: str, name: str) -> None:
+def test_any_password_is_restored_under_any_passphrase(password: str, passphrase: str, name: str) -> None:
     record = encrypt(password, passphrase, f"dataset:{name}", scrypt_n=CHEAP)
     assert decrypt(record, passphrase, f"dataset:{name}", scrypt_n=CHEAP) == password
     assert record.isascii()
@@ -82,7 +82,7 @@ def test_any_password_comes_back_under_any_passphrase(password: str, passphrase:
     assert "=" not in record
 
 
-def test_bytes_that_are_no_utf_8_come_back_as_they_were() -> None:
+def test_bytes_that_are_not_utf_8_are_restored() -> None:
     password, passphrase = (
         raw.decode("utf-8", "surrogateescape") for raw in (b"caf\xe9 \xff\xfe long", b"\xe9")
     )
@@ -123,7 +123,7 @@ def test_a_changed_nonce_or_ciphertext_is_reported_as_modified() -> None:
         assert "was modified" in refusal(".".join(changed))
 
 
-def test_a_record_of_another_key_glued_to_this_salt_and_check_is_reported_as_modified() -> None:
+def test_a_record_of_another_key_joined_to_this_salt_and_check_is_reported_as_modified() -> None:
     other = encrypt(PASSWORD, "another", "dataset:bobin", SALT, scrypt_n=CHEAP)
     glued = cheap_record().split(".")[:3] + other.split(".")[3:]
     assert "was modified" in refusal(".".join(glued))
@@ -151,7 +151,7 @@ def test_a_string_that_is_not_a_record_is_refused_by_the_name_of_its_dataset(dam
 
 
 @pytest.mark.parametrize("length", range(0, 72, 7))
-def test_a_record_cut_off_is_refused(length: int) -> None:
+def test_a_truncated_record_is_refused(length: int) -> None:
     assert "is not a record" in refusal(cheap_record()[:length])
 
 
@@ -178,12 +178,12 @@ def test_an_empty_passphrase_is_refused() -> None:
         encrypt(PASSWORD, "", "dataset:bobin", scrypt_n=CHEAP)
 
 
-def test_a_salt_of_another_length_is_a_mistake_of_the_caller() -> None:
+def test_a_salt_of_another_length_is_a_programming_error() -> None:
     with pytest.raises(ValueError, match="16 bytes"):
         encrypt(PASSWORD, PASSPHRASE, "dataset:bobin", b"short", scrypt_n=CHEAP)
 
 
-def test_a_record_of_the_seed_opens_whatever_it_is_bound_to() -> None:
+def test_a_record_in_the_oldest_format_decrypts_for_any_name() -> None:
     for password in ("postgres-bob", "bob", "pässwörd"):
         record = seed_record(password, "plugh")
         assert decrypt_seed(record, "plugh") == password
@@ -192,7 +192,7 @@ def test_a_record_of_the_seed_opens_whatever_it_is_bound_to() -> None:
         assert salt_of(record) is None
 
 
-def test_a_record_of_the_seed_refuses_a_wrong_passphrase_and_a_changed_byte() -> None:
+def test_a_record_in_the_oldest_format_refuses_a_wrong_passphrase_and_a_changed_byte() -> None:
     record = seed_record(PASSWORD, PASSPHRASE)
     assert "The passphrase does not decrypt" in refusal(record, passphrase="wrong horse")
     raw = base64.b64decode(record)

@@ -75,14 +75,14 @@ def test_the_nearest_project_wins(tmp_path: Path) -> None:
     assert (config.project_dir, config.environment) == (str(inner), "dev")
 
 
-def test_a_state_folder_without_a_store_makes_no_project(tmp_path: Path) -> None:
+def test_a_state_folder_without_a_store_is_not_a_project(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()
     (tmp_path / ".dataflow" / "logs").mkdir(parents=True)
     assert load(below).project_dir == str(below)
 
 
-def test_a_file_called_dot_dataflow_makes_no_project(tmp_path: Path) -> None:
+def test_a_file_called_dot_dataflow_is_not_a_project(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()
     (tmp_path / ".dataflow").write_text("")
@@ -91,7 +91,7 @@ def test_a_file_called_dot_dataflow_makes_no_project(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
 @pytest.mark.parametrize("planted", ["dataflow.toml", ".dataflow"])
-def test_what_another_user_left_in_a_shared_folder_is_not_taken(tmp_path: Path, planted: str) -> None:
+def test_a_project_of_another_user_in_a_shared_folder_is_ignored(tmp_path: Path, planted: str) -> None:
     shared = tmp_path / "shared"
     below = shared / "mine"
     below.mkdir(parents=True)
@@ -109,7 +109,7 @@ def test_what_another_user_left_in_a_shared_folder_is_not_taken(tmp_path: Path, 
     assert load(below).checks == {}
 
 
-def test_the_variable_names_the_project_wherever_one_stands(tmp_path: Path) -> None:
+def test_the_variable_names_the_project_in_any_working_directory(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "elsewhere").mkdir()
     write_toml(tmp_path / "p", 'environment = "prod"')
@@ -178,7 +178,7 @@ def test_everything_wrong_is_reported_at_once(tmp_path: Path) -> None:
     assert "DATAFLOW_ENVIRONMENT: must be" in message
 
 
-def test_an_unknown_key_that_resembles_none_gets_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_key_that_resembles_none_lists_the_known_ones(tmp_path: Path) -> None:
     write_toml(tmp_path, "zzz = 1")
     message = refused(tmp_path)
     assert "zzz: is unknown. Known names:" in message
@@ -206,18 +206,18 @@ def test_a_toml_that_cannot_be_read_says_file_line_and_column(
     assert place in message
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_taken(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "dataflow.toml").write_bytes('\ufeffenvironment = "prod"\r\n'.encode())
     assert load(tmp_path).environment == "prod"
 
 
-def test_a_folder_in_place_of_the_file_is_an_error_not_a_silence(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "dataflow.toml").mkdir()
     assert "cannot be read: Is a directory" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("name", [*OWN_VARIABLES, "DATAFLOW_CONN_BOBIN", "DATAFLOW_hostname", "DATAFLOWER"])
-def test_variables_that_are_ours_or_none_of_our_business_are_let_through(tmp_path: Path, name: str) -> None:
+def test_variables_that_are_known_or_unrelated_are_accepted(tmp_path: Path, name: str) -> None:
     load(tmp_path, **{name: "x"})
 
 
@@ -226,7 +226,9 @@ def test_variables_that_are_ours_or_none_of_our_business_are_let_through(tmp_pat
     ["DATAFLOW_SERVICE_HOST", "DATAFLOW_SERVICE_PORT_HTTP", "DATAFLOW_PORT", "DATAFLOW_PORT_80_TCP_ADDR",
      "DATAFLOW_API_SERVICE_PORT"],
 )  # fmt: skip
-def test_what_kubernetes_sets_for_a_service_called_dataflow_does_no_harm(tmp_path: Path, name: str) -> None:
+def test_variables_that_kubernetes_sets_for_a_service_called_dataflow_are_ignored(
+    tmp_path: Path, name: str
+) -> None:
     load(tmp_path, **{name: "x"})
 
 
@@ -236,12 +238,12 @@ def test_an_environment_name_is_short_and_plain(tmp_path: Path, value: str) -> N
     assert f"{tmp_path}/dataflow.toml: environment" in refused(tmp_path)
 
 
-def test_a_schema_name_postgresql_would_cut_is_refused(tmp_path: Path) -> None:
+def test_a_schema_name_that_postgresql_would_truncate_is_refused(tmp_path: Path) -> None:
     assert load(tmp_path, DATAFLOW_SCHEMA="é" * 31).store_schema == "é" * 31
     assert "1 to 63 bytes" in refused(tmp_path, DATAFLOW_SCHEMA="é" * 32)
 
 
-def test_checks_are_commands_of_this_machine(tmp_path: Path) -> None:
+def test_checks_are_commands_on_this_machine(tmp_path: Path) -> None:
     write_toml(
         tmp_path, '[dataset.a]\ncheck = ["test", "-s", "f"]\n[dataset.b]\ncheck = "wc -l < f | grep 3"'
     )
@@ -251,7 +253,7 @@ def test_checks_are_commands_of_this_machine(tmp_path: Path) -> None:
     }
 
 
-def test_no_secret_shows_in_the_configs_text(tmp_path: Path) -> None:
+def test_the_text_of_a_config_shows_no_secret(tmp_path: Path) -> None:
     config = load(tmp_path, PASSKEY="open-sesame", DATAFLOW_STORE="postgresql://u:hunter22@h/d")
     assert (config.passkey, config.store_password) == ("open-sesame", "hunter22")
     assert config.store_url == "postgresql://u@h/d"
@@ -263,7 +265,7 @@ def test_no_secret_shows_in_the_configs_text(tmp_path: Path) -> None:
     "url",
     ["postgresql://u:hunter22@h/d", "postgresql://h/d?password=hunter22", "postgres://h?pass%77ord=hunter22"],
 )
-def test_a_password_is_refused_in_an_argument_and_in_the_toml_but_taken_from_the_variable(
+def test_a_password_is_refused_in_an_argument_and_in_the_toml_but_accepted_in_the_variable(
     tmp_path: Path, url: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -279,7 +281,7 @@ def test_a_password_is_refused_in_an_argument_and_in_the_toml_but_taken_from_the
     assert "hunter22" not in message + str(caught.value)
 
 
-def test_an_encrypted_password_goes_only_to_the_store_it_stands_beside(tmp_path: Path) -> None:
+def test_an_encrypted_password_is_sent_only_to_the_store_declared_with_it(tmp_path: Path) -> None:
     write_toml(tmp_path, 'store = "postgresql://u@h/d"\nstore_encryptedpass = "abc"')
     assert load(tmp_path).store_password_record == "abc"
     assert load(tmp_path, "postgresql://u@other/d").store_password_record is None
@@ -337,7 +339,7 @@ def test_a_url_that_is_not_a_store_is_refused_with_the_two_forms_and_without_its
         ("postgresql://a%40b@%2Fvar%2Frun/d%20e?sslmode=require", "%2Fvar%2Frun", "a@b", "d e"),
     ],
 )
-def test_a_postgresql_url_comes_apart_and_goes_together(
+def test_a_postgresql_url_is_split_and_joined_unchanged(
     url: str, hosts: str, user: str, database: str
 ) -> None:
     found = split_store_url(url)
@@ -362,7 +364,7 @@ def test_any_user_password_and_database_survive_the_url(user: str, password: str
 
 
 @given(password=PASSWORDS, noise=st.text("/?@:&=#%. x", max_size=3), after=st.text("/?@:&=#%. x", max_size=3))
-def test_masking_hides_any_password_that_stands_before_a_host(password: str, noise: str, after: str) -> None:
+def test_masking_hides_any_password_before_a_host(password: str, noise: str, after: str) -> None:
     secret = noise + password + after
     assert password not in masked_url(f"postgresql://user:{secret}@host/db?sslmode=require")
 
@@ -401,7 +403,7 @@ def test_processes_that_share_a_server_share_a_lock_folder_whatever_their_projec
     assert load(tmp_path / "a", url, TMPDIR="/x").lock_dir == load(tmp_path / "b", url).lock_dir
 
 
-def test_a_project_without_a_toml_does_not_pay_for_the_toml_reader(tmp_path: Path) -> None:
+def test_a_project_without_a_toml_does_not_import_the_toml_reader(tmp_path: Path) -> None:
     slow = [
         "tomllib",
         "typing",

@@ -36,7 +36,7 @@ grains = st.sampled_from(list(EXAMPLES))
 @pytest.mark.parametrize(
     ("chunk", "answer"), [("2017-11-29", False), ("2017-11-30", True), ("2018-02-03", True)]
 )
-def test_a_month_is_covered_by_the_day_with_which_it_ends(chunk: str, answer: bool) -> None:
+def test_a_month_is_covered_by_its_last_day(chunk: str, answer: bool) -> None:
     assert covers(chunk, DAYS, "2017-11", MONTHS) is answer
 
 
@@ -64,14 +64,14 @@ def test_numbers_are_compared_with_numbers() -> None:
         ("a", WORDS, "b", WORDS),
     ],
 )
-def test_what_has_no_time_covers_everything(chunk: str, source: Kind, dataid: str, job: Kind) -> None:
+def test_a_dataid_without_a_time_covers_everything(chunk: str, source: Kind, dataid: str, job: Kind) -> None:
     assert covers(chunk, source, dataid, job)
     assert find_reach(chunk, source, job) == EVERYTHING
     assert find_first_covering(dataid, job, source) is None
 
 
 @given(grains, zones, grains, zones, st.integers(1, 40_000), st.integers(1, 40_000))
-def test_the_reach_of_a_chunk_is_the_work_that_it_covers(
+def test_the_reach_of_a_chunk_is_the_last_work_that_it_covers(
     source_grain: Grain, source_zone: str, job_grain: Grain, job_zone: str, one: int, other: int
 ) -> None:
     source, job = Kind(source_grain, source_zone), Kind(job_grain, job_zone)
@@ -127,7 +127,7 @@ def test_beyond_the_calendar_there_is_nothing_or_everything() -> None:
         (Grain.TEXT, "9", "11"),
     ],
 )
-def test_dataid_bounds_leave_nothing_out(grain: Grain, first: str, last: str) -> None:
+def test_dataid_bounds_omit_nothing(grain: Grain, first: str, last: str) -> None:
     after, until = sort_key(first, grain), sort_key(last, grain)
     low, high = find_dataid_bounds(after, until, grain)
     for dataid in dataid_range(first, last, grain, "Europe/London"):

@@ -51,7 +51,7 @@ def test_the_grain_follows_from_the_expression(expression: str, grain: Grain) ->
     assert calendar_of(canonical_expression(expression))[0] == grain
 
 
-def test_an_expression_is_kept_in_one_way_of_writing() -> None:
+def test_an_expression_has_one_canonical_form() -> None:
     assert canonical_expression(" @Annually") == "@yearly"
     assert canonical_expression("30   6 * *  *") == "30 6 * * *"
 
@@ -86,7 +86,7 @@ def test_a_bad_expression_is_refused_with_the_part_that_is_wrong(expression: str
 
 
 @given(st.text(alphabet="0123456789*/,-#?LWHRSUNJAlw() @dm", max_size=20))
-def test_any_expression_is_taken_or_refused(expression: str) -> None:
+def test_any_expression_is_accepted_or_refused(expression: str) -> None:
     try:
         taken = canonical_expression(expression)
     except BadInput:

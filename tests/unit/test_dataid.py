@@ -58,7 +58,7 @@ def refusal(text: str, grain: Grain, timezone: str = "UTC") -> str:
         "x" * 255,
     ],
 )
-def test_text_dataids_stay_as_they_are(text: str) -> None:
+def test_text_dataids_are_unchanged(text: str) -> None:
     assert canonical_dataid(text, Grain.TEXT, "UTC") == text
 
 
@@ -213,12 +213,12 @@ def test_hours_are_written_with_the_offset_of_the_datasets_zone(text: str, canon
     assert canonical_dataid(text, Grain.HOURLY, LONDON) == canonical
 
 
-def test_half_hour_zones_have_hours_of_their_own_clock() -> None:
+def test_zones_with_half_hour_offsets_have_their_own_hours() -> None:
     assert canonical_dataid("2026-08-20T13:30Z", Grain.HOURLY, "Asia/Kolkata") == "2026-08-20T19+05:30"
     assert "its hour is 2026-08-20T18+05:30" in refusal("2026-08-20T13Z", Grain.HOURLY, "Asia/Kolkata")
 
 
-def test_an_hour_that_comes_twice_is_refused_with_both_choices() -> None:
+def test_an_hour_that_occurs_twice_is_refused_with_both_choices() -> None:
     message = refusal("2026-10-25T01", Grain.HOURLY, LONDON)
     assert "2026-10-25T01+01:00 or 2026-10-25T01+00:00" in message
 
@@ -264,7 +264,7 @@ def test_hours_follow_clocks_that_change_by_half_an_hour() -> None:
     assert list(dataid_range(hours[0], hours[-1], Grain.HOURLY, "Australia/Lord_Howe")) == hours
 
 
-def test_there_is_nothing_beyond_the_ends_of_a_grain() -> None:
+def test_a_grain_has_no_dataids_beyond_its_ends() -> None:
     assert previous_dataid("0", Grain.SEQUENCE, "UTC") is None
     assert next_dataid("9999-12-31", Grain.DAILY, "UTC") is None
     assert next_dataid("9999-12", Grain.MONTHLY, "UTC") is None
@@ -282,7 +282,7 @@ def test_there_is_nothing_beyond_the_ends_of_a_grain() -> None:
     st.dates(),
     st.sampled_from(ZONES),
 )
-def test_calendar_neighbours_undo_each_other_and_their_intervals_touch(
+def test_calendar_neighbours_are_inverse_and_their_intervals_are_adjacent(
     grain: Grain, day: date, timezone: str
 ) -> None:
     written = {Grain.MONTHLY: f"{day:%Y-%m}".zfill(7), Grain.YEARLY: f"{day.year:04d}"}
@@ -295,7 +295,9 @@ def test_calendar_neighbours_undo_each_other_and_their_intervals_touch(
 @given(st.datetimes(datetime(1950, 1, 1), datetime(2100, 1, 1)), st.sampled_from(ZONES))
 @example(datetime(2026, 4, 4, 15), "Australia/Lord_Howe")
 @example(datetime(2026, 10, 3, 15), "Australia/Lord_Howe")
-def test_hourly_neighbours_undo_each_other_and_their_intervals_touch(moment: datetime, timezone: str) -> None:
+def test_hourly_neighbours_are_inverse_and_their_intervals_are_adjacent(
+    moment: datetime, timezone: str
+) -> None:
     local = moment.replace(tzinfo=UTC).astimezone(ZoneInfo(timezone))
     on_the_hour = local.astimezone(UTC) - timedelta(
         minutes=local.minute, seconds=local.second, microseconds=local.microsecond
@@ -399,14 +401,14 @@ def test_a_range_that_is_too_large_is_refused_before_it_starts(grain: Grain) -> 
         ("2026-10-25T01+00:00", "2026-10-25T01+01:00", Grain.HOURLY),
     ],
 )
-def test_ranges_backwards_are_refused(first: str, last: str, grain: Grain) -> None:
+def test_reversed_ranges_are_refused(first: str, last: str, grain: Grain) -> None:
     with pytest.raises(BadInput) as error:
         dataid_range(first, last, grain, LONDON)
     assert f'--to "{last}" is before --from "{first}"' in str(error.value)
 
 
 @pytest.mark.parametrize("grain", [Grain.DAILY, Grain.SEQUENCE, Grain.TEXT])
-def test_a_range_of_one_is_that_one(grain: Grain) -> None:
+def test_a_range_of_one_dataid_is_that_dataid(grain: Grain) -> None:
     dataid = {Grain.DAILY: "2026-08-20", Grain.SEQUENCE: "7"}.get(grain, "name")
     assert list(dataid_range(dataid, dataid, grain, "UTC")) == [dataid]
 
@@ -425,5 +427,5 @@ def test_the_ends_of_a_range_are_checked_before_it_is_read() -> None:
         ("1000-01-01T00", "9999-01-01T00", Grain.HOURLY),
     ],
 )
-def test_a_range_is_made_one_at_a_time(first: str, last: str, grain: Grain) -> None:
+def test_a_range_is_generated_lazily(first: str, last: str, grain: Grain) -> None:
     assert len(list(islice(dataid_range(first, last, grain, "UTC"), 3))) == 3

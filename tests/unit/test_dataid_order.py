@@ -1,4 +1,4 @@
-"""The order of dataids, as it comes out of their sort keys."""
+"""The order of dataids by their sort keys."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_hours_sort_by_instant_through_a_clock_change() -> None:
     assert sorted(set(hours), key=lambda dataid: sort_key(dataid, Grain.HOURLY)) == hours
 
 
-def test_text_versions_sort_as_people_count() -> None:
+def test_version_numbers_in_text_sort_numerically() -> None:
     versions = ["1.0", "2.0", "10.0", "10.1", "10.10"]
     assert sorted(set(versions), key=lambda dataid: sort_key(dataid, Grain.TEXT)) == versions
 

@@ -125,7 +125,7 @@ def test_every_field_of_the_records_can_be_declared(tmp_path: Path) -> None:
     jobs=st.lists(JOBS, unique_by=lambda job: job.name, max_size=3),
 )
 @example([Dataset('a."b"\\\n\x1f\x7f\r\n😀 #=[]', options=(("x.y", "\t"),))], [])
-def test_what_is_written_reads_back_to_the_same(
+def test_written_declarations_read_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, datasets: list[Dataset], jobs: list[Job]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "exported.toml"
@@ -134,7 +134,7 @@ def test_what_is_written_reads_back_to_the_same(
     assert (declared.datasets, declared.jobs) == (datasets, jobs)
 
 
-def test_what_is_written_is_what_a_person_would_write() -> None:
+def test_written_declarations_look_handwritten() -> None:
     datasets = [Dataset("bobin", grain="daily", options=(("delimiter", ";"),)), Dataset("my out")]
     job = Job(
         "load",
@@ -236,7 +236,7 @@ def test_settings_are_for_the_project_file_alone(tmp_path: Path) -> None:
     )
 
 
-def test_a_plain_password_is_refused_with_the_ways_out(tmp_path: Path) -> None:
+def test_a_plain_password_is_refused_with_the_alternatives(tmp_path: Path) -> None:
     message = refused(tmp_path, '[dataset.a]\npassword = "hunter22"')
     assert "jobs.toml: dataset.a.password: is a password in plain text" in message
     assert "dataflow secret encrypt" in message
@@ -344,12 +344,12 @@ def test_an_invalid_span_is_refused(value: object) -> None:
 @given(SECONDS)
 @example(1e-300)
 @example(86399.0)
-def test_a_span_written_reads_back_exactly(seconds: float) -> None:
+def test_a_written_span_reads_back_exactly(seconds: float) -> None:
     assert parse_seconds(format_seconds(seconds)) == seconds
 
 
 @given(st.text() | st.from_regex(r"\A([0-9.]{1,3} ?[dhmsx]?){1,4}\Z"))
-def test_any_text_is_a_span_or_bad_input(text: str) -> None:
+def test_any_text_is_a_span_or_is_refused(text: str) -> None:
     try:
         assert 0 <= parse_seconds(text) < math.inf
     except BadInput as error:
@@ -366,19 +366,19 @@ master = "local[2]"
 """
 
 
-def test_tables_about_pipelines_are_left_to_those_who_need_them(tmp_path: Path) -> None:
+def test_tables_about_pipelines_are_ignored_here(tmp_path: Path) -> None:
     (tmp_path / "dataflow.toml").write_text(PIPELINE_TABLES)
     assert load_config(str(tmp_path), {}).environment == "dev"
     assert read_declarations([str(tmp_path / "dataflow.toml")]).datasets == []
 
 
-def test_tables_about_pipelines_stand_only_in_the_project_file(tmp_path: Path) -> None:
+def test_tables_about_pipelines_are_accepted_only_in_the_project_file(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text(PIPELINE_TABLES)
     with pytest.raises(ConfigError, match="connection: is a setting of the worker; move it to"):
         read_declarations([str(tmp_path / "other.toml")])
 
 
-def test_a_misspelt_table_about_pipelines_is_told_the_nearest(tmp_path: Path) -> None:
+def test_a_misspelt_table_about_pipelines_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "dataflow.toml").write_text("[sparc]\n")
     with pytest.raises(ConfigError, match="spark"):
         load_config(str(tmp_path), {})

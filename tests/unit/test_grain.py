@@ -20,14 +20,14 @@ def test_an_unknown_grain_is_refused_with_the_nearest_name_and_the_whole_list() 
     assert all(grain.value in str(error.value) for grain in Grain)
 
 
-def test_a_grain_like_nothing_known_is_refused_without_a_guess() -> None:
+def test_a_grain_unlike_any_known_one_is_refused_without_a_suggestion() -> None:
     with pytest.raises(BadInput) as error:
         parse_grain("zzz")
     assert "Did you mean" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["UTC", "Europe/London", "America/Argentina/Buenos_Aires"])
-def test_iana_zones_are_taken(name: str) -> None:
+def test_iana_zones_are_accepted(name: str) -> None:
     assert check_timezone(name) == name
 
 
@@ -48,6 +48,6 @@ def test_an_unknown_zone_is_refused_with_the_nearest_one(name: str, nearest: str
 @pytest.mark.parametrize(
     "name", ["", "localtime", "Factory", "Europe", "../UTC", "/etc/localtime", "UTC\0", "right/UTC"]
 )
-def test_names_that_are_no_portable_zone_are_refused(name: str) -> None:
+def test_names_that_are_not_portable_zones_are_refused(name: str) -> None:
     with pytest.raises(BadInput, match="is not a time zone"):
         check_timezone(name)

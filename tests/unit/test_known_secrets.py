@@ -1,4 +1,4 @@
-"""Secrets that a process has met: hidden from then on, wherever they are quoted."""
+"""Secrets that a process has seen are hidden from then on, wherever they are quoted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataflow.errors import BadInput
 from dataflow.secrets.known import KnownSecrets
 
 
-def test_what_is_added_later_is_hidden_too() -> None:
+def test_a_secret_added_later_is_hidden_too() -> None:
     known = KnownSecrets("first-secret", None, "")
     assert known.redact_text("first-secret, later-secret") == "***, later-secret"
     known.add("later-secret", None)
@@ -18,7 +18,7 @@ def test_what_is_added_later_is_hidden_too() -> None:
     assert "secret" not in repr(known).lower().replace("knownsecrets", "")
 
 
-def test_an_error_is_shown_without_them_and_so_are_those_that_led_to_it() -> None:
+def test_an_error_and_its_causes_are_shown_without_secrets() -> None:
     known = KnownSecrets("hunter2hunter2")
     with pytest.raises(BadInput) as caught, known.hidden_in_errors():
         try:

@@ -13,7 +13,7 @@ from dataflow.model.mapping import check_mapping, consumers_of, needed_dataids, 
 LONDON = "Europe/London"
 
 
-def test_known_mappings_are_read_in_any_case() -> None:
+def test_known_mappings_are_accepted_in_upper_and_lower_case() -> None:
     assert parse_mapping(" Same ") == "same"
     assert parse_mapping("previous") == "previous"
     assert parse_mapping("LATEST") == "latest"
@@ -46,7 +46,7 @@ def test_previous_needs_the_one_before_and_serves_the_one_after() -> None:
 
 
 @pytest.mark.parametrize(("dataid", "needed"), [("9", []), ("10", []), ("11", ["10"])])
-def test_previous_needs_nothing_up_to_the_jobs_first_dataid(dataid: str, needed: list[str]) -> None:
+def test_previous_needs_nothing_for_the_first_dataid_of_the_job(dataid: str, needed: list[str]) -> None:
     assert needed_dataids("previous", dataid, Grain.SEQUENCE, "UTC", "10") == needed
 
 
@@ -61,14 +61,14 @@ def test_previous_on_text_is_refused_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("grain", list(Grain))
-def test_latest_names_no_dataid_and_calls_for_none(grain: Grain) -> None:
+def test_latest_names_no_dataid_and_creates_no_work(grain: Grain) -> None:
     check_mapping("latest", grain)
     assert needed_dataids("latest", "2026", grain, "UTC", None) == []
     assert consumers_of("latest", "2026", grain, "UTC") == []
 
 
 @pytest.mark.parametrize("grain", list(Grain))
-def test_every_other_pair_of_mapping_and_grain_is_fine(grain: Grain) -> None:
+def test_every_other_pair_of_mapping_and_grain_is_valid(grain: Grain) -> None:
     check_mapping("same", grain)
     if grain != Grain.TEXT:
         check_mapping("previous", grain)

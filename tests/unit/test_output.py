@@ -1,4 +1,4 @@
-"""Answers on stdout: tables for people, JSON for programs, nothing that moves the cursor, flat memory."""
+"""Answers on stdout: tables for people, JSON for programs, no control characters, constant memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Terminal(io.StringIO):
 
 
 def use_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Called by the test itself: pytest puts its own stdout in place after the fixtures."""
+    """Called by the test itself: pytest replaces stdout after the fixtures."""
     found = Terminal()
     monkeypatch.setattr(sys, "stdout", found)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -57,7 +57,7 @@ def test_no_rows_are_an_empty_array_or_a_word_on_stderr(capsys: pytest.CaptureFi
     assert capsys.readouterr() == ("", "nothing\n")
 
 
-def test_one_thing_is_an_object_or_a_line_per_field(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_record_is_an_object_or_a_line_per_field(capsys: pytest.CaptureFixture[str]) -> None:
     show_object({"name": "bobin", "modes": ["a", "b"]}, False)
     assert capsys.readouterr().out == "name   bobin\nmodes  a, b\n"
     show_object({"name": "bobin"}, True)
@@ -101,7 +101,7 @@ def test_colours_are_for_terminals_only(capsys: pytest.CaptureFixture[str]) -> N
         ({"a": 1}, "a=1"),
     ],
 )
-def test_values_are_shown_without_what_moves_a_cursor(value: object, shown: str) -> None:
+def test_values_are_shown_without_control_characters(value: object, shown: str) -> None:
     assert as_text(value) == shown
 
 
@@ -129,7 +129,7 @@ def test_a_value_of_a_query_is_shown_so_that_different_values_look_different(
     assert as_value(value) == shown
 
 
-def test_json_is_ascii_where_the_terminal_cannot_do_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_ascii_where_the_terminal_supports_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ü" in to_json({"a": "ü"}) or sys.stdout.encoding.lower() != "utf-8"
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     assert to_json({"a": "ü"}) == '{"a": "\\u00fc"}'

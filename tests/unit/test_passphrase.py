@@ -26,7 +26,7 @@ def no_terminal() -> str:
     raise EOFError
 
 
-def test_the_value_goes_before_the_file_and_the_file_before_the_prompt(tmp_path: Path) -> None:
+def test_the_value_precedes_the_file_and_the_file_precedes_the_prompt(tmp_path: Path) -> None:
     file = private_file(tmp_path, b"from file\n")
     assert get_passphrase("from value", file, never) == "from value"
     assert get_passphrase(None, file, never) == "from file"
@@ -70,7 +70,9 @@ def test_one_trailing_newline_of_the_file_is_dropped_and_nothing_else(
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o610])
-def test_a_file_open_to_others_is_refused_with_the_command_that_closes_it(tmp_path: Path, mode: int) -> None:
+def test_a_file_that_others_can_read_is_refused_with_the_command_that_fixes_it(
+    tmp_path: Path, mode: int
+) -> None:
     file = private_file(tmp_path, b"hunter2hunter2\n", mode)
     with pytest.raises(SecretError) as refusal:
         get_passphrase(None, file, never)
@@ -80,7 +82,7 @@ def test_a_file_open_to_others_is_refused_with_the_command_that_closes_it(tmp_pa
 
 
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o700])
-def test_a_private_file_is_taken(tmp_path: Path, mode: int) -> None:
+def test_a_private_file_is_accepted(tmp_path: Path, mode: int) -> None:
     assert get_passphrase(None, private_file(tmp_path, b"word\n", mode), None) == "word"
 
 
@@ -96,7 +98,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, nam
         get_passphrase(None, f"{tmp_path}/{name}", never)
 
 
-def test_a_pipe_of_the_shell_is_taken_as_a_file() -> None:
+def test_a_pipe_of_the_shell_is_accepted_as_a_file() -> None:
     reader, writer = os.pipe()
     os.write(writer, b"word\n")
     os.close(writer)

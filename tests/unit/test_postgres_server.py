@@ -16,11 +16,12 @@ def test_a_test_gets_a_database_that_answers(postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize("turn", ["first", "second"])
-def test_a_test_does_not_see_what_another_left(postgres_url: str, turn: str) -> None:
+def test_a_test_does_not_see_tables_of_another_test(postgres_url: str, turn: str) -> None:
     with psycopg.connect(postgres_url) as connection:
         connection.execute("create table left_behind (turn text)")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("crash", [PostgresServer.stop, PostgresServer.kill])
 def test_a_private_server_keeps_port_and_committed_rows_over_a_crash(
     crash: Callable[[PostgresServer], None],
@@ -36,6 +37,7 @@ def test_a_private_server_keeps_port_and_committed_rows_over_a_crash(
             assert connection.execute("select one from kept").fetchone() == (1,)
 
 
+@pytest.mark.full
 def test_the_socket_needs_no_password_and_tcp_does() -> None:
     with PostgresServer.create() as server:
         psycopg.connect(server.socket_url()).close()

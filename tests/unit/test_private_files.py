@@ -14,7 +14,7 @@ from dataflow.private_files import make_private_folder, open_private, open_with_
 
 @pytest.fixture(autouse=True)
 def open_umask() -> Iterator[None]:
-    """A umask that takes nothing away."""
+    """A umask that removes no permission."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -24,14 +24,14 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_every_folder_that_is_made_is_closed_to_others(tmp_path: Path) -> None:
+def test_every_new_folder_is_private(tmp_path: Path) -> None:
     folder = tmp_path / ".dataflow" / "staging" / "orders" / "7"
     make_private_folder(str(folder))
     make_private_folder(str(folder))
     assert [mode_of(each) for each in (folder, *list(folder.parents)[:3])] == [0o700] * 4
 
 
-def test_folders_that_exist_keep_their_mode_except_the_state_folder(tmp_path: Path) -> None:
+def test_existing_folders_keep_their_mode_except_the_state_folder(tmp_path: Path) -> None:
     state, logs = tmp_path / ".dataflow", tmp_path / "logs"
     for each in (state, state / "staging", logs):
         each.mkdir(mode=0o755)
@@ -47,7 +47,7 @@ def test_a_file_where_a_folder_should_be_is_an_error(tmp_path: Path) -> None:
         make_private_folder(str(tmp_path / "logs"))
 
 
-def test_a_private_file_is_closed_to_others_and_no_link_is_followed(tmp_path: Path) -> None:
+def test_a_private_file_is_readable_by_its_user_only_and_no_link_is_followed(tmp_path: Path) -> None:
     made, link = tmp_path / "logs" / "1.log", tmp_path / "2.log"
     os.close(open_with_folder(str(made), os.O_WRONLY | os.O_CREAT))
     assert (mode_of(made), mode_of(made.parent)) == (0o600, 0o700)

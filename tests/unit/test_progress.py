@@ -11,13 +11,13 @@ from dataflow.cli.progress import PipelineProgress
 
 
 class Terminal(io.StringIO):
-    """Standard error as a terminal has it."""
+    """Standard error of a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-def test_the_line_is_gone_before_something_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_line_is_erased_before_other_output(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with PipelineProgress() as progress:

@@ -32,7 +32,7 @@ def refused(folder: Path, text: str) -> str:
     return str(caught.value)
 
 
-def test_the_seeds_file_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_an_old_properties_file_is_accepted_unchanged(tmp_path: Path) -> None:
     found = read(tmp_path, SEED)
     assert found.url == "postgresql://etl@localhost:5432/dataflow"
     assert found.schema == "dataflow"
@@ -89,7 +89,7 @@ def escaped(text: str, *, is_key: bool) -> str:
 
 
 @given(st.dictionaries(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))))
-def test_what_java_writes_reads_back(values: dict[str, str]) -> None:
+def test_a_file_written_by_java_reads_back(values: dict[str, str]) -> None:
     lines = [f"{escaped(key, is_key=True)}={escaped(value, is_key=False)}\n" for key, value in values.items()]
     assert parse_properties("#comment\n" + "".join(lines)) == values
 
@@ -107,7 +107,7 @@ def test_a_broken_escape_names_its_line(tmp_path: Path) -> None:
     assert "line 1: half of a character" in refused(tmp_path, "url=\\uD83D")
 
 
-def test_a_file_in_latin_1_is_taken_as_java_takes_it(tmp_path: Path) -> None:
+def test_a_file_in_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:
     found = read(tmp_path, "url=jdbc:postgresql://h/d\nuser=jos\xe9\n".encode("latin-1"))
     assert found.url == "postgresql://jos%C3%A9@h/d"
 
@@ -135,12 +135,12 @@ def test_a_jdbc_url_becomes_the_url_libpq_understands(tmp_path: Path, url: str, 
     assert read(tmp_path, f"url={url}\nuser=etl\n").url == expected
 
 
-def test_the_user_may_stand_in_the_url_and_the_schema_as_current_schema(tmp_path: Path) -> None:
+def test_the_url_may_hold_the_user_and_the_schema_as_current_schema(tmp_path: Path) -> None:
     found = read(tmp_path, "url=jdbc:postgresql://h/d?user=etl&currentSchema=s")
     assert (found.url, found.schema, found.password_record) == ("postgresql://etl@h/d", "s", None)
 
 
-def test_a_users_name_is_escaped_in_the_url(tmp_path: Path) -> None:
+def test_the_user_name_is_escaped_in_the_url(tmp_path: Path) -> None:
     assert read(tmp_path, "url=jdbc:postgresql://h/d\nuser=a@b:c/d").url == "postgresql://a%40b%3Ac%2Fd@h/d"
 
 
@@ -169,7 +169,7 @@ def test_an_invalid_value_is_refused_without_showing_a_password(
     assert "hunter22" not in message
 
 
-def test_keys_of_other_programs_are_let_through(tmp_path: Path) -> None:
+def test_keys_of_other_programs_are_accepted(tmp_path: Path) -> None:
     assert read(tmp_path, SEED + "zookeeper.quorum=x\n") == read(tmp_path, SEED)
 
 

@@ -1,4 +1,4 @@
-"""Frozen records: equal by value, unchangeable, cheap to make."""
+"""Frozen records: equal by value, immutable, cheap to create."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Point:
         return self.x + self.y
 
 
-def test_fields_are_given_by_place_or_by_name_and_have_defaults() -> None:
+def test_fields_are_given_by_position_or_by_name_and_have_defaults() -> None:
     assert Point(1) == Point(x=1, y=2) == Point(1, 2, "")
 
 
@@ -73,7 +73,7 @@ def test_hidden_fields_do_not_show_in_the_text() -> None:
     assert text == "Point(x=1, y=2)"
 
 
-def test_methods_names_and_pickling_work() -> None:
+def test_methods_field_names_and_pickling_work() -> None:
     assert Point(1).total == 3
     assert names_of(Point(1)) == ("x", "y", "secret")
     assert pickle.loads(pickle.dumps(Point(7))) == Point(7)

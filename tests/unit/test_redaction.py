@@ -1,4 +1,4 @@
-"""No secret leaves a stream in any form, however the stream is cut; all else passes untouched and at once."""
+"""No secret leaves a stream in any form, however the stream is split; everything else passes unchanged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lower_hex(quoted: str) -> str:
 
 
 def written(secret: str) -> dict[str, str]:
-    """The secret as the tools of the world write it."""
+    """The secret as common tools write it."""
     raw = secret.encode()
     in_json = json.dumps(secret)[1:-1]
     in_json_utf_8 = json.dumps(secret, ensure_ascii=False)[1:-1]
@@ -128,7 +128,7 @@ def test_overlapping_occurrences_leave_nothing_behind_wherever_the_text_is_cut(
 
 
 @given(st.lists(SECRETS, max_size=3), st.binary(max_size=200), st.lists(st.integers(0, 10**6), max_size=20))
-def test_bytes_without_a_secret_pass_unchanged_even_if_they_are_no_text(
+def test_bytes_without_a_secret_pass_unchanged_even_if_they_are_not_text(
     secrets: list[str], text: bytes, places: list[int]
 ) -> None:
     assume(not any(secret.encode()[:4] in text for secret in secrets))
@@ -266,7 +266,7 @@ def test_a_secret_too_short_to_be_accepted_today_is_still_masked() -> None:
 
 
 @pytest.mark.parametrize("secret", ["bob", "x" * 58, "first line\nbob"])
-def test_forms_too_short_to_tell_a_secret_from_other_text_are_left_alone(secret: str) -> None:
+def test_forms_too_short_to_be_distinctive_are_left_alone(secret: str) -> None:
     # Base64 of bob; of the end of the second, wrapped; and the last line of the third, in base64.
     text = "if Ym9i == 'eA==' or 'Ym9i': eHg="
     assert Redactor([secret]).redact_text(text) == text
@@ -284,7 +284,7 @@ def test_a_message_with_half_a_surrogate_pair_is_not_lost() -> None:
     assert Redactor(["hunter2hunter2"]).redact_text("\ud800 hunter2hunter2") == "\\ud800 ***"
 
 
-def test_without_secrets_the_very_same_object_comes_back() -> None:
+def test_without_secrets_the_same_object_is_returned() -> None:
     data = bytes(1000)
     assert Redactor([]).feed(data) is data
     assert Redactor([]).redact(data) is data
@@ -336,7 +336,7 @@ def test_the_beginning_of_a_secret_is_not_held_back_over_any_number_of_line_ends
     assert stream.feed(b"hunter2") == b"***"
 
 
-def test_the_beginning_of_a_secret_that_a_message_cuts_off_is_hidden_too() -> None:
+def test_the_beginning_of_a_truncated_secret_is_hidden_too() -> None:
     redactor = Redactor(["hunter2-hunter2", 'pass"word\\123'])
     for shown in (shortened("a key: hunter2-hunter2", 15), quoted("x" * 50 + "hunter2-hunter2")):
         assert "hun" in shown
@@ -347,7 +347,7 @@ def test_the_beginning_of_a_secret_that_a_message_cuts_off_is_hidden_too() -> No
     assert redactor.redact_text("hu… and others") == "hu… and others"
 
 
-def test_encoders_are_not_imported_as_long_as_there_is_nothing_to_hide() -> None:
+def test_encoders_are_not_imported_until_there_is_something_to_hide() -> None:
     code = (
         "import sys, dataflow.secrets.cipher; from dataflow.secrets.redaction import Redactor; Redactor([]);"
         "print(sorted({'urllib.parse', 'base64', 'json', 'typing', 'cryptography'} & set(sys.modules)))"
@@ -370,5 +370,5 @@ def test_base64_of_a_longer_text_is_hidden_wherever_its_lines_end(
     assert shown == text[:first] + b"***" + text[last:]
 
 
-def test_a_short_secret_is_not_looked_for_across_lines() -> None:
+def test_a_short_secret_is_not_searched_for_across_lines() -> None:
     assert Redactor(["1234", "123"]).redact(b"1\n2\n3\n4\n123\n4") == b"1\n2\n3\n4\n***\n4"

@@ -110,7 +110,7 @@ def test_the_interval_starting_on_the_end_is_the_last() -> None:
     assert due(daily, "2026-08-21", "2026-08-21") == ([], None)
 
 
-def test_catch_up_goes_on_from_the_cursor_in_bounded_steps() -> None:
+def test_catch_up_continues_from_the_cursor_in_bounded_steps() -> None:
     daily = schedule("@daily", "2026-08-01")
     assert due(daily, "2026-08-10", limit=3) == (
         ["2026-08-01", "2026-08-02", "2026-08-03"],
@@ -224,7 +224,7 @@ def test_a_schedule_on_demand_has_no_interval_that_is_due() -> None:
         (None, "2026-09-01", "2026-09-01", True),
     ],
 )
-def test_a_start_that_follows_the_clock_does_not_take_away_what_has_begun(
+def test_a_start_that_follows_the_clock_does_not_remove_intervals_that_have_begun(
     start: str | None, new: str, now: str, kept: bool
 ) -> None:
     before, after = schedule("@monthly", start, catchup=False), schedule("@monthly", new, catchup=False)
@@ -270,7 +270,7 @@ def test_days_are_between_local_midnights_through_a_clock_change() -> None:
     ]
 
 
-def test_hours_go_on_through_a_clock_change() -> None:
+def test_hours_continue_through_a_clock_change() -> None:
     hourly = schedule("@hourly", "2026-10-25T00", timezone=LONDON)
     hours = ["2026-10-25T00+01:00", "2026-10-25T01+01:00", "2026-10-25T01+00:00", "2026-10-25T02+00:00"]
     assert due(hourly, "2026-10-25T03:00")[0] == hours
@@ -305,13 +305,13 @@ def test_a_named_time_of_irregular_days_comes_once_each_day_too(start: str) -> N
     assert days == list(range(days[0], days[0] + 4))
 
 
-def test_every_quarter_of_an_hour_goes_on_through_the_repeated_hour() -> None:
+def test_every_quarter_of_an_hour_continues_through_the_repeated_hour() -> None:
     starts = interval_starts("*/15 * * * *", ZoneInfo(BERLIN), at("2026-10-24T23:00"))
     epochs = [start for start, _ in islice(starts, 20)]
     assert {later - earlier for earlier, later in pairwise(epochs)} == {900}
 
 
-def test_a_day_that_the_zone_left_out_is_left_out() -> None:
+def test_a_day_that_the_time_zone_skipped_is_skipped() -> None:
     daily = schedule("@daily", "2011-12-29", "2011-12-31", timezone="Pacific/Apia")
     assert due(daily, "2012-02-01") == (["2011-12-29", "2011-12-31"], None)
 
@@ -364,7 +364,7 @@ EXPRESSIONS = [
 @example("30 * * * *", "Australia/Lord_Howe", int(at("2026-04-04T14:10")), 0)
 @example("30 * * * *", "Australia/Lord_Howe", int(at("2026-04-04T15:10")), 0)
 @example("30 23 * * *", "America/Nuuk", int(at("2026-03-29T01:10")), 0)
-def test_intervals_follow_each_other_wherever_one_begins_to_look(
+def test_intervals_follow_each_other_from_any_starting_point(
     expression: str, timezone: str, moment: int, steps: int
 ) -> None:
     tz, grain = ZoneInfo(timezone), grain_of(schedule(expression))
@@ -385,7 +385,7 @@ def test_intervals_follow_each_other_wherever_one_begins_to_look(
     st.lists(st.integers(0, 86_400 * 5), min_size=1, max_size=6),
     st.integers(1, 50),
 )
-def test_asking_often_or_seldom_adds_the_same_intervals(
+def test_asking_often_or_rarely_adds_the_same_intervals(
     expression: str, timezone: str, waits: list[int], limit: int
 ) -> None:
     of = schedule(expression, "2026-03-25", timezone=timezone)
@@ -414,7 +414,9 @@ def test_asking_often_or_seldom_adds_the_same_intervals(
         (CAIRO, "2026-04-24T12:00", "2026-04-24", "2026-04-23T22:00", "2026-04-24T21:00"),
     ],
 )
-def test_today_is_the_zones_day(timezone: str, now: str, dataid: str, start: str, end: str) -> None:
+def test_today_is_the_day_in_its_time_zone(
+    timezone: str, now: str, dataid: str, start: str, end: str
+) -> None:
     interval = today_interval(timezone, at(now))
     assert interval.dataid == dataid
     assert (written(interval.start_at), written(interval.end_at)) == (start, end)

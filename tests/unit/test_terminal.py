@@ -24,11 +24,11 @@ NOW = datetime(2026, 11, 17, 12, 0, tzinfo=timezone(timedelta(hours=1)))
         ("", ""),
     ],
 )
-def test_a_time_is_short_and_local(text: str, shown: str) -> None:
+def test_times_are_short_and_local(text: str, shown: str) -> None:
     assert short_time(text, NOW) == shown
 
 
-def test_a_time_of_today_needs_no_date_by_the_clock_of_this_machine() -> None:
+def test_a_time_of_today_has_no_date() -> None:
     now = datetime.now(UTC)
     assert short_time(now.isoformat()) == f"{now.astimezone():%H:%M}"
 

@@ -1,4 +1,4 @@
-"""The schedule of a pipeline's class: what is taken, what is refused, and what its dates mean."""
+"""The schedule of a pipeline's class: what is accepted, what is refused, and what its dates mean."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def timing(**given: Any) -> Timing:
         ("Every  Week", "every 7 days"),
     ],
 )
-def test_a_schedule_has_one_way_to_be_written(given: Any, schedule: str) -> None:
+def test_a_schedule_has_one_canonical_form(given: Any, schedule: str) -> None:
     assert timing(schedule_interval=given).schedule == schedule
 
 
@@ -78,12 +78,12 @@ def test_an_invalid_schedule_is_refused_with_the_reason(given: Any, reason: str)
         (datetime(2024, 10, 27, 1, 30, tzinfo=UTC), "2024-10-27T02:30:00+01:00"),
     ],
 )
-def test_a_start_is_a_moment_and_one_computed_from_now_is_its_day(start: datetime, text: str) -> None:
+def test_a_start_computed_from_now_is_its_day(start: datetime, text: str) -> None:
     found = timing(start_date=start, timezone="Europe/Berlin")
     assert (found.start, found.parsed.start) == (text, text)
 
 
-def test_the_time_zone_is_that_of_the_start_as_in_airflow() -> None:
+def test_the_time_zone_is_that_of_the_start_date() -> None:
     start = datetime(2024, 1, 1, tzinfo=BERLIN)
     assert timing(start_date=start).timezone == "Europe/Berlin"
     assert timing(start_date=start, timezone="Asia/Tokyo").timezone == "Asia/Tokyo"
@@ -109,7 +109,7 @@ def test_a_python_job_without_inputs_is_on_demand_with_none() -> None:
     assert read_job_timing(attributes(bases.Job), has_callers=False).schedule == ""
 
 
-def test_an_interval_of_fixed_length_is_of_elapsed_time() -> None:
+def test_an_interval_of_fixed_length_counts_elapsed_time() -> None:
     steps = timing(schedule_interval=timedelta(days=1), timezone="Europe/Berlin")
     span = interval_of(steps, "2024-03-30T11:00+00:00")
     assert span.start == datetime(2024, 3, 30, 12, tzinfo=BERLIN)
@@ -120,7 +120,7 @@ def test_an_interval_of_fixed_length_is_of_elapsed_time() -> None:
     assert [sample.end - sample.start for sample in list_samples(steps)] == [timedelta(days=1)] * 2
 
 
-def test_a_run_on_demand_is_of_a_day_or_a_moment() -> None:
+def test_a_run_on_demand_is_for_a_day_or_a_moment() -> None:
     asked = timing(schedule_interval=None, timezone="Europe/Berlin")
     assert written_dataid(asked, "2024-02-01") == "2024-02-01"
     assert written_dataid(asked, "2024-02-01T13:00+02:00") == "2024-02-01T11:00+00:00"
@@ -132,7 +132,7 @@ def test_a_run_on_demand_is_of_a_day_or_a_moment() -> None:
         written_dataid(asked, "shard-1")
 
 
-def test_each_dataid_has_a_table_of_its_own_named_by_its_first_day() -> None:
+def test_each_dataid_has_its_own_table_named_after_its_first_day() -> None:
     assert interval_table("totals", "2026-Q3") == "totals_2026_07_01"
     assert interval_table("totals", "2026-08-20") == "totals_2026_08_20"
     assert interval_table("totals", "2026-08-20T06:00+00:00") == "totals_2026_08_20T06_00_00_00"

@@ -1,4 +1,4 @@
-"""URLs in messages: no parameter that by its name holds a secret is shown."""
+"""URLs in messages: the value of a parameter named like a secret is hidden."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_parameter_named_for_a_secret_is_one(name: str) -> None:
+def test_a_parameter_named_like_a_secret_is_a_secret(name: str) -> None:
     url = f"https://store.example/a?page=2&{name}=abc%2Bdefgh&sort=by-customer#x"
     assert list_secret_parameters(url) == ["abc%2Bdefgh", "abc+defgh"]
     assert without_secret_parameters(url) == f"https://store.example/a?page=2&{name}=***&sort=by-customer#x"
@@ -34,7 +34,7 @@ def test_a_short_value_is_masked_but_not_searched_for() -> None:
 
 
 @pytest.mark.parametrize("name", ["pass", "passphrase", "PHPSESSID", "sid", "hmac", "X-Hmac-SHA256"])
-def test_further_names_of_secrets_are_known(name: str) -> None:
+def test_other_names_of_secrets_are_known(name: str) -> None:
     assert (
         without_secret_parameters(f"https://h/a?{name}=abcdefghij&page=2") == f"https://h/a?{name}=***&page=2"
     )

@@ -31,10 +31,10 @@ READ_BY_PROGRAMS = [
 
 
 @pytest.mark.parametrize("name", [*READ_BY_PROGRAMS, "", "a\nb", "a\n"])
-def test_a_variable_that_some_program_reads_is_not_set_by_the_store(name: str) -> None:
+def test_the_store_cannot_set_a_variable_that_programs_read(name: str) -> None:
     assert not may_come_from_store(name)
 
 
 @pytest.mark.parametrize("name", ["mode", "region", "batch_size", "x", "job_http_proxy", "job_path", "v2"])
-def test_a_name_in_lower_case_is_for_the_job_to_choose(name: str) -> None:
+def test_a_job_may_set_any_name_in_lower_case(name: str) -> None:
     assert may_come_from_store(name)

@@ -41,7 +41,7 @@ PACKERS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("gzip", lambda data: zlib.compress(data, wbits=31)),
     ("deflate", zlib.compress),
     ("deflate", deflate_without_header),
-    ("br", brotli.compress),
+    ("br", lambda data: brotli.compress(data, quality=5)),
     ("zstd", zstandard.compress),
 ]
 NAMES = ["gzip", "deflate", "bare deflate", "br", "zstd"]
