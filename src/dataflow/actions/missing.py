@@ -16,7 +16,7 @@ from dataflow.actions.next_commands import (
 )
 from dataflow.actions.work_case import Reason, why_not_ready
 from dataflow.model.coverage import Kind, find_first_covering
-from dataflow.model.dataid import interval_of, sort_key
+from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
 from dataflow.model.record import replace
@@ -195,15 +195,17 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
 
 def _interval_end(store: Store, source: PlanInput, dataid: str) -> float | None:
     """Return when an interval of a calendar ends; None if it has no such interval."""
-    if source.dataset.grain != Grain.TEXT:
-        span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
-        return None if span is None else span[1].timestamp()
     calendar = store.read.find_calendar(source.dataset_id)
     if calendar is None:
         return None
-    from dataflow.actions.calendar import find_text_interval  # most jobs have no calendar
+    # Imported here: most jobs have no calendar.
+    from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
+    from dataflow.model.schedule import find_interval
 
-    interval = find_text_interval(calendar, dataid)
+    schedule = schedule_of(calendar)
+    if schedule.expression == TODAY_EXPRESSION:
+        schedule = replace(schedule, expression="@daily")
+    interval = find_interval(schedule, dataid)
     return None if interval is None else interval.end_at
 
 

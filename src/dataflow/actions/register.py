@@ -133,7 +133,8 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
         for dataset in checked.automatic:
             if dataset.name != TODAY:
                 # Writing it again unchanged would make it due again.
-                if before is None or _schedule_of(before.job) != _schedule_of(job):
+                known = [item.dataset for item in before.inputs] if before else []
+                if before is None or _schedule_of(before.job) != _schedule_of(job) or dataset not in known:
                     start = _find_start(tx, registry.dataset_ids.get(dataset.name), job)
                     calendars.append((dataset, Calendar(job.schedule, start, job.end, job.catchup)))
             elif not today_is_there:

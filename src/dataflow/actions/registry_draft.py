@@ -102,15 +102,18 @@ class Registry:
         before = self.find_job(job.name)
         change = compare("job", before, checked.job)
         draft.changes.append(change)
-        for calendar in checked.automatic:
-            known = self.datasets.get(calendar.name)
-            if known is not None and known != calendar:
-                self._check_grain_change(known, calendar, job.name)
-            self.datasets.put(calendar.name, calendar)
+        self._draft_calendars(checked)
         self._jobs[job.name] = checked.job
         if self._check_job_grain(checked) or change.what != UNCHANGED:
             draft.jobs.append(checked)
         return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
+
+    def _draft_calendars(self, checked: CheckedJob) -> None:
+        for calendar in checked.automatic:
+            known = self.datasets.get(calendar.name)
+            if known is not None and known != calendar:
+                self._check_grain_change(known, calendar, checked.job.name)
+            self.datasets.put(calendar.name, calendar)
 
     def _draft_users(self, draft: Draft, moved: list[str]) -> None:
         """Add unchanged jobs that use a dataset whose grain or time zone changes."""
@@ -128,6 +131,7 @@ class Registry:
             except BadInput as error:
                 way_out = "To change them together, declare them in a file: dataflow apply FILE"
                 raise Conflict(f"{error} Nothing was changed. {way_out}") from error
+            self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
             follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
             if self._check_job_grain(checked) or follows:

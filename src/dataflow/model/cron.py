@@ -16,7 +16,7 @@ from dataflow.model.wording import did_you_mean, plural, quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
 ONCE = "@once"
 PRESETS = {
@@ -77,8 +77,36 @@ def calendar_of(expression: str) -> tuple[Grain, int, int]:
     return _plain_calendar(expression) or (Grain.TEXT, 0, 0)
 
 
-def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
-    """Yield the epoch seconds at which intervals start, from the one that contains `at` on."""
+def has_some_days(expression: str) -> bool:
+    """Return whether it is a cron expression of one time a day on some days, such as weekdays."""
+    if not expression or expression in PRESETS or expression == ON_DEMAND or is_step(expression):
+        return False
+    is_once_a_day = all(map(_is_number, expression.split()[:2]))
+    return is_once_a_day and _plain_calendar(expression) is None
+
+
+def is_on_day(expression: str, day: str) -> bool:
+    """Return whether a schedule of some days has an interval that starts on a day."""
+    from croniter import croniter  # as in cron_starts
+
+    return bool(croniter.match(expression, _time_on(expression, day)))
+
+
+def day_before(expression: str, day: str) -> str:
+    """Return the last day before a day on which a schedule of some days starts an interval."""
+    from datetime import datetime
+
+    from croniter import croniter  # as in cron_starts
+
+    found: datetime = croniter(expression, _time_on(expression, day)).get_prev(datetime)
+    return found.date().isoformat()
+
+
+def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[int, str]]:
+    """Yield when intervals start, in epoch seconds, from the one that contains `at` on, and on which day.
+
+    The day is that of the expression: a skipped time may begin only after midnight.
+    """
     # Imported here because croniter costs more start-up time than everything else in model.
     from datetime import datetime
 
@@ -89,13 +117,13 @@ def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
         return
     # For every hour: it continues through a repeated hour.
     walk = croniter(expression, datetime.fromtimestamp(int(at) + 1, tz))
-    start = int(walk.get_prev(float))
+    start: datetime = walk.get_prev(datetime)
     while True:
-        yield start
-        start = int(walk.get_next(float))
+        yield int(start.timestamp()), start.date().isoformat()
+        start = walk.get_next(datetime)
 
 
-def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
+def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[int, str]]:
     """Yield the starts of a schedule with fixed hours; a repeated time counts once, the first time.
 
     It follows the wall clock: a skipped time counts as if the clocks had not changed.
@@ -104,8 +132,9 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
 
     from croniter import croniter
 
-    def next_at(walk: croniter) -> int:
-        return int(walk.get_next(datetime).replace(tzinfo=tz).timestamp())
+    def next_at(walk: croniter) -> tuple[int, str]:
+        wall: datetime = walk.get_next(datetime)
+        return int(wall.replace(tzinfo=tz).timestamp()), wall.date().isoformat()
 
     day = timedelta(days=1)
     walk = croniter(expression, datetime.fromtimestamp(at, tz).replace(tzinfo=None) + day)
@@ -113,13 +142,15 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
         pass
     # From two days before: a zone may skip a whole day, which moves skipped times after it.
     walk = croniter(expression, walk.get_current(datetime) - 2 * day)
-    current = next_at(walk)
+    current, day = next_at(walk)
     while True:
-        following = next_at(walk)
+        following, next_day = next_at(walk)
         if following > current:
             if following > at:
-                yield current
-            current = following
+                yield current, day
+            current, day = following, next_day
+        elif following == current:
+            day = next_day  # the zone skipped the day before
 
 
 def _known_preset(expression: str, name: str) -> str:
@@ -165,6 +196,13 @@ def _plain_calendar(expression: str) -> tuple[Grain, int, int] | None:
     if hour == "*":
         return (Grain.HOURLY, 0, int(minute)) if grain == Grain.DAILY else None
     return (grain, int(hour), int(minute)) if _is_number(hour) else None
+
+
+def _time_on(expression: str, day: str) -> datetime:
+    from datetime import datetime
+
+    minute, hour, *_ = expression.split()
+    return datetime.fromisoformat(day).replace(hour=int(hour), minute=int(minute))
 
 
 def _is_field(field: str, position: int) -> bool:

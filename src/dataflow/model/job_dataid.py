@@ -1,9 +1,9 @@
-"""The dataid of a job's work as a user types it, in the one form that the store keeps."""
+"""The dataids of a job's work: as a user types them, their order, and the days that a schedule leaves out."""
 
 from __future__ import annotations
 
 from dataflow.errors import BadInput
-from dataflow.model.dataid import canonical_dataid
+from dataflow.model.dataid import canonical_dataid, previous_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import quoted
@@ -13,6 +13,24 @@ if TYPE_CHECKING:
     from dataflow.model.records import Plan
 
 DATE_LENGTH = len("2026-08-20")
+
+
+def leaves_days_out(grain: str, schedule: str) -> bool:
+    """Return whether a job has daily dataids but a schedule of some days only, such as weekdays."""
+    if grain != Grain.DAILY or not schedule:
+        return False
+    from dataflow.model.cron import has_some_days  # start-up: few jobs have such a schedule
+
+    return has_some_days(schedule)
+
+
+def previous_job_dataid(dataid: str, plan: Plan) -> str | None:
+    """Return the dataid before in the job's own order; None as for `previous_dataid`."""
+    if leaves_days_out(plan.grain, plan.job.schedule):
+        from dataflow.model.cron import day_before
+
+        return day_before(plan.job.schedule, dataid)
+    return previous_dataid(dataid, Grain(plan.grain), plan.timezone)
 
 
 def job_dataid(text: str, plan: Plan) -> str:
