@@ -142,15 +142,15 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple
         pass
     # From two days before: a zone may skip a whole day, which moves skipped times after it.
     walk = croniter(expression, walk.get_current(datetime) - 2 * day)
-    current, day = next_at(walk)
+    current, on_day = next_at(walk)
     while True:
         following, next_day = next_at(walk)
         if following > current:
             if following > at:
-                yield current, day
-            current, day = following, next_day
+                yield current, on_day
+            current, on_day = following, next_day
         elif following == current:
-            day = next_day  # the zone skipped the day before
+            on_day = next_day  # the zone skipped the day before
 
 
 def _known_preset(expression: str, name: str) -> str:
