@@ -5,11 +5,13 @@ A draft only reads; `apply` shows it, and registering writes it in the same tran
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare
 from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
-from dataflow.actions.registry_lookup import Registered
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
@@ -20,11 +22,48 @@ from dataflow.store.registry import calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dataflow.actions.job_rules import CheckedJob
     from dataflow.model.records import Dataset, Plan
     from dataflow.store.database import Transaction
+
+Item = TypeVar("Item")
+
+
+class Registered(Mapping[str, Item]):
+    """Datasets or jobs by name. Only iterating reads all names."""
+
+    def __init__(
+        self, read: Callable[[Sequence[str]], Mapping[str, Item]], list_names: Callable[[], Sequence[str]]
+    ) -> None:
+        self._read = read
+        self._list_names = list_names
+        self._found: dict[str, Item | None] = {}
+
+    def load(self, names: Iterable[str]) -> None:
+        """Read those that have not been read before, in one go."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._found]
+        if wanted:
+            found = self._read(wanted)
+            self._found.update({name: found.get(name) for name in wanted})
+
+    def put(self, name: str, item: Item) -> None:
+        """Set what the name stands for, whatever is in the store."""
+        self._found[name] = item
+
+    def __getitem__(self, name: str) -> Item:
+        self.load([name])
+        found = self._found[name]
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._list_names())
+
+    def __len__(self) -> int:
+        return len(self._list_names())
 
 
 class Draft:
@@ -195,15 +234,8 @@ class Registry:
         return registry.count_chunks(self._tx, self.dataset_ids.get(name, 0))
 
 
-def merge_job(before: Job | None, job: Job, given: Iterable[str] | None) -> Job:
-    """Return the job with fields that were not given left unchanged; None: all were given."""
+def merge(before: Item | None, after: Item, given: Iterable[str] | None) -> Item:
+    """Return a dataset or job with fields that were not given left unchanged; None: all were given."""
     if before is None or given is None:
-        return job
-    return replace(before, **{name: getattr(job, name) for name in given})
-
-
-def merge_dataset(before: Dataset | None, dataset: Dataset, given: Iterable[str] | None) -> Dataset:
-    """Return the dataset with fields that were not given left unchanged; None: all were given."""
-    if before is None or given is None:
-        return dataset
-    return replace(before, **{name: getattr(dataset, name) for name in given})
+        return after
+    return replace(before, **{name: getattr(after, name) for name in given})

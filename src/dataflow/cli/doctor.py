@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.actions.doctor import examine, examine_machine, repair
-from dataflow.actions.findings import PROBLEM, Finding
+from dataflow.actions.doctor import PROBLEM, Finding, examine, examine_machine, repair
 from dataflow.cli.layout import PROSE, Column
 from dataflow.cli.output import add_json_option
 from dataflow.cli.tables import add_wide_option, show_rows

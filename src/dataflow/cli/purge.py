@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataflow.actions.purge import purge
-from dataflow.actions.retention import retain
+from dataflow.actions.purge import purge, retain
 from dataflow.cli.asking import add_yes_option, may_go_on
 from dataflow.cli.progress import Progress
 from dataflow.config.durations import parse_seconds

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from dataflow.actions.make_ready import make_ready
-from dataflow.actions.withdraw import withdraw
+from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.cli.operate import add_why_option
 from dataflow.cli.progress import Progress
 from dataflow.errors import BadInput, UsageError

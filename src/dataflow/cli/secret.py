@@ -11,8 +11,8 @@ from dataflow.actions.passwords import (
     bound_to_connection,
     decrypt_password,
     encrypt_password,
+    rotate,
 )
-from dataflow.actions.rotate import rotate
 from dataflow.cli.asking import read_secret, refuse_secret_argument
 from dataflow.config.problems import Problems
 from dataflow.config.project import PROJECT_FILE
