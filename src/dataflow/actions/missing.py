@@ -61,11 +61,6 @@ def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
     return case.store.read.find_latest_pin(case.plan, source, case.dataid)
 
 
-def find_producer(store: Store, dataset_id: int) -> str | None:
-    """Return the job that produces a dataset, or None if its chunks come from outside."""
-    return store.read.find_producer(dataset_id)
-
-
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
     """Return when a calendar has its next chunk; None if the input is not a calendar."""
     calendar = find_calendar(case.store, source.dataset_id)
@@ -106,7 +101,7 @@ def _why_missing(
         return replace(reason, text=f"{text}: {reason.text}")
     if reason := _why_no_beginning(case, source, chunk):
         return replace(reason, text=f"{text}: {reason.text}")
-    producer = find_producer(case.store, source.dataset_id)
+    producer = case.store.read.find_producer(source.dataset_id)
     plan = case.store.find_plan(producer) if producer else None
     if plan is None:
         found = f"it {why_not_ready(chunk)}" if chunk else "not marked ready"
@@ -136,7 +131,7 @@ def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
 
 def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
     """Return the command that produces a chunk, or explains why it is missing."""
-    producer = find_producer(case.store, source.dataset_id)
+    producer = case.store.read.find_producer(source.dataset_id)
     if producer is not None:
         plan = case.store.find_plan(producer)
         if plan is not None and plan.is_pipeline and _has_next(case.store, plan):

@@ -6,8 +6,7 @@ schedule.py applies start, end and catch-up.
 from __future__ import annotations
 
 from dataflow.model import clock
-from dataflow.model.cron import calendar_of, cron_starts
-from dataflow.model.fixed_step import is_step, step_seconds
+from dataflow.model.cron import calendar_of, cron_starts, is_step, step_seconds
 from dataflow.model.grain import Grain
 
 TYPE_CHECKING = False

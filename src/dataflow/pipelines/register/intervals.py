@@ -7,8 +7,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from dataflow.errors import BadInput
 from dataflow.model import clock
-from dataflow.model.cron import ONCE, has_some_days
-from dataflow.model.fixed_step import is_step, step_seconds
+from dataflow.model.cron import ONCE, has_some_days, is_step, step_seconds
 from dataflow.model.grain import Grain
 from dataflow.model.interval_starts import interval_starts
 from dataflow.model.record import record
