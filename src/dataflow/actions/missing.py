@@ -18,7 +18,7 @@ from dataflow.actions.work_case import Reason, why_not_ready
 from dataflow.model.coverage import Kind, find_first_covering
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
+from dataflow.model.mapping import LATEST, PREVIOUS, needed_by
 from dataflow.model.record import replace
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
@@ -38,20 +38,12 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
     """Return every needed input chunk that is not ready, with the reason and the next command."""
     found = []
     for source in case.plan.inputs:
-        for dataid in needed(case, source):
+        for dataid in needed_by(case.plan, source, case.dataid):
             chunk = case.find_chunk(source.dataset_id, dataid)
             if chunk is None or not chunk.is_ready:
                 found.append(_why_missing(case, source, dataid, chunk, explain_producer))
     latest = [source for source in case.plan.inputs if source.mapping == LATEST]
     return found + [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
-
-
-def needed(case: WorkCase, source: PlanInput) -> list[str]:
-    """Return the dataids of one input that the work needs."""
-    plan = case.plan
-    return needed_dataids(
-        source.mapping, case.dataid, Grain(plan.grain), plan.timezone, plan.job.start or None
-    )
 
 
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:

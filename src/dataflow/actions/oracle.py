@@ -10,7 +10,7 @@ from dataflow.model.cron import is_on_day
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import leaves_days_out
-from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_dataids
+from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_by
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 from dataflow.store.entries import recount
@@ -72,7 +72,7 @@ def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
 
 def _is_there(plan: Plan, source: PlanInput, dataid: str, ready: set[str]) -> bool:
     if source.mapping != LATEST:
-        return _needed(plan, source, dataid) <= ready
+        return set(needed_by(plan, source, dataid)) <= ready
     job = Kind(Grain(plan.grain), plan.timezone)
     return any(covers(chunk, _kind_of(source), dataid, job) for chunk in ready)
 
@@ -84,11 +84,6 @@ def _newest(source: PlanInput, ready: set[str]) -> set[str]:
 
 def _kind_of(source: PlanInput) -> Kind:
     return Kind(Grain(source.dataset.grain), source.dataset.timezone)
-
-
-def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
-    first = plan.job.start or None
-    return set(needed_dataids(source.mapping, dataid, Grain(plan.grain), plan.timezone, first))
 
 
 def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, needed_dataids
+from dataflow.model.mapping import LATEST, needed_by
 from dataflow.model.record import replace
 from dataflow.model.records import OutputChunk, Pin
 from dataflow.store import chunks, latest_inputs
@@ -43,14 +43,12 @@ def list_readable(tx: Transaction, plan: Plan, dataid: str) -> tuple[Pin, ...]:
 
 
 def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
-    grain = Grain(plan.grain)
     for source in plan.inputs:
         if source.mapping == LATEST:
             if latest := latest_inputs.find_pin(tx, plan, source, dataid):
                 yield latest
             continue
-        first = plan.job.start or None
-        for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
+        for needed in needed_by(plan, source, dataid):
             row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
             if row is not None:
                 chunk_id, version, *rest = row
