@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.actions.doctor import examine, repair
-from dataflow.actions.findings import (
+from dataflow.actions.doctor import (
     OK,
     PROBLEM,
     WARNING,
     Finding,
+    examine,
     list_lock_findings,
     list_permission_findings,
+    repair,
 )
 from dataflow.actions.oracle import expected_missing, list_discrepancies
 from dataflow.config.settings import Config, load_config

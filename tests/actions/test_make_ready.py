@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from dataflow.actions import make_ready as module
-from dataflow.actions.make_ready import ReadyResult, make_ready
+from dataflow.actions.make_ready import ReadyResult, make_ready, withdraw
 from dataflow.actions.register import add_dataset, add_job
-from dataflow.actions.withdraw import withdraw
 from dataflow.errors import BadInput, UnknownName
 from dataflow.model.records import Dataset, Job, JobInput
 from tests.store.world import World

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dataflow.actions import selection as module
-from dataflow.actions.cancel import cancel, parse_run_id
-from dataflow.actions.hold import hold, release
-from dataflow.actions.mark import mark
+from dataflow.actions.interventions import cancel, hold, mark, parse_run_id, release, resubmit
 from dataflow.actions.register import add_dataset, add_job
-from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected
 from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.records import Dataset, Job, JobInput

@@ -10,9 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from dataflow.actions import passwords
-from dataflow.actions.passwords import bound_to, decrypt_password, encrypt_password
+from dataflow.actions.passwords import bound_to, decrypt_password, encrypt_password, rotate
 from dataflow.actions.register import add_dataset
-from dataflow.actions.rotate import rotate
 from dataflow.errors import SecretError, UnknownName
 from dataflow.model.records import Dataset
 from dataflow.secrets.cipher import decrypt, encrypt, salt_of

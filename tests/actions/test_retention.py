@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dataflow.actions.purge import Retained, retain
 from dataflow.actions.register import add_dataset, add_job
-from dataflow.actions.retention import Retained, retain
 from dataflow.actions.versions import list_versions
 from dataflow.model.records import Dataset, Job, JobInput, Publication
 from dataflow.model.status import RunOutcome

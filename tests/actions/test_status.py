@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.actions.calendar import add_due_intervals
-from dataflow.actions.gaps import find_span, first_missing
 from dataflow.actions.register import add_dataset, add_job
-from dataflow.actions.status import DatasetStatus, JobStatus, get_status
+from dataflow.actions.status import DatasetStatus, JobStatus, find_span, first_missing, get_status
 from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.records import Dataset, Job

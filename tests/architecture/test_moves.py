@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflow.actions.mark import STATES
+from dataflow.actions.interventions import STATES
 from dataflow.model.record import record
 from dataflow.model.status import FINAL, MOVES, WorkState
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dataflow import failpoints
-from dataflow.actions.cancel import cancel
+from dataflow.actions.interventions import cancel
 from tests.pipelines.api_server import ApiServer
 from tests.pipelines.postgres.orders import query
 from tests.pipelines.workshop import Workshop

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from dataflow.actions.withdraw import withdraw
+from dataflow.actions.make_ready import withdraw
 from dataflow.errors import BadInput
 from tests.pipelines.test_planning import plan, preview
 from tests.pipelines.workshop import Workshop

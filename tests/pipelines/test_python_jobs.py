@@ -102,6 +102,38 @@ def report(run):
     assert found == {"orders": daily, "totals": daily, "shares": daily, "months": ("monthly", "snapshot")}
 
 
+WEEKDAYS = """
+@dataflow.job(inputs=["orders"], outputs=["digests"], schedule="0 6 * * 1-5", start_date=datetime(2026, 8, 6),
+              end_date=datetime(2026, 8, 11), catchup=True)
+def digest(run):
+    start, end = run.interval
+    run.log(f"from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}")
+    run.write("digests", run.read("orders"))
+
+class DigestViewPipeline:
+    view_name = "digest_view"
+    dataset_pipeline = digest
+    schedule_interval = "0 6 * * 1-5"
+    start_date = datetime(2026, 8, 6)
+    end_date = datetime(2026, 8, 11)
+    catchup = True
+    fields = [("count(*)", "orders"), ("'{{ ds }} {{ next_ds }}'", "days")]
+"""
+
+
+def test_a_job_of_weekdays_reads_the_days_of_a_daily_dataset(workshop: Workshop) -> None:
+    make(workshop, WEEKDAYS)
+    for day in ("2026-08-07", "2026-08-08"):
+        assert workshop.run("load_orders", day).done == 1
+    assert workshop.run("digest", drain=True).done == 1
+    assert "from 2026-08-07 06:00 to 2026-08-10 06:00" in log_of(workshop, 3)
+    assert len(workshop.rows("digests", "2026-08-07")) == 4
+    with pytest.raises(BadInput, match=r'"2026-08-08" is not an interval.*the nearest is 2026-08-07'):
+        workshop.run("digest", "2026-08-08")
+    assert workshop.run("DigestViewPipeline", drain=True).done == 1
+    assert workshop.rows("digest_view", "2026-08-07") == [{"orders": 4, "days": "2026-08-07 2026-08-10"}]
+
+
 RUNNING = """
 @dataflow.job(inputs=["orders", "running:previous"], outputs=["running"], start_date="2026-08-02")
 def add_up(run):

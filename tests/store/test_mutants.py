@@ -16,10 +16,11 @@ from tests.store.latest_mutants import COVER, COVER_LOCKS, PIN_READY
 from tests.store.lock_mutants import LOCKS
 from tests.store.mutants import EVERYTHING, Mutant
 from tests.store.run_mutants import CLAIM, FINISH
+from tests.store.some_days_mutants import SOME_DAYS, SOME_DAYS_LOCKS
 from tests.store.version_mutants import VERSION_LOCKS, VERSIONS
 from tests.store.world import World, open_sqlite
 
-GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS]
+GUARDS = [*CLAIM, *FINISH, *PUBLISH, *OPERATE, *REGISTRATION, *COVER, *PIN_READY, *VERSIONS, *SOME_DAYS]
 
 # What a condition is about when it guards a move, and not merely names the rows.
 GUARDED = re.compile(
@@ -117,6 +118,6 @@ def test_the_guard_is_needed(mutant: Mutant) -> None:
     world.close()
 
 
-@pytest.mark.parametrize("mutant", [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS], ids=str)
+@pytest.mark.parametrize("mutant", [*LOCKS, *COVER_LOCKS, *VERSION_LOCKS, *SOME_DAYS_LOCKS], ids=str)
 def test_the_lock_is_needed(mutant: Mutant, postgres_world: World) -> None:
     go_wrong(mutant, postgres_world)

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from dataflow.actions.job_rules import check_job
-from dataflow.model.fixed_step import step_text
+from dataflow.model.cron import step_text
 from dataflow.model.records import Job
 from dataflow.model.schedule import Schedule, due_intervals
 from dataflow.pipelines.declare import bases

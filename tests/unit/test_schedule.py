@@ -13,12 +13,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dataflow.errors import BadInput
+from dataflow.model.cron import is_on_day
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.interval_starts import interval_starts
+from dataflow.model.record import replace
 from dataflow.model.schedule import (
     Interval,
     Schedule,
     due_intervals,
+    find_interval,
     grain_of,
     has_no_interval,
     keeps_start,
@@ -314,6 +317,49 @@ def test_every_quarter_of_an_hour_continues_through_the_repeated_hour() -> None:
 def test_a_day_that_the_time_zone_skipped_is_skipped() -> None:
     daily = schedule("@daily", "2011-12-29", "2011-12-31", timezone="Pacific/Apia")
     assert due(daily, "2012-02-01") == (["2011-12-29", "2011-12-31"], None)
+
+
+@pytest.mark.parametrize(
+    ("expression", "timezone", "start", "now", "days"),
+    [
+        ("0 6 * * 1-5", BERLIN, "2026-08-20", "2026-08-26", ["2026-08-20", "2026-08-21", "2026-08-24"]),
+        ("30 2 * * 6,0", BERLIN, "2026-03-28", "2026-04-06", ["2026-03-28", "2026-03-29"]),
+        # The clocks skip from 23:00 to midnight, so Saturday's 23:30 comes on Sunday.
+        ("30 23 * * 6,0", "America/Nuuk", "2026-03-28", "2026-04-06", ["2026-03-28", "2026-03-29"]),
+        # Friday 2011-12-30 does not exist there.
+        ("0 6 * * 4-6", "Pacific/Apia", "2011-12-29", "2012-01-06", ["2011-12-29", "2011-12-31"]),
+    ],
+)
+def test_some_days_may_be_named_by_their_day(
+    expression: str, timezone: str, start: str, now: str, days: list[str]
+) -> None:
+    by_day = replace(schedule(expression, start, timezone=timezone), by_day=True)
+    assert due(by_day, now, limit=len(days))[0] == days
+    assert all(is_on_day(expression, day) for day in days)
+    for interval in due_intervals(by_day, None, at(now), len(days))[0]:
+        assert find_interval(by_day, interval.dataid) == interval
+    by_moment = due_intervals(replace(by_day, by_day=False), None, at(now), len(days))[0]
+    assert [find_interval(replace(by_day, by_day=False), item.dataid) for item in by_moment] == by_moment
+
+
+@pytest.mark.parametrize(
+    ("expression", "dataid"),
+    [
+        ("0 6 * * 1-5", "2026-08-22"),
+        ("0 6 * * 1-5", "2026-08-19"),
+        ("0 6 * * 1-5", "2026-08-31"),
+        ("@daily", "2026-08-19"),
+    ],
+)
+def test_a_day_without_an_interval_is_not_found(expression: str, dataid: str) -> None:
+    weekdays = replace(schedule(expression, "2026-08-20", "2026-08-28"), by_day=True)
+    assert find_interval(weekdays, dataid) is None
+
+
+@pytest.mark.parametrize("expression", ["@daily", "30 6 * * *", "@weekly", "0 5 1 * *", "@hourly", "@yearly"])
+def test_an_interval_is_found_by_its_dataid(expression: str) -> None:
+    found = due_intervals(schedule(expression, "2024-03-30", timezone=BERLIN), None, at("2026-01-01"), 40)[0]
+    assert [find_interval(schedule(expression, timezone=BERLIN), item.dataid) for item in found] == found
 
 
 def test_clocks_that_go_back_over_midnight_do_not_bring_the_old_day_back() -> None:

@@ -120,6 +120,17 @@ def test_an_interval_of_fixed_length_counts_elapsed_time() -> None:
     assert [sample.end - sample.start for sample in list_samples(steps)] == [timedelta(days=1)] * 2
 
 
+def test_an_interval_of_some_days_is_named_by_its_day_or_its_moment() -> None:
+    weekdays = timing(schedule_interval="0 6 * * 1-5", timezone="Europe/Berlin")
+    friday = interval_of(weekdays, "2026-08-21")
+    assert list(friday) == [datetime(2026, 8, day, 6, tzinfo=BERLIN) for day in (21, 24)]
+    assert interval_of(weekdays, "2026-08-21T04:00+00:00") == friday
+    with pytest.raises(BadInput, match="nearest is 2026-08-21"):
+        interval_of(weekdays, "2026-08-22")
+    with pytest.raises(BadInput, match="is not an interval of the schedule"):
+        interval_of(weekdays, "2026-08-21", by_day=False)
+
+
 def test_a_run_on_demand_is_for_a_day_or_a_moment() -> None:
     asked = timing(schedule_interval=None, timezone="Europe/Berlin")
     assert written_dataid(asked, "2024-02-01") == "2024-02-01"

@@ -1,1 +1,1 @@
-"""The actions of DataFlow, one verb per file; built from the store's verbs, used by every interface."""
+"""The actions of DataFlow; built from the store's verbs, used by every interface."""

@@ -13,8 +13,7 @@ from dataflow.actions.prepare import list_newer_snapshots
 from dataflow.actions.refusals import find_repair, question_of
 from dataflow.actions.work_case import Reason
 from dataflow.model.answers import Question
-from dataflow.model.dataid import previous_dataid
-from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import previous_job_dataid
 from dataflow.model.status import RunOutcome, WorkState
 
 TYPE_CHECKING = False
@@ -99,7 +98,7 @@ def _turn(case: WorkCase, key: str) -> Reason | None:
     first = case.store.read.find_first_unfinished(job_id)
     if first is not None and first.dataid != case.dataid:
         return _after(case, first)
-    before = previous_dataid(case.dataid, Grain(case.plan.grain), case.plan.timezone)
+    before = previous_job_dataid(case.dataid, case.plan)
     if before is None or not case.store.read.has_earlier_work(job_id, key):
         return None
     if case.store.read.find_work_state(job_id, before) is WorkState.DONE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.schedule import Schedule, due_intervals, find_interval, today_interval
+from dataflow.model.schedule import Schedule, due_intervals, today_interval
 from dataflow.store import calendars, chunks
 from dataflow.store.registry import calendar_name
 
@@ -79,19 +79,7 @@ def list_due_intervals(calendar: DueCalendar) -> tuple[list[Interval], float | N
     return due_intervals(schedule_of(calendar), calendar.cursor_at, calendar.now_at, MOST_INTERVALS)
 
 
-def find_text_interval(calendar: DueCalendar, dataid: str) -> Interval | None:
-    """Return the interval of a cron or fixed-step calendar that a dataid names; None if it names none."""
-    from dataflow.model import clock
-
-    try:
-        moment = clock.parse_moment(dataid)
-        found = find_interval(schedule_of(calendar), moment.timestamp()) if moment.tzinfo else None
-    except clock.BEYOND_CALENDAR:
-        return None
-    return found if found is not None and found.dataid == dataid else None
-
-
 def schedule_of(calendar: DueCalendar) -> Schedule:
     """Return the schedule that a calendar follows."""
     span = (calendar.start or None, calendar.end or None, bool(calendar.catchup))
-    return Schedule(calendar.expression, calendar.timezone, *span)
+    return Schedule(calendar.expression, calendar.timezone, *span, by_day=calendar.grain == Grain.DAILY)

@@ -54,11 +54,6 @@ def finish_and_claim(
     return states, result, plan
 
 
-def finish_run(store: Store, plan: Plan, ending: Ending) -> WorkState | None:
-    """Record a run's outcome; None if an earlier call with the same outcome was accepted."""
-    return store.finish(plan, ending)
-
-
 def renew_leases(store: Store, claimant: str, run_ids: Sequence[int]) -> set[int]:
     """Renew the leases of a process's runs; return the runs it still holds."""
     return store.renew(claimant, run_ids)

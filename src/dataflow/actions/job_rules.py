@@ -9,10 +9,11 @@ from dataflow.actions.dataset_rules import TODAY, check_name, check_text, is_aut
 from dataflow.actions.shell_names import find_collision, find_taken
 from dataflow.config.durations import format_seconds
 from dataflow.errors import BadInput, UnknownName
-from dataflow.model.cron import canonical_expression
+from dataflow.model.cron import canonical_expression, has_some_days
 from dataflow.model.dataid import canonical_dataid
 from dataflow.model.grain import Grain, check_timezone
-from dataflow.model.mapping import LATEST, check_mapping, parse_mapping
+from dataflow.model.job_dataid import leaves_days_out
+from dataflow.model.mapping import LATEST, PREVIOUS, check_mapping, parse_mapping
 from dataflow.model.record import record, replace
 from dataflow.model.records import ON_DEMAND, Dataset, Job, JobInput
 from dataflow.model.schedule import due_intervals, grain_of, has_no_interval, parse_schedule
@@ -67,6 +68,7 @@ def check_job(job: Job, datasets: Mapping[str, Dataset], may_be_over: bool = Fal
         known |= {dataset.name: dataset for dataset in automatic}
         inputs = _check_inputs(job, schedule, known, datasets)
         grain, timezone = _check_grains(job, inputs, known)
+        _check_days(job, inputs, grain)
         _check_environment(job, inputs)
         start = job.start if is_over else _canonical_start(job, schedule, grain, timezone)
     except BadInput as error:
@@ -149,12 +151,19 @@ def _automatic(job: Job, schedule: Schedule | None, datasets: Mapping[str, Datas
 
 
 def _own_calendar(job: Job, schedule: Schedule, datasets: Mapping[str, Dataset]) -> Dataset:
-    """Return the calendar of the job's schedule; on demand, it has the grain of the job's datasets."""
+    """Return the calendar of the job's schedule.
+
+    On demand it has the grain of the job's datasets; with some days, daily if one of them is daily.
+    """
     grain, timezone = grain_of(schedule).value, schedule.timezone
-    if schedule.expression == ON_DEMAND:
-        names = [item.dataset for item in job.inputs if item.mapping != LATEST]
-        known = next((datasets[name] for name in (*names, *job.outputs) if name in datasets), None)
-        grain, timezone = (known.grain, known.timezone) if known else (grain, timezone)
+    names = [item.dataset for item in job.inputs if item.mapping != LATEST]
+    known = [datasets[name] for name in (*names, *job.outputs) if name in datasets]
+    if schedule.expression == ON_DEMAND and known:
+        grain, timezone = known[0].grain, known[0].timezone
+    elif has_some_days(schedule.expression) and (
+        TODAY in names or any(dataset.grain == Grain.DAILY for dataset in known)
+    ):
+        grain = Grain.DAILY.value
     return Dataset(calendar_name(job.name), grain=grain, timezone=timezone)
 
 
@@ -208,6 +217,17 @@ def _check_grains(job: Job, inputs: tuple[JobInput, ...], known: Mapping[str, Da
     if grain is Grain.HOURLY:
         _check_hours(first, [known[name] for name in (*(item.dataset for item in callers), *job.outputs)])
     return grain, first.timezone
+
+
+def _check_days(job: Job, inputs: tuple[JobInput, ...], grain: Grain) -> None:
+    """Refuse a previous chunk if the schedule leaves days out: nobody may produce that of the day before."""
+    found = next((item.dataset for item in inputs if item.mapping == PREVIOUS), None)
+    if found and leaves_days_out(grain, job.schedule):
+        other = "" if found in job.outputs else f"Read {found}:{LATEST}, or run it every day: "
+        raise BadInput(
+            f"it reads {found}:{PREVIOUS}, the chunk of the day before, but its schedule {job.schedule} "
+            f"leaves days out. {other or 'Run it every day: '}--schedule @daily."
+        )
 
 
 def _check_hours(first: Dataset, datasets: list[Dataset]) -> None:
@@ -270,5 +290,6 @@ def _canonical_start(job: Job, schedule: Schedule | None, grain: Grain, timezone
             return canonical_dataid(job.start, grain, timezone)
         except BadInput as error:
             raise BadInput(f"--start: {error}") from error
-    first, _ = due_intervals(replace(schedule, catchup=True), None, float("inf"), 1)
+    by_day = grain is Grain.DAILY
+    first, _ = due_intervals(replace(schedule, catchup=True, by_day=by_day), None, float("inf"), 1)
     return first[0].dataid

@@ -1,4 +1,4 @@
-"""Make ready: publish chunks that come from outside, one or a million.
+"""Make ready, and withdraw: publish chunks that come from outside, or take them back, one or a million.
 
 Each batch is one transaction, so nothing else waits long and memory stays bounded.
 """
@@ -115,3 +115,18 @@ def _stopped(error: BadInput, number: int, before: int, done: str) -> BadInput:
         f"{error} It is number {number} in the list; the {before} before it were {done}. "
         "Correct it and run the same command again: finished dataids are left unchanged."
     )
+
+
+def withdraw(
+    store: Store,
+    dataset_name: str,
+    dataids: Iterable[str],
+    why: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> tuple[int, int]:
+    """Withdraw chunks; return how many were published, and how many were not."""
+    dataset_id, dataset = get_dataset(store, dataset_name)
+    instead = "To keep a job from running for a day: dataflow hold JOB DATAID"
+    refuse_automatic(dataset_name, f"cannot be withdrawn. {instead}")
+    batches = batches_of(dataset, dataids, "withdrawn")
+    return in_batches(batches, lambda batch: store.withdraw(dataset_id, dataset_name, batch, why), progress)

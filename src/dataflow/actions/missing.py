@@ -16,9 +16,9 @@ from dataflow.actions.next_commands import (
 )
 from dataflow.actions.work_case import Reason, why_not_ready
 from dataflow.model.coverage import Kind, find_first_covering
-from dataflow.model.dataid import interval_of, sort_key
+from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, PREVIOUS, needed_dataids
+from dataflow.model.mapping import LATEST, PREVIOUS, needed_by
 from dataflow.model.record import replace
 from dataflow.store.registry import CALENDAR_SUFFIX, calendar_name
 
@@ -38,7 +38,7 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
     """Return every needed input chunk that is not ready, with the reason and the next command."""
     found = []
     for source in case.plan.inputs:
-        for dataid in needed(case, source):
+        for dataid in needed_by(case.plan, source, case.dataid):
             chunk = case.find_chunk(source.dataset_id, dataid)
             if chunk is None or not chunk.is_ready:
                 found.append(_why_missing(case, source, dataid, chunk, explain_producer))
@@ -46,24 +46,11 @@ def list_missing(case: WorkCase, explain_producer: Callable[[WorkCase], Reason])
     return found + [_why_uncovered(case, source) for source in latest if not find_latest(case, source)]
 
 
-def needed(case: WorkCase, source: PlanInput) -> list[str]:
-    """Return the dataids of one input that the work needs."""
-    plan = case.plan
-    return needed_dataids(
-        source.mapping, case.dataid, Grain(plan.grain), plan.timezone, plan.job.start or None
-    )
-
-
 def find_latest(case: WorkCase, source: PlanInput) -> Pin | None:
     """Return the chunk that a claim made now would pin for a `latest` input; None for other mappings."""
     if source.mapping != LATEST:
         return None
     return case.store.read.find_latest_pin(case.plan, source, case.dataid)
-
-
-def find_producer(store: Store, dataset_id: int) -> str | None:
-    """Return the job that produces a dataset, or None if its chunks come from outside."""
-    return store.read.find_producer(dataset_id)
 
 
 def next_interval(case: WorkCase, source: PlanInput) -> Reason | None:
@@ -106,7 +93,7 @@ def _why_missing(
         return replace(reason, text=f"{text}: {reason.text}")
     if reason := _why_no_beginning(case, source, chunk):
         return replace(reason, text=f"{text}: {reason.text}")
-    producer = find_producer(case.store, source.dataset_id)
+    producer = case.store.read.find_producer(source.dataset_id)
     plan = case.store.find_plan(producer) if producer else None
     if plan is None:
         found = f"it {why_not_ready(chunk)}" if chunk else "not marked ready"
@@ -136,7 +123,7 @@ def _why_uncovered(case: WorkCase, source: PlanInput) -> Reason:
 
 def _next_for(case: WorkCase, source: PlanInput, dataid: str | None) -> str:
     """Return the command that produces a chunk, or explains why it is missing."""
-    producer = find_producer(case.store, source.dataset_id)
+    producer = case.store.read.find_producer(source.dataset_id)
     if producer is not None:
         plan = case.store.find_plan(producer)
         if plan is not None and plan.is_pipeline and _has_next(case.store, plan):
@@ -195,15 +182,17 @@ def _why_not_due(case: WorkCase, source: PlanInput, dataid: str) -> Reason | Non
 
 def _interval_end(store: Store, source: PlanInput, dataid: str) -> float | None:
     """Return when an interval of a calendar ends; None if it has no such interval."""
-    if source.dataset.grain != Grain.TEXT:
-        span = interval_of(dataid, Grain(source.dataset.grain), source.dataset.timezone)
-        return None if span is None else span[1].timestamp()
     calendar = store.read.find_calendar(source.dataset_id)
     if calendar is None:
         return None
-    from dataflow.actions.calendar import find_text_interval  # most jobs have no calendar
+    # Imported here: most jobs have no calendar.
+    from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
+    from dataflow.model.schedule import find_interval
 
-    interval = find_text_interval(calendar, dataid)
+    schedule = schedule_of(calendar)
+    if schedule.expression == TODAY_EXPRESSION:
+        schedule = replace(schedule, expression="@daily")
+    interval = find_interval(schedule, dataid)
     return None if interval is None else interval.end_at
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataflow.actions.missing import find_calendar, find_latest, needed
+from dataflow.actions.missing import find_calendar, find_latest
 from dataflow.actions.work_case import WorkCase
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, consumers_of
+from dataflow.model.mapping import LATEST, consumers_of, needed_by
 from dataflow.model.record import replace
 from dataflow.model.status import WorkState
 
@@ -83,7 +83,7 @@ def _is_complete(case: WorkCase, dataid: str) -> bool:
                 return False
             continue
         lacking = []
-        for wanted in needed(case, source):
+        for wanted in needed_by(case.plan, source, case.dataid):
             chunk = case.find_chunk(source.dataset_id, wanted)
             if chunk is None or not chunk.is_ready:
                 lacking.append(wanted)

@@ -6,9 +6,11 @@ The claim never uses it: it trusts the counts that every publish updates. The do
 from __future__ import annotations
 
 from dataflow.model.coverage import NOTHING, Kind, covers
+from dataflow.model.cron import is_on_day
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_dataids
+from dataflow.model.job_dataid import leaves_days_out
+from dataflow.model.mapping import LATEST, SAME, consumers_of, needed_by
 from dataflow.model.record import record
 from dataflow.model.status import WorkState
 from dataflow.store.entries import recount
@@ -49,7 +51,8 @@ def rebuild(store: Store, plan: Plan) -> None:
 
 def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
     """Yield each dataid that a ready chunk calls for, with the number of inputs that lack a chunk."""
-    if all(source.mapping == SAME for source in plan.inputs):
+    some_days = leaves_days_out(plan.grain, plan.job.schedule)
+    if all(source.mapping == SAME for source in plan.inputs) and not some_days:
         yield from store.read.list_expected_missing(plan.job_id)
         return
     ready = _ready_dataids(store, plan)
@@ -58,7 +61,8 @@ def expected_missing(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
         for dataid in ready[source.position]:
             called.update(consumers_of(source.mapping, dataid, Grain(plan.grain), plan.timezone))
     for dataid in called:
-        yield dataid, count_missing(plan, dataid, ready)
+        if not some_days or is_on_day(plan.job.schedule, dataid):
+            yield dataid, count_missing(plan, dataid, ready)
 
 
 def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
@@ -68,7 +72,7 @@ def count_missing(plan: Plan, dataid: str, ready: dict[int, set[str]]) -> int:
 
 def _is_there(plan: Plan, source: PlanInput, dataid: str, ready: set[str]) -> bool:
     if source.mapping != LATEST:
-        return _needed(plan, source, dataid) <= ready
+        return set(needed_by(plan, source, dataid)) <= ready
     job = Kind(Grain(plan.grain), plan.timezone)
     return any(covers(chunk, _kind_of(source), dataid, job) for chunk in ready)
 
@@ -80,11 +84,6 @@ def _newest(source: PlanInput, ready: set[str]) -> set[str]:
 
 def _kind_of(source: PlanInput) -> Kind:
     return Kind(Grain(source.dataset.grain), source.dataset.timezone)
-
-
-def _needed(plan: Plan, source: PlanInput, dataid: str) -> set[str]:
-    first = plan.job.start or None
-    return set(needed_dataids(source.mapping, dataid, Grain(plan.grain), plan.timezone, first))
 
 
 def _ready_dataids(store: Store, plan: Plan) -> dict[int, set[str]]:

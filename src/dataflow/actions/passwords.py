@@ -1,10 +1,14 @@
-"""Passwords of datasets in the store: encrypted for one dataset, decrypted on request."""
+"""Passwords of datasets in the store: encrypted for one dataset, decrypted on request, re-encrypted."""
 
 from __future__ import annotations
 
+import os
+
 from dataflow.actions.names import get_dataset
-from dataflow.errors import UnknownName
+from dataflow.errors import SecretError, UnknownName
+from dataflow.model.record import record
 from dataflow.secrets.cipher import decrypt, encrypt, salt_of
+from dataflow.store.entries import change_passwords
 from dataflow.store.journal import JournalEntry
 
 TYPE_CHECKING = False
@@ -12,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dataflow.config.settings import Config
+    from dataflow.model.records import Dataset
     from dataflow.store.store import Store
 
 STORE = "store"
+SALT_BYTES = 16
 
 
 def bound_to(dataset: str) -> str:
@@ -52,3 +58,44 @@ def decrypt_password(store: Store, dataset: str, get_passphrase: Callable[[], st
     password = decrypt(found.encryptedpass, get_passphrase(), bound_to(dataset))
     store.journal(JournalEntry("secret decrypt", store.actor, dataset=dataset))
     return password
+
+
+@record
+class Rotation:
+    """Datasets with re-encrypted passwords, and those left unchanged with the reason."""
+
+    rotated: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def rotate(store: Store, old: str, new: str) -> Rotation:
+    """Re-encrypt every password in one transaction; those that `old` does not open are left and named.
+
+    Raises SecretError, and changes nothing, if it opens none of them.
+    """
+    datasets = [dataset for dataset in store.read.list_datasets() if dataset.encryptedpass]
+    records, left = _encrypt_anew(datasets, old, new)
+    if datasets and not records:
+        raise SecretError(
+            f"The current passphrase opens none of the passwords; nothing was changed. {left[0][1]}"
+        )
+
+    rotated: set[str] = store.register(lambda tx: change_passwords(tx, records, store.actor))
+    again = "It has changed since. Run the same command again."
+    names = [dataset.name for dataset, _ in records]
+    left += [(name, again) for name in names if name not in rotated]
+    return Rotation(tuple(name for name in names if name in rotated), tuple(left))
+
+
+def _encrypt_anew(
+    datasets: list[Dataset], old: str, new: str
+) -> tuple[list[tuple[Dataset, str]], list[tuple[str, str]]]:
+    salt = os.urandom(SALT_BYTES)
+    records, left = [], []
+    for dataset in datasets:
+        bound = bound_to(dataset.name)
+        try:
+            records.append((dataset, encrypt(decrypt(dataset.encryptedpass, old, bound), new, bound, salt)))
+        except SecretError as error:
+            left.append((dataset.name, str(error)))
+    return records, left

@@ -18,7 +18,7 @@ from dataflow.errors import BadInput
 from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, needed_dataids
+from dataflow.model.mapping import LATEST, needed_by
 from dataflow.model.record import record
 from dataflow.model.url_text import without_secret_parameters
 from dataflow.model.variable_names import may_come_from_store
@@ -107,10 +107,7 @@ def list_inputs(plan: Plan, run: Run, project_dir: str, fields: dict[str, object
         if source.mapping == LATEST:
             found.append(_latest_input(source, run, project_dir, fields))
             continue
-        grain = Grain(plan.grain)
-        for dataid in needed_dataids(
-            source.mapping, run.dataid, grain, plan.timezone, plan.job.start or None
-        ):
+        for dataid in needed_by(plan, source, run.dataid):
             pin = pinned.get((source.position, dataid))
             place = _input_place(source, dataid, pin, project_dir, fields)
             found.append(InputChunk(source, dataid, pin, place))

@@ -202,7 +202,7 @@ def _with_exit_code(reason: str, exit_code: int | None) -> str:
 
 def list_callers(case: WorkCase) -> list[Reason]:
     """Return what would create work for a job that has none: one reason per input."""
-    from dataflow.actions.missing import find_producer, next_interval
+    from dataflow.actions.missing import next_interval
 
     reasons = []
     for source in case.plan.inputs:
@@ -211,7 +211,7 @@ def list_callers(case: WorkCase) -> list[Reason]:
         name = source.dataset.name
         if reason := next_interval(case, source):
             reasons.append(reason)
-        elif producer := find_producer(case.store, source.dataset_id):
+        elif producer := case.store.read.find_producer(source.dataset_id):
             reasons.append(
                 Reason(f"no chunk of {name} is ready; job {producer} produces it", why_command(producer))
             )

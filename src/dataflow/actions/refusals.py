@@ -5,7 +5,6 @@ It uses the functions that prepare a run, so `why` reports what RunJob does.
 
 from __future__ import annotations
 
-from dataflow.actions.missing import find_producer
 from dataflow.actions.next_commands import move_command, ready_command, resubmit_command
 from dataflow.actions.prepare import answer_located, answer_right, is_there, list_inputs, list_outputs
 from dataflow.model.answers import Question, Verdict
@@ -52,7 +51,7 @@ def _repair_place(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
     for item in there:
         if is_there(item)[0] is not Verdict.NO:
             continue
-        if producer := find_producer(case.store, item.source.dataset_id):
+        if producer := case.store.read.find_producer(item.source.dataset_id):
             return resubmit_command(producer, item.dataid)
         move = move_command(item.source.dataset.name)
         return f"put {item.name} at {item.location}, or: {move}" if item.location else move
@@ -63,7 +62,7 @@ def _repair_place(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
 def _repair_size(case: WorkCase, there: tuple[InputChunk, ...]) -> str | None:
     for item in there:
         if answer_right(case.plan, case.dataid, (item,)).answer is Verdict.NO:
-            if producer := find_producer(case.store, item.source.dataset_id):
+            if producer := case.store.read.find_producer(item.source.dataset_id):
                 return resubmit_command(producer, item.dataid)
             return ready_command(item.source.dataset.name, item.dataid) + " --again"
     return None

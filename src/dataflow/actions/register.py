@@ -6,7 +6,7 @@ from dataflow.actions.calendar import TODAY_EXPRESSION, schedule_of
 from dataflow.actions.dataset_rules import TODAY
 from dataflow.actions.differences import CHANGED, UNCHANGED
 from dataflow.actions.names import unknown
-from dataflow.actions.registry_draft import Registry, merge_dataset, merge_job
+from dataflow.actions.registry_draft import Registry, merge
 from dataflow.errors import Conflict
 from dataflow.model.records import Calendar
 from dataflow.model.schedule import Schedule, keeps_start
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dataflow.actions.differences import Change
     from dataflow.actions.registry_draft import Draft
-    from dataflow.model.records import Dataset, Job
+    from dataflow.model.records import Dataset, Job, Plan
     from dataflow.store.database import Transaction
     from dataflow.store.store import Store
 
@@ -32,7 +32,7 @@ def add_dataset(store: Store, dataset: Dataset, given: Iterable[str] | None = No
 
     def draft(registry: Registry) -> Draft:
         before = registry.datasets.get(dataset.name)
-        return registry.draft([merge_dataset(before, dataset, given)], [])
+        return registry.draft([merge(before, dataset, given)], [])
 
     return register(store, draft)[0]
 
@@ -41,7 +41,7 @@ def add_job(store: Store, job: Job, given: Iterable[str] | None = None) -> Chang
     """Register or change a job; of an existing one only the `given` fields change (None: all)."""
 
     def draft(registry: Registry) -> Draft:
-        return registry.draft([], [merge_job(registry.find_job(job.name), job, given)])
+        return registry.draft([], [merge(registry.find_job(job.name), job, given)])
 
     return register(store, draft)[0]
 
@@ -66,10 +66,7 @@ def remove_job(store: Store, name: str) -> None:
     """Remove a job with its work and its calendar; its runs and journal stay as history."""
 
     def verb(tx: Transaction) -> None:
-        plan = registry.find_plan(tx, name)
-        if plan is None:
-            raise unknown("job", name, registry.list_names(tx, "job"), store.database.url)
-        registry.remove_job(tx, plan)
+        registry.remove_job(tx, _get_plan(store, tx, name))
         write_journal(tx, JournalEntry("job remove", store.actor, job=name))
 
     store.register(verb)
@@ -79,10 +76,7 @@ def reset_script(store: Store, name: str) -> None:
     """Forget which script does the job's work: the next run decides again."""
 
     def verb(tx: Transaction) -> None:
-        plan = registry.find_plan(tx, name)
-        if plan is None:
-            raise unknown("job", name, registry.list_names(tx, "job"), store.database.url)
-        if plan.is_pipeline:
+        if _get_plan(store, tx, name).is_pipeline:
             raise Conflict(f"Job {name} is a pipeline and has no script. See: dataflow pipeline show {name}")
         registry.forget_script(tx, name)
         write_journal(tx, JournalEntry("job reset-script", store.actor, job=name))
@@ -115,6 +109,13 @@ def register(
     return changes
 
 
+def _get_plan(store: Store, tx: Transaction, name: str) -> Plan:
+    plan = registry.find_plan(tx, name)
+    if plan is None:
+        raise unknown("job", name, registry.list_names(tx, "job"), store.database.url)
+    return plan
+
+
 def _refuse_own_calendar(tx: Transaction, name: str) -> None:
     job = name.removesuffix(CALENDAR_SUFFIX)
     if job != name and registry.find_plan(tx, job) is not None:
@@ -133,7 +134,8 @@ def _entries(tx: Transaction, registry: Registry, draft: Draft) -> list[JobEntry
         for dataset in checked.automatic:
             if dataset.name != TODAY:
                 # Writing it again unchanged would make it due again.
-                if before is None or _schedule_of(before.job) != _schedule_of(job):
+                known = [item.dataset for item in before.inputs] if before else []
+                if before is None or _schedule_of(before.job) != _schedule_of(job) or dataset not in known:
                     start = _find_start(tx, registry.dataset_ids.get(dataset.name), job)
                     calendars.append((dataset, Calendar(job.schedule, start, job.end, job.catchup)))
             elif not today_is_there:

@@ -5,11 +5,13 @@ A draft only reads; `apply` shows it, and registering writes it in the same tran
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from dataflow.actions.dataset_rules import TODAY, check_dataset, is_automatic
 from dataflow.actions.differences import UNCHANGED, Change, compare
 from dataflow.actions.job_graph import check_cycles, check_producers
 from dataflow.actions.job_rules import check_job
-from dataflow.actions.registry_lookup import Registered
 from dataflow.errors import BadInput, Conflict
 from dataflow.model.grain import Grain
 from dataflow.model.mapping import LATEST
@@ -20,11 +22,48 @@ from dataflow.store.registry import calendar_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dataflow.actions.job_rules import CheckedJob
     from dataflow.model.records import Dataset, Plan
     from dataflow.store.database import Transaction
+
+Item = TypeVar("Item")
+
+
+class Registered(Mapping[str, Item]):
+    """Datasets or jobs by name. Only iterating reads all names."""
+
+    def __init__(
+        self, read: Callable[[Sequence[str]], Mapping[str, Item]], list_names: Callable[[], Sequence[str]]
+    ) -> None:
+        self._read = read
+        self._list_names = list_names
+        self._found: dict[str, Item | None] = {}
+
+    def load(self, names: Iterable[str]) -> None:
+        """Read those that have not been read before, in one go."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._found]
+        if wanted:
+            found = self._read(wanted)
+            self._found.update({name: found.get(name) for name in wanted})
+
+    def put(self, name: str, item: Item) -> None:
+        """Set what the name stands for, whatever is in the store."""
+        self._found[name] = item
+
+    def __getitem__(self, name: str) -> Item:
+        self.load([name])
+        found = self._found[name]
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._list_names())
+
+    def __len__(self) -> int:
+        return len(self._list_names())
 
 
 class Draft:
@@ -102,15 +141,18 @@ class Registry:
         before = self.find_job(job.name)
         change = compare("job", before, checked.job)
         draft.changes.append(change)
-        for calendar in checked.automatic:
-            known = self.datasets.get(calendar.name)
-            if known is not None and known != calendar:
-                self._check_grain_change(known, calendar, job.name)
-            self.datasets.put(calendar.name, calendar)
+        self._draft_calendars(checked)
         self._jobs[job.name] = checked.job
         if self._check_job_grain(checked) or change.what != UNCHANGED:
             draft.jobs.append(checked)
         return before is None or (before.inputs, before.outputs) != (checked.job.inputs, checked.job.outputs)
+
+    def _draft_calendars(self, checked: CheckedJob) -> None:
+        for calendar in checked.automatic:
+            known = self.datasets.get(calendar.name)
+            if known is not None and known != calendar:
+                self._check_grain_change(known, calendar, checked.job.name)
+            self.datasets.put(calendar.name, calendar)
 
     def _draft_users(self, draft: Draft, moved: list[str]) -> None:
         """Add unchanged jobs that use a dataset whose grain or time zone changes."""
@@ -128,6 +170,7 @@ class Registry:
             except BadInput as error:
                 way_out = "To change them together, declare them in a file: dataflow apply FILE"
                 raise Conflict(f"{error} Nothing was changed. {way_out}") from error
+            self._draft_calendars(checked)
             # What the latest chunk covers depends on its dataset's time zone.
             follows = any(item.mapping == LATEST and item.dataset in moved for item in job.inputs)
             if self._check_job_grain(checked) or follows:
@@ -191,15 +234,8 @@ class Registry:
         return registry.count_chunks(self._tx, self.dataset_ids.get(name, 0))
 
 
-def merge_job(before: Job | None, job: Job, given: Iterable[str] | None) -> Job:
-    """Return the job with fields that were not given left unchanged; None: all were given."""
+def merge(before: Item | None, after: Item, given: Iterable[str] | None) -> Item:
+    """Return a dataset or job with fields that were not given left unchanged; None: all were given."""
     if before is None or given is None:
-        return job
-    return replace(before, **{name: getattr(job, name) for name in given})
-
-
-def merge_dataset(before: Dataset | None, dataset: Dataset, given: Iterable[str] | None) -> Dataset:
-    """Return the dataset with fields that were not given left unchanged; None: all were given."""
-    if before is None or given is None:
-        return dataset
-    return replace(before, **{name: getattr(dataset, name) for name in given})
+        return after
+    return replace(before, **{name: getattr(after, name) for name in given})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataflow.errors import Conflict, UnknownName
-from dataflow.model.dataid import sort_key
-from dataflow.model.dataid_range import refuse_backwards
+from dataflow.model.dataid import refuse_backwards, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.record import record

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataflow.actions.gaps import find_span, first_missing
 from dataflow.actions.lateness import list_oldest_runs, list_overdue
 from dataflow.actions.next_commands import resubmit_command
+from dataflow.model.cron import has_some_days
+from dataflow.model.dataid import dataid_range, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.record import record, replace
 from dataflow.model.status import UNFINISHED, WorkState
@@ -13,10 +14,14 @@ from dataflow.store.reads import seconds_of, time_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from dataflow.actions.lateness import LongestRun, Overdue
     from dataflow.store.job_reads import DatasetGrain, JobHold
     from dataflow.store.store import Store
     from dataflow.store.work_reads import OpenGroup
+
+    Counter = Callable[[str, str], int]
 
 HOLD = "HOLD"
 COUNTED = (*[state.value for state in WorkState], HOLD)
@@ -24,6 +29,8 @@ COUNTED = (*[state.value for state in WorkState], HOLD)
 
 SHOWN_MISSING = 5
 SHOWN_FAILURES = 20
+MOST_HOURS = 200_000
+"""Hours are listed, because time zones prevent computing them; longer spans are skipped."""
 
 
 @record
@@ -176,8 +183,8 @@ def _datasets(store: Store) -> list[DatasetStatus]:
         last = _dataid_at(store, one.dataset_id, chunks.last_key)
         gaps: int | None = None
         missing: tuple[str, ...] = ()
-        # A calendar has the intervals of its schedule, so it has no gaps.
-        if first and last and not one.is_calendar:
+        # A calendar has the intervals of its schedule, so it has no gaps; nor has what it lets a job produce.
+        if first and last and not one.is_calendar and not has_some_days(one.schedule):
             gaps, missing = _gaps(store, one, (first, last), chunks.count)
         facts = (one.dataset, one.grain, chunks.count, unready.get(one.dataset_id, 0), first, last)
         found.append(DatasetStatus(*facts, gaps, missing))
@@ -199,3 +206,74 @@ def _gaps(
 
 def _dataid_at(store: Store, dataset_id: int, key: str) -> str:
     return (store.read.find_dataid_at(dataset_id, key) if key else None) or ""
+
+
+class Span:
+    """The dataids from first to last, numbered from 0."""
+
+    def __init__(self, size: int, dataid_at: Callable[[int], str], grain: Grain) -> None:
+        self.size = size
+        self.dataid_at = dataid_at
+        self._grain = grain
+
+    def key_at(self, number: int) -> str:
+        """The sort key of one of them."""
+        return sort_key(self.dataid_at(number), self._grain)
+
+
+def find_span(first: str, last: str, grain: Grain, timezone: str) -> Span | None:
+    """Return all dataids from first to last, or None if they cannot be counted."""
+    if grain is Grain.TEXT:
+        return None
+    if grain is Grain.SEQUENCE:
+        base = int(first)
+        return Span(int(last) - base + 1, lambda number: str(base + number), grain)
+    from dataflow.model import clock
+
+    if grain is Grain.HOURLY:
+        return _hours(first, last, timezone)
+    start = clock.period_from_text(first, grain)
+    size = clock.period_from_text(last, grain) - start + 1
+    return Span(size, lambda number: clock.period_text(start + number, grain), grain)
+
+
+def first_missing(span: Span, count: int, most: int, count_between: Counter) -> Sequence[str]:
+    """Return the first dataids of a span without a chunk, if `count` of the span have one."""
+    found: list[str] = []
+    begin, missing = 0, span.size - count
+    while missing > 0 and len(found) < most:
+        number = _next_missing(span, begin, count_between)
+        found.append(span.dataid_at(number))
+        begin, missing = number + 1, missing - 1
+    return found
+
+
+def _next_missing(span: Span, begin: int, count_between: Counter) -> int:
+    """Return the number of the first missing dataid from `begin` on; there must be one.
+
+    Strides double until one contains a gap and are then halved, so the cost depends on the distance only.
+    """
+    stride = 1
+    while begin + stride < span.size and _is_whole(span, begin, begin + stride, count_between):
+        begin, stride = begin + stride, stride * 2
+    end = min(begin + stride, span.size)
+    while end - begin > 1:
+        middle = (begin + end) // 2
+        if _is_whole(span, begin, middle, count_between):
+            begin = middle
+        else:
+            end = middle
+    return begin
+
+
+def _is_whole(span: Span, begin: int, end: int, count_between: Counter) -> bool:
+    return count_between(span.key_at(begin), span.key_at(end - 1)) == end - begin
+
+
+def _hours(first: str, last: str, timezone: str) -> Span | None:
+    from dataflow.model import clock
+
+    if clock.hour_from_text(last) - clock.hour_from_text(first) > MOST_HOURS * clock.HOUR_SECONDS:
+        return None
+    hours = list(dataid_range(first, last, Grain.HOURLY, timezone))
+    return Span(len(hours), hours.__getitem__, Grain.HOURLY)

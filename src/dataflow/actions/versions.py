@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from dataflow.actions.locations import absolute_place, is_local
-from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.errors import BadInput, Conflict, UnknownName
 from dataflow.model.dataid import canonical_dataid
@@ -78,7 +77,7 @@ def roll_back(
     chosen = _choose(
         list_versions(store, dataset_name, dataid, project_dir), version, f"{dataset_name} {dataid}"
     )
-    producer = find_producer(store, dataset_id)
+    producer = store.read.find_producer(dataset_id)
     plan = store.find_plan(producer) if producer else None
     place = Place(dataset_id, dataset_name, dataid, chosen.version, chosen.location)
     number = store.go_back(plan, PlanOutput(dataset_id, dataset), place, why)
@@ -157,7 +156,7 @@ def _refuse_database(store: Store, dataset_id: int, dataset: Dataset) -> None:
     """Refuse a table: it holds one version, and an older one must be produced again."""
     if not Location(dataset.location).is_in_database:
         return
-    producer = find_producer(store, dataset_id)
+    producer = store.read.find_producer(dataset_id)
     again = f"dataflow resubmit {producer} DATAID" if producer else "from its source"
     raise Conflict(
         f"Dataset {dataset.name} is a table in PostgreSQL, which holds the current version only; nothing was "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from dataflow.actions.make_ready import make_ready
+from dataflow.actions.make_ready import make_ready, withdraw
 from dataflow.actions.names import get_dataset
-from dataflow.actions.withdraw import withdraw
 from dataflow.cli.layout import PROSE, TIME, Column
 from dataflow.cli.options import count, finish
 from dataflow.cli.progress import Progress

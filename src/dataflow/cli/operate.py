@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataflow.actions.cancel import cancel, parse_run_id
-from dataflow.actions.hold import hold, release
-from dataflow.actions.mark import MARKS, mark
+from dataflow.actions.interventions import MARKS, cancel, hold, mark, parse_run_id, release, resubmit
 from dataflow.actions.next_commands import run_command, shell
-from dataflow.actions.resubmit import resubmit
 from dataflow.actions.selection import Selection, count_selected, refuse_running
 from dataflow.cli.asking import may_go_on
 from dataflow.cli.options import finish

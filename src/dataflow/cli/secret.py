@@ -12,8 +12,8 @@ from dataflow.actions.passwords import (
     bound_to_connection,
     decrypt_password,
     encrypt_password,
+    rotate,
 )
-from dataflow.actions.rotate import rotate
 from dataflow.cli.asking import read_secret, refuse_secret_argument
 from dataflow.cli.options import finish
 from dataflow.config.problems import Problems

@@ -1,4 +1,4 @@
-"""Schedule expressions, presets and cron: checking them and recognising plain calendars.
+"""Schedule expressions, presets, cron and fixed steps: checking them and recognising plain calendars.
 
 croniter is imported only here, and never for presets, which are on the start-up path.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from dataflow.errors import BadInput
-from dataflow.model.fixed_step import canonical_step, is_step
 from dataflow.model.grain import Grain
 from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import did_you_mean, plural, quoted
@@ -16,7 +15,7 @@ from dataflow.model.wording import did_you_mean, plural, quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
 ONCE = "@once"
 PRESETS = {
@@ -51,6 +50,17 @@ _is_number = re.compile("[0-9]{1,2}").fullmatch
 _is_written_well = re.compile("[0-9A-Za-z*?,/#-]+").fullmatch
 # croniter's H and R insert hashed or random numbers, which would move the intervals.
 _is_random = re.compile("(.*,)?[HR]([^A-Z].*)?", re.IGNORECASE).fullmatch
+EVERY = "every"
+SHORTEST_SECONDS = 60
+LONGEST_SECONDS = 36_500 * 86_400
+
+_UNITS = {"day": 86_400, "hour": 3600, "minute": 60, "second": 1}
+_NAMES = {
+    **{name: size for unit, size in _UNITS.items() for name in (unit[0], unit, f"{unit}s")},
+    **dict.fromkeys(("w", "week", "weeks"), 7 * 86_400),
+    **dict.fromkeys(("min", "mins"), 60),
+}
+_PART = re.compile("([0-9]{1,12}) ?([a-z]+) ?")
 
 
 def canonical_expression(expression: str) -> str:
@@ -77,8 +87,36 @@ def calendar_of(expression: str) -> tuple[Grain, int, int]:
     return _plain_calendar(expression) or (Grain.TEXT, 0, 0)
 
 
-def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
-    """Yield the epoch seconds at which intervals start, from the one that contains `at` on."""
+def has_some_days(expression: str) -> bool:
+    """Return whether it is a cron expression of one time a day on some days, such as weekdays."""
+    if not expression or expression in PRESETS or expression == ON_DEMAND or is_step(expression):
+        return False
+    is_once_a_day = all(map(_is_number, expression.split()[:2]))
+    return is_once_a_day and _plain_calendar(expression) is None
+
+
+def is_on_day(expression: str, day: str) -> bool:
+    """Return whether a schedule of some days has an interval that starts on a day."""
+    from croniter import croniter  # as in cron_starts
+
+    return bool(croniter.match(expression, _time_on(expression, day)))
+
+
+def day_before(expression: str, day: str) -> str:
+    """Return the last day before a day on which a schedule of some days starts an interval."""
+    from datetime import datetime
+
+    from croniter import croniter  # as in cron_starts
+
+    found: datetime = croniter(expression, _time_on(expression, day)).get_prev(datetime)
+    return found.date().isoformat()
+
+
+def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[int, str]]:
+    """Yield when intervals start, in epoch seconds, from the one that contains `at` on, and on which day.
+
+    The day is that of the expression: a skipped time may begin only after midnight.
+    """
     # Imported here because croniter costs more start-up time than everything else in model.
     from datetime import datetime
 
@@ -89,13 +127,13 @@ def cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
         return
     # For every hour: it continues through a repeated hour.
     walk = croniter(expression, datetime.fromtimestamp(int(at) + 1, tz))
-    start = int(walk.get_prev(float))
+    start: datetime = walk.get_prev(datetime)
     while True:
-        yield start
-        start = int(walk.get_next(float))
+        yield int(start.timestamp()), start.date().isoformat()
+        start = walk.get_next(datetime)
 
 
-def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
+def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[int, str]]:
     """Yield the starts of a schedule with fixed hours; a repeated time counts once, the first time.
 
     It follows the wall clock: a skipped time counts as if the clocks had not changed.
@@ -104,8 +142,9 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
 
     from croniter import croniter
 
-    def next_at(walk: croniter) -> int:
-        return int(walk.get_next(datetime).replace(tzinfo=tz).timestamp())
+    def next_at(walk: croniter) -> tuple[int, str]:
+        wall: datetime = walk.get_next(datetime)
+        return int(wall.replace(tzinfo=tz).timestamp()), wall.date().isoformat()
 
     day = timedelta(days=1)
     walk = croniter(expression, datetime.fromtimestamp(at, tz).replace(tzinfo=None) + day)
@@ -113,13 +152,15 @@ def _named_hour_starts(expression: str, tz: tzinfo, at: float) -> Iterator[int]:
         pass
     # From two days before: a zone may skip a whole day, which moves skipped times after it.
     walk = croniter(expression, walk.get_current(datetime) - 2 * day)
-    current = next_at(walk)
+    current, on_day = next_at(walk)
     while True:
-        following = next_at(walk)
+        following, next_day = next_at(walk)
         if following > current:
             if following > at:
-                yield current
-            current = following
+                yield current, on_day
+            current, on_day = following, next_day
+        elif following == current:
+            on_day = next_day  # the zone skipped the day before
 
 
 def _known_preset(expression: str, name: str) -> str:
@@ -167,6 +208,13 @@ def _plain_calendar(expression: str) -> tuple[Grain, int, int] | None:
     return (grain, int(hour), int(minute)) if _is_number(hour) else None
 
 
+def _time_on(expression: str, day: str) -> datetime:
+    from datetime import datetime
+
+    minute, hour, *_ = expression.split()
+    return datetime.fromisoformat(day).replace(hour=int(hour), minute=int(minute))
+
+
 def _is_field(field: str, position: int) -> bool:
     from croniter import CroniterError, croniter  # as in cron_starts
 
@@ -197,3 +245,44 @@ def _refused(expression: str, reason: str) -> BadInput:
     return BadInput(
         f"{text} Use a preset such as @daily, or a cron expression of 5 fields such as 30 6 * * *."
     )
+
+
+def is_step(expression: str) -> bool:
+    """Return whether an expression is `every …`, in any case."""
+    return expression.lower().split()[:1] == [EVERY]
+
+
+def canonical_step(expression: str) -> str:
+    """Return the canonical form of `every …`; BadInput for a span that is invalid or too short."""
+    words = " ".join(expression.lower().split()[1:])
+    words = f"1 {words}" if words in _NAMES else words
+    seconds, position = 0, 0
+    while part := _PART.match(words, position):
+        if part[2] not in _NAMES:
+            break
+        seconds += int(part[1]) * _NAMES[part[2]]
+        position = part.end()
+    if not words or position < len(words):
+        raise BadInput(
+            f"Schedule {quoted(expression)} cannot be read. Write it like: every 6 hours, every 90 minutes, "
+            "every 2 days."
+        )
+    return step_text(seconds)
+
+
+def step_text(seconds: float) -> str:
+    """Return the canonical expression of a step of this length; BadInput if it cannot be a schedule."""
+    if seconds != int(seconds) or not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS:
+        raise BadInput(
+            f"A schedule of {seconds:g} seconds is not possible: it takes whole seconds, from 1 minute to "
+            "36500 days."
+        )
+    unit, size = next((unit, size) for unit, size in _UNITS.items() if seconds % size == 0)
+    count = int(seconds) // size
+    return f"{EVERY} {unit}" if count == 1 else f"{EVERY} {count} {unit}s"
+
+
+def step_seconds(expression: str) -> int:
+    """Return the length of a canonical step."""
+    *count, unit = expression.split()[1:]
+    return int(count[0] if count else 1) * _NAMES[unit]

@@ -6,8 +6,7 @@ schedule.py applies start, end and catch-up.
 from __future__ import annotations
 
 from dataflow.model import clock
-from dataflow.model.cron import calendar_of, cron_starts
-from dataflow.model.fixed_step import is_step, step_seconds
+from dataflow.model.cron import calendar_of, cron_starts, is_step, step_seconds
 from dataflow.model.grain import Grain
 
 TYPE_CHECKING = False
@@ -17,17 +16,18 @@ if TYPE_CHECKING:
 
 
 def interval_starts(
-    expression: str, tz: tzinfo, at: float, anchor: float = 0.0
+    expression: str, tz: tzinfo, at: float, anchor: float = 0.0, by_day: bool = False
 ) -> Iterator[tuple[float, str]]:
     """Return the start and dataid of each interval, in order, from the one that contains `at` on.
 
     Two starts are equal if the zone skipped a day; they never decrease. A fixed step counts from the anchor.
+    The dataids of a schedule of some days are days if `by_day`, and moments if not.
     """
     if is_step(expression):
         return _step_starts(step_seconds(expression), anchor, at)
     grain, hour, minute = calendar_of(expression)
     if grain == Grain.TEXT:
-        return _cron_starts(expression, tz, at)
+        return _cron_starts(expression, tz, at, by_day)
     if grain == Grain.HOURLY:
         return _hour_starts(minute, tz, at)
     return _period_starts((grain, hour, minute), tz, at)
@@ -40,9 +40,9 @@ def _step_starts(step: int, anchor: float, at: float) -> Iterator[tuple[float, s
         start += step
 
 
-def _cron_starts(expression: str, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:
-    for start in cron_starts(expression, tz, at):
-        yield float(start), clock.minute_text(start)
+def _cron_starts(expression: str, tz: tzinfo, at: float, by_day: bool) -> Iterator[tuple[float, str]]:
+    for start, day in cron_starts(expression, tz, at):
+        yield float(start), day if by_day else clock.minute_text(start)
 
 
 def _hour_starts(minute: int, tz: tzinfo, at: float) -> Iterator[tuple[float, str]]:

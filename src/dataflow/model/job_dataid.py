@@ -1,20 +1,38 @@
-"""The dataid of a job's work: the one form that the store keeps, and the interval that it names."""
+"""The dataids of a job's work: as typed, in order, their intervals, and the days a schedule leaves out."""
 
 from __future__ import annotations
 
 from dataflow.errors import BadInput
-from dataflow.model.dataid import canonical_dataid, interval_of
+from dataflow.model.dataid import canonical_dataid, interval_of, previous_dataid
 from dataflow.model.grain import Grain
 from dataflow.model.records import ON_DEMAND
 from dataflow.model.wording import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
-    from dataflow.model.records import Job, Plan
+    from dataflow.model.records import Plan
 
 DATE_LENGTH = len("2026-08-20")
+
+
+def leaves_days_out(grain: str, schedule: str) -> bool:
+    """Return whether a job has daily dataids but a schedule of some days only, such as weekdays."""
+    if grain != Grain.DAILY or not schedule:
+        return False
+    from dataflow.model.cron import has_some_days  # start-up: few jobs have such a schedule
+
+    return has_some_days(schedule)
+
+
+def previous_job_dataid(dataid: str, plan: Plan) -> str | None:
+    """Return the dataid before in the job's own order; None as for `previous_dataid`."""
+    if leaves_days_out(plan.grain, plan.job.schedule):
+        from dataflow.model.cron import day_before
+
+        return day_before(plan.job.schedule, dataid)
+    return previous_dataid(dataid, Grain(plan.grain), plan.timezone)
 
 
 def job_dataid(text: str, plan: Plan) -> str:
@@ -53,29 +71,23 @@ def find_interval(dataid: str, plan: Plan) -> tuple[datetime, datetime] | None:
     has_schedule = schedule not in ("", ON_DEMAND)
     if grain == Grain.SEQUENCE or (grain == Grain.TEXT and not has_schedule):
         return None
-    from dataflow.model import clock  # start-up: dates are slow, and dataids without a time need none
+    from datetime import datetime  # start-up: slow, and dataids without a time need none
+
+    from dataflow.model import clock
+    from dataflow.model.schedule import Schedule, named_interval
 
     try:
         period = interval_of(dataid, grain, plan.timezone)
-        if has_schedule:
-            at = clock.parse_moment(dataid).timestamp() if period is None else period[1].timestamp() - 1
-            return _scheduled(dataid, plan.job, clock.zone(plan.job.timezone), at) or period
-        return period
+        if not has_schedule:
+            return period
+        job, by_day = plan.job, leaves_days_out(plan.grain, schedule)
+        # A fixed step counts from the start of the schedule.
+        found = named_interval(
+            Schedule(schedule, job.timezone, job.start or None, None, False, by_day), dataid
+        )
     except clock.BEYOND_CALENDAR:
         return None
-
-
-def _scheduled(dataid: str, job: Job, tz: tzinfo, at: float) -> tuple[datetime, datetime] | None:
-    """Return the interval of a schedule that contains a moment; None if it has another dataid."""
-    from datetime import datetime
-
-    from dataflow.model.interval_starts import interval_starts
-    from dataflow.model.schedule import Schedule, find_start_moment
-
-    # A fixed step counts from the start of the schedule.
-    anchor = find_start_moment(Schedule(job.schedule, job.timezone, job.start or None, None, False)) or 0.0
-    starts = interval_starts(job.schedule, tz, at, anchor)
-    (begins_at, found), (ends_at, _) = next(starts), next(starts)
-    if found != dataid:
-        return None
-    return datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz)
+    if found is None:
+        return period
+    zone = clock.zone(job.timezone)
+    return datetime.fromtimestamp(found.start_at, zone), datetime.fromtimestamp(found.end_at, zone)

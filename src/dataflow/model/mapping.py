@@ -10,6 +10,10 @@ from dataflow.model.dataid import next_dataid, previous_dataid, sort_key
 from dataflow.model.grain import Grain
 from dataflow.model.wording import did_you_mean, quoted
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataflow.model.records import Plan, PlanInput
+
 SAME = "same"  # the input's chunk of the work's own dataid
 PREVIOUS = "previous"  # the input's chunk one dataid before the work's
 LATEST = "latest"  # the newest ready chunk, once it covers the work; see coverage.py
@@ -48,6 +52,12 @@ def needed_dataids(mapping: str, dataid: str, grain: Grain, timezone: str, first
     if first is not None and sort_key(dataid, grain) <= sort_key(first, grain):
         return []
     return _list_of(previous_dataid(dataid, grain, timezone))
+
+
+def needed_by(plan: Plan, source: PlanInput, dataid: str) -> list[str]:
+    """Return the dataids of one input that a work of a job needs."""
+    first = plan.job.start or None
+    return needed_dataids(source.mapping, dataid, Grain(plan.grain), plan.timezone, first)
 
 
 def consumers_of(mapping: str, dataid: str, grain: Grain, timezone: str) -> list[str]:

@@ -9,6 +9,7 @@ import re
 
 from dataflow.errors import BadInput
 from dataflow.model.cron import ONCE, calendar_of, canonical_expression
+from dataflow.model.dataid import interval_of
 from dataflow.model.grain import Grain, check_timezone
 from dataflow.model.record import record
 from dataflow.model.records import ON_DEMAND
@@ -30,13 +31,17 @@ _DATE_GRAINS = {4: Grain.YEARLY, 7: Grain.MONTHLY, 10: Grain.DAILY}
 
 @record
 class Schedule:
-    """A checked schedule; start and end as given."""
+    """A checked schedule; start and end as given.
+
+    `by_day`: the dataids are days, even if the expression alone would give moments; as for weekdays.
+    """
 
     expression: str
     timezone: str
     start: str | None
     end: str | None
     catchup: bool
+    by_day: bool = False
 
 
 @record
@@ -106,16 +111,44 @@ def due_intervals(
     return due, None
 
 
-def find_interval(schedule: Schedule, at: float) -> Interval | None:
-    """Return the interval that starts at a moment; None if the schedule has none there."""
+def find_interval(schedule: Schedule, dataid: str) -> Interval | None:
+    """Return the interval that a canonical dataid names; None if the schedule has none of that name."""
+    from dataflow.model import clock
+
     if _is_plain(schedule):
         return None
+    try:
+        found = named_interval(schedule, dataid)
+    except clock.BEYOND_CALENDAR:
+        return None
     start_at, end_at = _bounds(schedule)
-    if (start_at is not None and at < start_at) or (end_at is not None and at > end_at):
+    if found is None or (start_at is not None and found.start_at < start_at):
+        return None
+    return None if end_at is not None and found.start_at > end_at else found
+
+
+def named_interval(schedule: Schedule, dataid: str) -> Interval | None:
+    """Return the interval of a dataid, also before the schedule's start or after its end."""
+    from dataflow.model import clock
+
+    grain = Grain.DAILY if schedule.by_day else grain_of(schedule)
+    if grain is Grain.TEXT:
+        moment = clock.parse_moment(dataid)
+        at = moment.timestamp() if moment.tzinfo else None
+    else:
+        nominal = interval_of(dataid, grain, schedule.timezone)
+        at = None if nominal is None else nominal[0].timestamp()
+    if at is None:
         return None
     starts = _starts(schedule, at)
-    begins_at, dataid = next(starts)
-    return Interval(dataid, begins_at, next(starts)[0]) if begins_at == at else None
+    begins_at, found = next(starts)
+    # The first contains midnight and may have begun the day before; clock changes may add another.
+    for _ in range(3):
+        ends_at, following = next(starts)
+        if found == dataid:
+            return Interval(dataid, begins_at, ends_at)
+        begins_at, found = ends_at, following
+    return None
 
 
 def keeps_start(before: Schedule, after: Schedule, now: float) -> bool:
@@ -168,7 +201,8 @@ def _starts(schedule: Schedule, at: float) -> Iterator[tuple[float, str]]:
     from dataflow.model.interval_starts import interval_starts
 
     anchor = 0.0 if schedule.start is None else _moment("--start", schedule.start, schedule.timezone)
-    return interval_starts(schedule.expression, clock.zone(schedule.timezone), at, anchor)
+    zone = clock.zone(schedule.timezone)
+    return interval_starts(schedule.expression, zone, at, anchor, schedule.by_day)
 
 
 def _first_from(schedule: Schedule, at: float) -> float:

@@ -91,5 +91,11 @@ def names_password(parameter: str) -> bool:
 
 def _masked_query(query: str) -> str:
     return "&".join(
-        part.partition("=")[0] + "=***" if names_password(part) else part for part in query.split("&")
+        part.partition("=")[0] + "=***" if names_password(part) or _sets_password(part) else part
+        for part in query.split("&")
     )
+
+
+def _sets_password(parameter: str) -> bool:
+    """Return whether the value of a parameter sets a password itself, as `options=-cpassword=…` does."""
+    return re.search(_LOOSE_PASSWORD, percent_decode(parameter)) is not None

@@ -20,6 +20,7 @@ class DueCalendar:
     dataset_id: int
     expression: str
     timezone: str
+    grain: str
     start: str
     end: str
     catchup: bool

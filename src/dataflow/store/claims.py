@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataflow import errors
-from dataflow.model.dataid import previous_dataid, sort_key
+from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import leaves_days_out, previous_job_dataid
 from dataflow.model.mapping import LATEST
 from dataflow.model.records import ClaimResult, Run
 from dataflow.model.status import WorkState
@@ -147,7 +148,7 @@ def _refuse_two_runs(tx: Transaction, work: str, found: tuple[Any, ...]) -> None
 def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
     key = sort_key(dataid, Grain(plan.grain))
     has_latest = any(source.mapping == LATEST for source in plan.inputs)
-    if has_latest:
+    if has_latest or leaves_days_out(plan.grain, plan.job.schedule):
         latest_inputs.lock(tx, plan.job_id)
     row = tx.find(
         "claim.insert_forced_work",
@@ -158,7 +159,8 @@ def _make_forced(tx: Transaction, plan: Plan, dataid: str) -> None:
         ordered=plan.job.ordered,
     )
     if row is not None:
-        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id)
+        tx.run("claim.insert_forced_inputs", work_id=row[0], job_id=plan.job_id, dataid=dataid)
+        tx.run("publish.count_missing", **tx.calls(consumers.to_work(plan.job_id, [dataid])))
         order = (plan.grain, plan.timezone, plan.job.start)
         consumers.waive_inputs(tx, plan.job_id, order, [dataid])
         if has_latest:
@@ -170,7 +172,7 @@ def _in_turn(tx: Transaction, plan: Plan, found: tuple[Any, ...]) -> bool:
 
     Without it a late chunk would be overtaken by the next one: work exists only once a chunk calls for it.
     """
-    before = previous_dataid(found[1], Grain(plan.grain), plan.timezone)
+    before = previous_job_dataid(found[1], plan)
     if before is None or tx.find("claim.earlier_work", job_id=plan.job_id, sort_key=found[2]) is None:
         return True
     state = tx.find("claim.state_of", job_id=plan.job_id, dataid=before)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.job_dataid import leaves_days_out
 from dataflow.model.mapping import LATEST, PREVIOUS, SAME, consumers_of, needed_dataids
 from dataflow.model.record import record
 from dataflow.store import latest_inputs
@@ -40,6 +41,18 @@ class Consumer:
     covering: int
     source_grain: str
     source_timezone: str
+    schedule: str
+
+    @property
+    def leaves_days_out(self) -> bool:
+        """True if the job has daily dataids but its schedule has only some of the days."""
+        return leaves_days_out(self.grain, self.schedule)
+
+    def has_day(self, dataid: str) -> bool:
+        """Return whether the schedule has a day, if it leaves days out."""
+        from dataflow.model.cron import is_on_day  # start-up: few schedules leave days out
+
+        return is_on_day(self.schedule, dataid)
 
     @property
     def order(self) -> tuple[str, str, str]:
@@ -104,14 +117,15 @@ def arrive(
     if not calls:
         return []
     for consumer in consumers:
-        if consumer.covering:
+        if consumer.covering or consumer.leaves_days_out:
             latest_inputs.lock(tx, consumer.job_id)
-    rows = tx.rows("publish.insert_work", **tx.calls(calls))
+    calling = _calling(consumers, calls)
+    rows = tx.rows("publish.insert_work", **tx.calls(calling)) if calling else []
     new: dict[tuple[int, str], int] = {(job_id, dataid): work_id for work_id, job_id, dataid in rows}
     made: list[Call] = []
     known: list[Call] = []
     for call in calls:
-        # If two inputs call for the same work at once, the first has created it.
+        # If two inputs call for the same work at once, the first has created it. Forced work may also exist.
         work_id = new.pop((call[0], call[2]), None)
         if work_id is None:
             known.append(call)
@@ -158,6 +172,9 @@ def _others_changed(
     """Update consumers that read the chunks their mapping names; return the outputs that became stale."""
     known = arrive(tx, consumers, {key: change.gained for key, change in changes.items()})
     if lost := _calls_of(consumers, {key: change.lost for key, change in changes.items()}):
+        for consumer in consumers:
+            if consumer.leaves_days_out:
+                latest_inputs.lock(tx, consumer.job_id)
         _depart(tx, lost)
     renewed = _calls_of(consumers, {key: change.renewed for key, change in changes.items()})
     if known and any(change.published for change in changes.values()):
@@ -235,6 +252,14 @@ def _calls_of(consumers: Iterable[Consumer], chunks: Mapping[int, Sequence[Pair]
             served[kind] = _work_of(item, chunks[item.dataset_id])
         calls += item.calls(served[kind])
     return calls
+
+
+def _calling(consumers: Sequence[Consumer], calls: list[Call]) -> list[Call]:
+    """Return the calls that create work; not those on days that the schedule of the job leaves out."""
+    some_days = {item.job_id: item for item in consumers if item.leaves_days_out}
+    if not some_days:
+        return calls
+    return [call for call in calls if call[0] not in some_days or some_days[call[0]].has_day(call[2])]
 
 
 def _work_of(consumer: Consumer, chunks: Sequence[Pair]) -> Sequence[Pair]:

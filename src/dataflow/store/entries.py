@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from dataflow import errors
+from dataflow.model.job_dataid import leaves_days_out
 from dataflow.model.mapping import LATEST
 from dataflow.model.record import names_of, record, replace
 from dataflow.store import latest_inputs, registry
@@ -195,7 +196,8 @@ def _reaches_of(tx: Transaction, plan: Plan) -> list[Row]:
 def _shape_of_work(plan: Plan) -> tuple[object, ...]:
     """What a job's work is created from: while it is unchanged, existing work can stay."""
     inputs = tuple((item.position, item.dataset_id, item.mapping) for item in plan.inputs)
-    return inputs, plan.grain, plan.timezone, plan.job.start, plan.job.ordered, plan.job.priority
+    days = plan.job.schedule if leaves_days_out(plan.grain, plan.job.schedule) else ""
+    return inputs, plan.grain, plan.timezone, days, plan.job.start, plan.job.ordered, plan.job.priority
 
 
 def _place_of(dataset: Dataset) -> tuple[str, ...]:

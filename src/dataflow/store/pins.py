@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
-from dataflow.model.mapping import LATEST, needed_dataids
+from dataflow.model.mapping import LATEST, needed_by
 from dataflow.model.record import replace
 from dataflow.model.records import OutputChunk, Pin
 from dataflow.store import chunks, latest_inputs
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dataflow.model.records import Plan, PlanInput, PlanOutput, Run
+    from dataflow.model.records import Plan, PlanInput, Run
     from dataflow.store.database import Transaction
 
 
@@ -43,14 +43,12 @@ def list_readable(tx: Transaction, plan: Plan, dataid: str) -> tuple[Pin, ...]:
 
 
 def _readable(tx: Transaction, plan: Plan, dataid: str) -> Iterator[Pin]:
-    grain = Grain(plan.grain)
     for source in plan.inputs:
         if source.mapping == LATEST:
             if latest := latest_inputs.find_pin(tx, plan, source, dataid):
                 yield latest
             continue
-        first = plan.job.start or None
-        for needed in needed_dataids(source.mapping, dataid, grain, plan.timezone, first):
+        for needed in needed_by(plan, source, dataid):
             row = tx.find("claim.pin_chunk", dataset_id=source.dataset_id, dataid=needed)
             if row is not None:
                 chunk_id, version, *rest = row
@@ -75,21 +73,10 @@ def close_outputs(tx: Transaction, plan: Plan, dataid: str, run_id: int) -> tupl
 
     A chunk that the run overwrites in place is closed to new readers.
     """
-    found = []
-    rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
-    for dataset_id, name, location, chunk_id, key, version in rows:
-        if not _is_overwritten(plan, dataset_id):
-            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
-            found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
-        if "{run_id}" not in location:
-            chunks.make_dirty(tx, dataset_id, (dataid, key), chunk_id, run_id)
-    for output in _overwritten(plan):
-        replaced, newest = _replaced_place(tx, output, run_id)
-        found.append(replaced)
-        if newest is not None:
-            chunk_id, other, key = newest
-            chunks.make_dirty(tx, output.dataset_id, (other, key), chunk_id, run_id)
-    return tuple(found)
+    found, in_place = _list_replaced(tx, plan, dataid, run_id)
+    for dataset_id, pair, chunk_id in in_place:
+        chunks.make_dirty(tx, dataset_id, pair, chunk_id, run_id)
+    return found
 
 
 def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
@@ -99,34 +86,35 @@ def refresh(tx: Transaction, plan: Plan, run: Run) -> Run:
     both have committed, at least one of them sees the other here.
     """
     pins = list_pins(tx, plan, run.run_id)
-    replaces = []
-    for dataset_id, name, _, chunk_id, _, version in tx.rows(
-        "claim.output_chunks", job_id=plan.job_id, dataid=run.dataid
-    ):
-        if not _is_overwritten(plan, dataset_id):
-            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run.run_id)
-            replaces.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
-    replaces += [_replaced_place(tx, output, run.run_id)[0] for output in _overwritten(plan)]
-    return replace(run, pins=pins, replaces=tuple(replaces))
+    replaces, _ = _list_replaced(tx, plan, run.dataid, run.run_id)
+    return replace(run, pins=pins, replaces=replaces)
 
 
-def _overwritten(plan: Plan) -> list[PlanOutput]:
-    return [output for output in plan.outputs if output.dataset.is_overwritten]
+def _list_replaced(
+    tx: Transaction, plan: Plan, dataid: str, run_id: int
+) -> tuple[tuple[OutputChunk, ...], list[tuple[int, tuple[str, str], int]]]:
+    """Return what a run replaces, with live readers, and the chunks among it that it overwrites in place.
 
-
-def _is_overwritten(plan: Plan, dataset_id: int) -> bool:
-    return any(output.dataset_id == dataset_id for output in _overwritten(plan))
-
-
-def _replaced_place(
-    tx: Transaction, output: PlanOutput, run_id: int
-) -> tuple[OutputChunk, tuple[int, str, str] | None]:
-    """Return what is in an output's shared location, with the runs that read any dataid there."""
-    newest = tx.find("claim.in_place", dataset_id=output.dataset_id)
-    readers = tx.rows("claim.place_readers", dataset_id=output.dataset_id, run_id=run_id)
-    version = newest[3] if newest else 0
-    replaced = OutputChunk(output.dataset.name, version, tuple(row[0] for row in readers))
-    return replaced, (newest[0], newest[1], newest[2]) if newest else None
+    In a location that all dataids share, the newest chunk is replaced, and any dataid may have readers.
+    """
+    shared = {
+        output.dataset_id: output.dataset.name for output in plan.outputs if output.dataset.is_overwritten
+    }
+    found, in_place = [], []
+    rows = tx.rows("claim.output_chunks", job_id=plan.job_id, dataid=dataid)
+    for dataset_id, name, location, chunk_id, key, version in rows:
+        if dataset_id not in shared:
+            readers = tx.rows("claim.readers", chunk_id=chunk_id, run_id=run_id)
+            found.append(OutputChunk(name, version, tuple(row[0] for row in readers)))
+        if "{run_id}" not in location:
+            in_place.append((dataset_id, (dataid, key), chunk_id))
+    for dataset_id, name in shared.items():
+        newest = tx.find("claim.in_place", dataset_id=dataset_id)
+        readers = tx.rows("claim.place_readers", dataset_id=dataset_id, run_id=run_id)
+        found.append(OutputChunk(name, newest[3] if newest else 0, tuple(row[0] for row in readers)))
+        if newest is not None:
+            in_place.append((dataset_id, (newest[1], newest[2]), newest[0]))
+    return tuple(found), in_place
 
 
 def _with_place(tx: Transaction, plan: Plan, pin: Pin) -> Pin:

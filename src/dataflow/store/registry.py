@@ -242,18 +242,26 @@ def rebuild_work(tx: Transaction, job_id: int, job: Job) -> None:
         priority=job.priority,
         ordered=job.ordered,
     )
+    readers = consumers.list_consumers(tx, (), job_id)
+    if readers and readers[0].leaves_days_out:
+        left_out = [(dataid, "") for dataid in _work_dataids(tx, job_id) if not readers[0].has_day(dataid)]
+        if left_out:
+            tx.run("registration.delete_left_out", job_id=job_id, **tx.batch(left_out))
     tx.run("registration.insert_work_inputs", job_id=job_id)
     if any(row[3] == LATEST for row in inputs):
         tx.run("registration.count_missing", job_id=job_id)
-    for consumer in consumers.list_consumers(tx, (), job_id):
+    for consumer in readers:
         # The chunks of a latest input call for no work, so skip them.
         if consumer.mapping != LATEST:
             if consumer.lagging:
-                known = tx.rows("registration.work_dataids", job_id=job_id)
-                consumers.waive_inputs(tx, job_id, consumer.order, [row[0] for row in known])
+                consumers.waive_inputs(tx, job_id, consumer.order, _work_dataids(tx, job_id))
             _arrive_all(tx, consumer)
     tx.run("registration.delete_uncalled_inputs", job_id=job_id)
     tx.run("registration.delete_uncalled", job_id=job_id)
+
+
+def _work_dataids(tx: Transaction, job_id: int) -> list[str]:
+    return [row[0] for row in tx.rows("registration.work_dataids", job_id=job_id)]
 
 
 def _arrive_all(tx: Transaction, consumer: consumers.Consumer) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from dataflow.model.status import WorkState
     from dataflow.store.calendars import Addition, DueCalendar
-    from dataflow.store.database import Database, Transaction
+    from dataflow.store.database import Database, Result, Transaction
     from dataflow.store.leases import Taken
     from dataflow.store.reader import Reader
     from dataflow.store.version_moves import Place
@@ -205,32 +205,31 @@ class Store:
         self, plan: Plan, request: ClaimRequest, before: Callable[[Transaction], None] | None = None
     ) -> ClaimResult:
         """Return what a claim would give now: `before` and the claim run and are rolled back."""
-        kept: list[ClaimResult] = []
 
-        def verb(tx: Transaction) -> None:
+        def verb(tx: Transaction) -> ClaimResult:
             if before is not None:
                 before(tx)
-            kept.append(claims.claim(tx, plan, request))
-            raise _Undo
+            return claims.claim(tx, plan, request)
 
-        try:
-            self.database.write(verb)
-        except _Undo:
-            pass
-        return kept[-1]
+        return self._rolled_back(verb)
 
     def rehearse(self, act: Callable[[Store], Any]) -> Any:
         """Return the result of `act` on a store whose verbs run in one transaction, then rolled back."""
         from dataflow.store.rehearsal import Rehearsal  # start-up: no run needs it
 
-        kept: list[Any] = []
+        dialect, url = self.database.dialect, self.database.url
+        return self._rolled_back(lambda tx: act(Store(Rehearsal(tx, dialect, url), self.actor)))
 
-        def verb(tx: Transaction) -> None:
-            kept.append(act(Store(Rehearsal(tx, self.database.dialect, self.database.url), self.actor)))
+    def _rolled_back(self, verb: Callable[[Transaction], Result]) -> Result:
+        """Return the result of a verb whose changes are undone."""
+        kept: list[Result] = []
+
+        def undone(tx: Transaction) -> None:
+            kept.append(verb(tx))
             raise _Undo
 
         try:
-            self.database.write(verb)
+            self.database.write(undone)
         except _Undo:
             pass
         return kept[-1]

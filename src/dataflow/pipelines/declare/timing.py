@@ -9,8 +9,7 @@ from datetime import MAXYEAR, UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
 from dataflow.model.clock import zone
-from dataflow.model.cron import ONCE, calendar_of, canonical_expression
-from dataflow.model.fixed_step import is_step, step_text
+from dataflow.model.cron import ONCE, calendar_of, canonical_expression, is_step, step_text
 from dataflow.model.grain import Grain
 from dataflow.model.record import record
 from dataflow.model.records import ON_DEMAND

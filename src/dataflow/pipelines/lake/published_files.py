@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from dataflow.actions.locations import absolute_place
-from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.errors import BadInput, Conflict
@@ -113,7 +112,7 @@ def _refuse_elsewhere(store: Store, dataset_id: int, dataset: Dataset, dataid: s
 
 def is_view(store: Store, dataset_id: int) -> bool:
     """True for the output of a view pipeline."""
-    producer = find_producer(store, dataset_id)
+    producer = store.read.find_producer(dataset_id)
     plan = store.find_plan(producer) if producer else None
     return plan is not None and plan.kind == VIEW
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from dataflow.actions.missing import find_producer
 from dataflow.actions.next_commands import resubmit_command, shell
 from dataflow.errors import BadInput, UnknownColumns
 from dataflow.model.cron import ONCE
@@ -172,7 +171,7 @@ def plan_input(
     declared: Mapping[str, str] | None = None,
 ) -> PlannedInput:
     """An input as a claim pins it; `chunks` are all locations of a dataset that is read whole."""
-    job = find_producer(store, source.dataset_id) or "JOB"
+    job = store.read.find_producer(source.dataset_id) or "JOB"
     if item is None or item.pin is None:
         return PlannedInput(source.dataset, job, declared=declared)
     return PlannedInput(source.dataset, job, item.dataid, item.pin.version, item.location, chunks)

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from dataflow.errors import BadInput
 from dataflow.model import clock
-from dataflow.model.cron import ONCE, calendar_of
-from dataflow.model.fixed_step import is_step, step_seconds
+from dataflow.model.cron import ONCE, has_some_days, is_step, step_seconds
 from dataflow.model.grain import Grain
 from dataflow.model.interval_starts import interval_starts
 from dataflow.model.record import record
@@ -32,16 +31,22 @@ class Span:
         return iter((self.start, self.end))
 
 
-def interval_of(timing: Timing, dataid: str) -> Span:
-    """The interval of a dataid; BadInput if the schedule has no such interval."""
+def interval_of(timing: Timing, dataid: str, by_day: bool | None = None) -> Span:
+    """The interval of a dataid; BadInput if the schedule has no such interval.
+
+    `by_day`: whether the dataids of a schedule of some days are days. Default: if this one is.
+    """
     tz = clock.zone(timing.timezone)
     if timing.schedule == ONCE:
         return _once(timing, dataid, tz)
     if timing.schedule == ON_DEMAND or is_step(timing.schedule):
         return _span_from(timing, _read_moment(timing.schedule, dataid, tz))
-    moment_at = _moment_in(timing.schedule, dataid, tz)
+    if by_day is None:
+        by_day = len(dataid) == DATE_LENGTH and has_some_days(timing.schedule)
+    grain = Grain.DAILY if by_day else timing.grain
+    moment_at = _moment_in(timing.schedule, dataid, grain, tz)
     try:
-        starts = interval_starts(timing.schedule, tz, moment_at)
+        starts = interval_starts(timing.schedule, tz, moment_at, by_day=by_day)
         (begins_at, found), (ends_at, _) = next(starts), next(starts)
     except clock.BEYOND_CALENDAR as error:
         raise BadInput(f"{quoted(dataid)} is not an interval that ends within the calendar.") from error
@@ -132,9 +137,8 @@ def _read_moment(schedule: str, dataid: str, tz: tzinfo) -> datetime:
         ) from error
 
 
-def _moment_in(expression: str, dataid: str, tz: tzinfo) -> float:
+def _moment_in(expression: str, dataid: str, grain: Grain, tz: tzinfo) -> float:
     """A moment inside the interval that a dataid names."""
-    grain = calendar_of(expression)[0]
     try:
         if grain is Grain.TEXT:
             return clock.parse_moment(dataid).timestamp()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import TODAY
 from dataflow.errors import ConfigError
+from dataflow.model.cron import has_some_days
 from dataflow.model.grain import Grain
 from dataflow.model.location import lake_location, table_location
 from dataflow.model.mapping import LATEST
@@ -66,18 +67,20 @@ def location_of(connection: Connection, schema: str, name: str) -> str:
 
 
 def _callers(definition: Definition) -> list[str]:
-    """The datasets that create work for a job without a schedule, except its own."""
-    if not definition.follows_inputs:
+    """The datasets that give a job its grain, except its own: a schedule of some days leaves it to them."""
+    if not definition.follows_inputs and not has_some_days(definition.timing.schedule):
         return []
     called = [item.dataset for item in definition.inputs if item.mapping != LATEST]
     return [name for name in called if name not in definition.outputs]
 
 
 def _grain_of(definition: Definition, known: Mapping[str, Dataset]) -> tuple[str, str]:
-    timing = definition.timing
+    timing, callers = definition.timing, _callers(definition)
     if not definition.follows_inputs:
-        return timing.grain.value, timing.timezone
-    callers = _callers(definition)
+        is_daily = TODAY in callers or any(
+            known[name].grain == Grain.DAILY for name in callers if name in known
+        )
+        return (Grain.DAILY if is_daily else timing.grain).value, timing.timezone
     for name in callers:
         if name in known:
             return known[name].grain, known[name].timezone

@@ -11,6 +11,7 @@ from dataflow.actions.dataset_rules import is_automatic
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
 from dataflow.errors import UnknownName
+from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
 from dataflow.model.records import Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
@@ -67,7 +68,8 @@ def call_for(store: Store, definition: Definition, dataid: str) -> str:
     dataid = job_dataid(dataid, plan)
     if not definition.follows_inputs:
         dataid = written_dataid(definition.timing, dataid)
-        interval_of(definition.timing, dataid)  # raises before work is created that could never be done
+        # raises before work is created that could never be done
+        interval_of(definition.timing, dataid, by_day=plan.grain == Grain.DAILY)
     calendar.call_for(store, plan, dataid)
     return dataid
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dataflow.actions.dataset_rules import is_automatic
-from dataflow.actions.missing import find_producer
 from dataflow.actions.names import get_dataset
 from dataflow.actions.next_commands import shell
 from dataflow.errors import Conflict, InputMoved
@@ -91,7 +90,7 @@ def fetch_tables(question: Question, settings: PipelineSettings, folder: str) ->
 def _next_command(store: Store, name: str) -> str:
     """The command that does the open work of a dataset's producer."""
     dataset_id, _ = get_dataset(store, name)
-    producer = find_producer(store, dataset_id)
+    producer = store.read.find_producer(dataset_id)
     return shell("dataflow", "run", producer, "--drain") if producer else shell("dataflow", "chunks", name)
 
 

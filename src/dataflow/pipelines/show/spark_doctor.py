@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dataflow.actions.findings import OK, PROBLEM, WARNING, Finding
+from dataflow.actions.doctor import OK, PROBLEM, WARNING, Finding
 from dataflow.errors import ConfigError, DataFlowError
 from dataflow.model.record import replace
 from dataflow.pipelines.declare.catalog import Catalog

@@ -1,7 +1,8 @@
 -- name: lock
 -- Who moves what the inputs mapped `latest` of a job cover, or makes work that they may cover, does it alone: else a
--- new chunk and new work would each miss the other. All of the job's at once, in order (PostgreSQL only).
-SELECT 1 FROM job_input WHERE job_id = :job_id AND mapping = 'latest' ORDER BY position FOR UPDATE
+-- new chunk and new work would each miss the other. So does who changes chunks that call for no work because the job's
+-- schedule leaves their days out. All of the job's inputs at once, in order (PostgreSQL only).
+SELECT 1 FROM job_input WHERE job_id = :job_id ORDER BY position FOR UPDATE
 
 -- name: reach
 -- The newest ready chunk of an input and the last work that it covers.

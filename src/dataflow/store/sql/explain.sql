@@ -38,7 +38,7 @@ WHERE dataset_id = :dataset_id AND dataid = :dataid
 
 -- name: calendar
 -- A dataset whose chunks become ready as time passes, with the store's own time.
-SELECT c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
+SELECT c.expression, d.timezone, d.grain, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
 FROM calendar c JOIN dataset d ON d.dataset_id = c.dataset_id
 WHERE c.dataset_id = :dataset_id
 

@@ -9,7 +9,7 @@ SELECT i.dataset_id, i.job_id, i.position, i.mapping, j.name, j.start_at, j.grai
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'previous'),
        (SELECT count(*) FROM job_input x WHERE x.job_id = i.job_id AND x.mapping = 'latest'),
-       d.grain, d.timezone
+       d.grain, d.timezone, j.schedule
 FROM job_input i
 JOIN job j ON j.job_id = i.job_id
 JOIN dataset d ON d.dataset_id = i.dataset_id

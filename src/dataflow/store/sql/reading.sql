@@ -83,8 +83,8 @@ JOIN job j ON j.job_id = o.job_id
 
 -- name: due_calendars
 -- The calendars of jobs whose next interval has ended and has not been added.
-SELECT j.name, d.name, c.dataset_id, c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at,
-       $now_seconds
+SELECT j.name, d.name, c.dataset_id, c.expression, d.timezone, d.grain, c.start_at, c.end_at, c.catchup, c.cursor_at,
+       c.due_at, $now_seconds
 FROM calendar c
 JOIN dataset d ON d.dataset_id = c.dataset_id
 JOIN job_input i ON i.dataset_id = c.dataset_id

@@ -210,7 +210,7 @@ SET expression = excluded.expression, start_at = excluded.start_at, end_at = exc
 
 -- name: due_calendars
 -- Calendars among a job's inputs whose next interval has ended, with the store's own time.
-SELECT c.dataset_id, c.expression, d.timezone, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
+SELECT c.dataset_id, c.expression, d.timezone, d.grain, c.start_at, c.end_at, c.catchup, c.cursor_at, c.due_at, $now_seconds
 FROM job_input i
 JOIN calendar c ON c.dataset_id = i.dataset_id
 JOIN dataset d ON d.dataset_id = c.dataset_id
@@ -253,6 +253,12 @@ SELECT dataid, sort_key FROM chunk
 WHERE dataset_id = :dataset_id AND sort_key > :after
   AND version > 0 AND NOT withdrawn AND NOT stale AND dirty_run_id IS NULL
 ORDER BY sort_key LIMIT :most
+
+-- name: delete_left_out
+-- Work on days that the job's schedule leaves out and nobody ever ran or holds, once its inputs are deleted.
+DELETE FROM work
+WHERE job_id = :job_id AND state = 'WAITING' AND run_id = 0 AND NOT hold
+  AND dataid IN (SELECT batch.dataid FROM $batch)
 
 -- name: delete_uncalled_inputs
 -- The latest chunk may be present, but it calls for no work.

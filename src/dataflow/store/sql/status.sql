@@ -54,9 +54,13 @@ WHERE job_id = :job_id AND state = :state AND state <> 'DONE' AND state <> 'RUNN
 ORDER BY hold, priority DESC, sort_key LIMIT :most
 
 -- name: datasets
+-- All datasets, with the schedule of the job that produces each.
 SELECT d.dataset_id, d.name, d.grain, d.timezone,
-       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id)
-FROM dataset d ORDER BY d.name
+       EXISTS (SELECT 1 FROM calendar c WHERE c.dataset_id = d.dataset_id), coalesce(j.schedule, '')
+FROM dataset d
+LEFT JOIN job_output o ON o.dataset_id = d.dataset_id
+LEFT JOIN job j ON j.job_id = o.job_id
+ORDER BY d.name
 
 -- name: chunk_counts
 -- Chunks of each dataset with the first and the last in order; from one index.

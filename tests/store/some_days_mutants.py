@@ -1,0 +1,41 @@
+"""The guards in the statements about days that a schedule leaves out."""
+
+from __future__ import annotations
+
+from tests.store import test_some_days as days
+from tests.store.latest_mutants import beside
+from tests.store.mutants import EVERYTHING, Mutant, Scenario
+
+
+def flawed(flaw: str) -> Scenario:
+    return lambda world: days.test_forced_work_does_not_count_a_chunk_that_is_not_ready(world, flaw)
+
+
+def kept(touched: str) -> Scenario:
+    return lambda world: days.test_a_schedule_that_leaves_a_day_out_keeps_what_was_marked_held_or_tried(
+        world, touched
+    )
+
+
+SOME_DAYS = [
+    Mutant("claim.insert_forced_inputs", "AND NOT c.withdrawn", flawed("withdrawn")),
+    Mutant("claim.insert_forced_inputs", "AND NOT c.stale", flawed("stale")),
+    Mutant("claim.insert_forced_inputs", "AND c.dirty_run_id IS NULL", flawed("being overwritten")),
+    Mutant(
+        "claim.insert_forced_inputs",
+        "AND c.dataid = :dataid",
+        days.test_forced_work_does_not_count_the_chunk_of_another_day,
+        "AND :dataid <> ''",
+    ),
+    Mutant("registration.delete_left_out", "AND state = 'WAITING'", kept("marked")),
+    Mutant("registration.delete_left_out", "AND run_id = 0", kept("tried")),
+    Mutant("registration.delete_left_out", "AND NOT hold", kept("held")),
+]
+
+SOME_DAYS_LOCKS = [
+    Mutant("cover.lock", EVERYTHING, beside(test))
+    for test in (
+        days.test_work_forced_on_a_day_that_is_left_out_and_its_chunk_find_each_other,
+        days.test_work_forced_on_a_day_that_is_left_out_beside_a_withdrawal_counts_nothing,
+    )
+]
