@@ -9,6 +9,7 @@ import sys
 from dataflow.cli.output import add_json_option
 from dataflow.cli.pipeline_import import add_import
 from dataflow.cli.pipeline_show import add_words, plan_pipeline
+from dataflow.cli.runjob import add_streams_option, check_streams, parser, read_timeout
 from dataflow.cli.tables import add_wide_option
 from dataflow.cli.takeover import add_word
 from dataflow.config.project import get_working_dir
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.settings import PipelineSettings
 
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
-TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
+TAKEN = ("command", "drain", "streams", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
 """The options of RunJob that apply to a pipeline."""
 
 
@@ -40,9 +41,11 @@ class RunOptions:
     quiet: bool = False
     waiting_exit_code: int = 0
     timeout_seconds: float | None = None
+    streams: int = 1
 
-    def refuse_both(self) -> None:
-        """Raises UsageError for --drain together with --dataid."""
+    def check(self) -> None:
+        """Raises UsageError for --drain together with --dataid, and for -j without --drain."""
+        check_streams(self.streams, self.drain)
         if self.drain and self.dataid is not None:
             raise UsageError(
                 "--dataid and --drain exclude each other: one names an interval, the other runs them all."
@@ -66,6 +69,7 @@ def add_parser(subparsers: Any) -> None:
     run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
     run.add_argument("name", metavar="NAME", help="name of the class")
     run.add_argument("--drain", action="store_true", help="go on until no interval is left")
+    add_streams_option(run)
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
     run.set_defaults(call=run_word, makes_store=True)
 
@@ -109,14 +113,13 @@ def _none_words(context: Context) -> str:
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
     """Runs the next interval of a pipeline, or all of them."""
-    return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid))
+    return run_pipeline(context, args.name, RunOptions(args.drain, args.dataid, streams=args.streams))
 
 
 def run_command(args: argparse.Namespace, prog: str) -> int:
     """`dataflow run NAME [options]`; options may come before or after the name."""
     from dataflow.cli.context import Context
     from dataflow.cli.main import parse_options
-    from dataflow.cli.runjob import parser, read_timeout
 
     name, *rest = args.command
     given = _merged(args, parse_options(parser(prog), rest), parser(prog))
@@ -128,7 +131,12 @@ def run_command(args: argparse.Namespace, prog: str) -> int:
     if not 0 <= given.waiting_exit_code <= 255:
         raise UsageError(f"--waiting-exit-code must be 0 to 255, got {given.waiting_exit_code}.")
     options = RunOptions(
-        given.drain, given.dataid, given.quiet, given.waiting_exit_code, read_timeout(given.timeout)
+        given.drain,
+        given.dataid,
+        given.quiet,
+        given.waiting_exit_code,
+        read_timeout(given.timeout),
+        given.streams,
     )
     context = Context(given.store, os.environ, get_working_dir(), makes_store=not given.dry_run)
     try:
@@ -143,7 +151,7 @@ def show_plan(context: Context, name: str, options: RunOptions) -> int:
     """`--dry-run`: shows the plan of the pipeline and changes nothing."""
     import argparse
 
-    options.refuse_both()
+    options.check()
     return plan_pipeline(
         argparse.Namespace(name=name, dataid=options.dataid, json=False, wide=False), context
     )
@@ -170,7 +178,7 @@ def load_packages() -> None:
 
 def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
     """Registers the project's pipelines and runs intervals of one; returns RunJob's exit codes."""
-    options.refuse_both()
+    options.check()
     catalog = load(context)
     definition = catalog.get(name)
     for problem in catalog.problems:
@@ -195,13 +203,14 @@ def run_pipeline(context: Context, name: str, options: RunOptions) -> int:
         )
 
         def say(text: str) -> None:
-            progress.clear()
-            context.say(text)
+            with progress.paused():
+                progress.clear()
+                context.say(text)
 
         worker = PipelineWorker(flow, facilities, definition, say, options.quiet)
         try:
             with settings.secrets.hidden_in_errors():
-                outcome = worker.run(options.drain, options.dataid, options.timeout_seconds)
+                outcome = worker.run(options.drain, options.dataid, options.timeout_seconds, options.streams)
         finally:
             facilities.spark.close()
         if outcome.error is not None:

@@ -109,10 +109,7 @@ def _run(request: JobRequest, context: Context) -> int:
 
 
 def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
-    if args.streams < 1:
-        raise UsageError(f"-j {args.streams}: must be at least 1.")
-    if args.streams > 1 and not args.drain:
-        raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
+    check_streams(args.streams, args.drain)
     if args.dataid is not None and args.drain:
         raise UsageError("--dataid names one chunk and --drain takes all. Give only one of them.")
     if not 0 <= args.waiting_exit_code <= 255:
@@ -134,6 +131,20 @@ def _request(args: argparse.Namespace, context: Context, job: str) -> JobRequest
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
+
+
+def add_streams_option(made: argparse.ArgumentParser) -> None:
+    """Add -j."""
+    text = "run N streams in parallel, with --drain"
+    made.add_argument("-j", "--jobs", dest="streams", type=int, default=1, metavar="N", help=text)
+
+
+def check_streams(streams: int, drain: bool) -> None:
+    """Raise UsageError for a number of streams that cannot be."""
+    if streams < 1:
+        raise UsageError(f"-j {streams}: must be at least 1.")
+    if streams > 1 and not drain:
+        raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
 
 
 def read_timeout(text: str | None) -> float | None:
@@ -185,9 +196,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     made.add_argument("--job", metavar="NAME", help="the job (default: the script's name without extension)")
     made.add_argument("--drain", action="store_true", help="continue until nothing is claimable")
-    made.add_argument(
-        "-j", dest="streams", type=int, default=1, metavar="N", help="run N streams in parallel, with --drain"
-    )
+    add_streams_option(made)
     made.add_argument("--dataid", metavar="D", help="run only this chunk")
     made.add_argument(
         "--dry-run", action="store_true", help="show what would be claimed and passed on; run nothing"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.model.record import record
 from dataflow.pipelines.run.run_files import PipelineLog, StagingFolders
-from dataflow.pipelines.run.spark_sessions import SparkSessions
+from dataflow.pipelines.run.spark_sessions import SharedSession, SparkSessions
 from dataflow.runjob.environment import own_secrets
 
 if TYPE_CHECKING:
     from dataflow.config.settings import Config
+    from dataflow.model.records import Run
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.store.store import Store
 
@@ -22,12 +25,32 @@ class Progress(Protocol):
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
         """Shows the stage, and the pages and rows done so far, with the total if it is known."""
 
+    def end(self) -> None:
+        """The run is over."""
+
+    def paused(self) -> AbstractContextManager[object]:
+        """Keeps other threads from printing meanwhile."""
+
+    def beside(self) -> Progress:
+        """The progress of another run that is under way at the same time."""
+
 
 class Silence:
     """Discards progress."""
 
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
         """Shows nothing."""
+
+    def end(self) -> None:
+        """Shows nothing."""
+
+    def paused(self) -> AbstractContextManager[object]:
+        """Keeps nobody from printing."""
+        return nullcontext()
+
+    def beside(self) -> Progress:
+        """The same."""
+        return self
 
 
 @record
@@ -40,7 +63,7 @@ class ProjectValues:
 
 
 class Facilities:
-    """One worker's."""
+    """One worker's, or one stream's of it."""
 
     def __init__(
         self,
@@ -51,11 +74,32 @@ class Facilities:
         progress: Progress,
     ) -> None:
         self.config = config
-        self.store = store
         self.settings = settings
         self.environ, self.constants = values.environ, values.constants
-        self.progress = progress
         settings.secrets.add(*own_secrets(values.environ, config.store_url).values())
-        self.log = PipelineLog(config.log_dir, settings.secrets)
         self.staging = StagingFolders(config.project_dir)
-        self.spark = SparkSessions(config.log_dir, settings, values.environ, self.log, progress)
+        self._equip(store, progress, SharedSession(config.log_dir))
+
+    def beside(self, store: Store) -> Facilities:
+        """The same for another thread, on its own connection; they share the Spark session."""
+        other = copy(self)
+        self.spark.shared.has_streams = True
+        other._equip(store, self.progress.beside(), self.spark.shared)
+        return other
+
+    @contextmanager
+    def running(self, run: Run) -> Iterator[None]:
+        """Gives a run its own Spark session, log and progress."""
+        self.log.problem = ""
+        try:
+            with self.spark.running(run):
+                yield
+        finally:
+            self.progress.end()
+
+    def _equip(self, store: Store, progress: Progress, session: SharedSession) -> None:
+        """Sets what each stream has for itself."""
+        self.store = store
+        self.progress = progress
+        self.log = PipelineLog(self.config.log_dir, self.settings.secrets)
+        self.spark = SparkSessions(session, self.settings, self.environ, self.log, progress)

@@ -150,7 +150,7 @@ def new_session(session: SparkSession) -> SparkSession:
 def end_session(session: SparkSession) -> None:
     """Release what `new_session` made; the session it was made from continues."""
     if is_connect(session):
-        session.stop()  # a classic session would end all others with it
+        stop_session(session)  # a classic session would end all others with it
 
 
 def stop_session(session: SparkSession) -> None:
