@@ -14,8 +14,7 @@ from dataflow.pipelines.handover.patience import Patience
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
-    from dataflow.pipelines.run.facilities import Progress
-    from dataflow.pipelines.run.run_files import PipelineLog
+    from dataflow.pipelines.run.facilities import PipelineLog, Progress
     from dataflow.store.store import Store
 
 WATCH_SECONDS = 1.0

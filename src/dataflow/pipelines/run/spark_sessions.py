@@ -24,8 +24,7 @@ from dataflow.private_files import open_private
 if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Progress
-    from dataflow.pipelines.run.run_files import PipelineLog
+    from dataflow.pipelines.run.facilities import PipelineLog, Progress
     from dataflow.pipelines.spark.annotations import SparkSession
 
 CONCURRENCY = "INGEST_TASK_CONCURRENCY"

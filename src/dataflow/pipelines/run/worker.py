@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
@@ -27,6 +27,7 @@ from dataflow.model.wording import plural
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
 from dataflow.pipelines.run.leases import watched
+from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.python_run import PythonRun
 from dataflow.pipelines.run.streams import Outcome, Streams
 from dataflow.pipelines.run.view_run import ViewRun
@@ -41,23 +42,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.run.facilities import Facilities
 
 
-class PipelineRun(Protocol):
-    """One claimed run of any kind of pipeline."""
-
-    warning: str
-    """A warning to report although the run succeeded; usually ""."""
-
-    def execute(self) -> None:
-        """Does the work; the claim publishes the output when this returns."""
-
-    def cancel(self) -> None:
-        """Stops the work soon; called from another thread."""
-
-    def clean_up(self) -> None:
-        """Removes what is no longer needed once the run is published."""
-
-
-KINDS: dict[str, Any] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
+KINDS: dict[str, type[PipelineRun]] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
 """The class that runs each kind of pipeline."""
 TRACED = (SparkFailed, JobFailed, FilesFailed)
 """Errors raised by the project's code: the log gets their traceback."""
@@ -128,7 +113,7 @@ class PipelineWorker:
                 if claimed is None:
                     return False
                 failpoints.reach("after_claim")
-                run = self._make_run(claimed)
+                run = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
                 with (
                     self._streams.running(claimed),
                     self._facilities.running(claimed.run),
@@ -138,7 +123,7 @@ class PipelineWorker:
                 ):
                     run.execute()
                 failpoints.reach("before_finish")
-            run.clean_up()
+            self._facilities.staging.remove_until(claimed.run)
             self._streams.count_done()
             self._say_done(claimed, run.warning, time.monotonic() - began_at)
         except LeaseLost as error:
@@ -217,10 +202,6 @@ class PipelineWorker:
 
     def _say(self, text: str) -> None:
         self._tell(self._facilities.log.redact(text))
-
-    def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
-        run: PipelineRun = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
-        return run
 
 
 def told_rows(rows: Mapping[str, int]) -> str:
