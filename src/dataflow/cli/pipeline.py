@@ -267,7 +267,7 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 
 def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
-    from dataflow.pipelines.register.target_rules import find_misplaced
+    from dataflow.pipelines.register.pipeline_jobs import find_misplaced
     from dataflow.pipelines.show.description import over_note
 
     timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)

@@ -86,7 +86,7 @@ class ViewRun(PipelineRun):
         }
 
         def stage_and_publish() -> Published:
-            judgement = Judgement(plan.checks, checked_fields(target.list_columns()))
+            judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
             judgement.add(stage_select(target, plan.select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
@@ -105,7 +105,7 @@ class ViewRun(PipelineRun):
         target.begin()
 
         def stage_and_publish() -> Published:
-            judgement = Judgement(plan.checks, fields)
+            judgement = Judgement(self._definition.checks, fields)
             self._facilities.progress.show("computing")
             task = StageFrame(target.writer(), judgement.wanted, tuple(name for name, _ in columns))
             judgement.add(run_over(session, as_columns(rows, columns), task, self._tag))

@@ -109,8 +109,8 @@ def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, 
     missing = [one.dataset.name for one in plan.inputs if not one.location]
     if missing:
         raise BadInput(
-            f"{job} {dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
-            f"Next: {outlook.next_command()}"
+            f"{job} {dataid} cannot read {', '.join(missing)} yet: {outlook.interval.why}. "
+            f"Next: {outlook.interval.next}"
         )
     read = ", ".join(f"{one.dataset.name} {one}" for one in plan.inputs)
     if plan.is_native:
