@@ -60,10 +60,10 @@ class Streams:
         When this thread is interrupted, all runs are; `leave` is called for those that outlast their grace.
         """
         self._alive = len(streams)
-        for number, stream in enumerate(streams, 1):
-            name = f"stream-{number}"
-            threading.Thread(target=self._run_stream, args=(stream,), name=name, daemon=True).start()
         try:
+            for number, stream in enumerate(streams, 1):
+                name = f"stream-{number}"
+                threading.Thread(target=self._run_stream, args=(stream,), name=name, daemon=True).start()
             self._wait_for_all(None)
         except BaseException as error:
             try:
