@@ -46,8 +46,7 @@ class SharedSession:
         with self._lock:
             if self._session is None:
                 progress.show("starting Spark")
-                with progress.paused():  # what this process prints meanwhile would go to Spark's log
-                    self._session = start_session(settings.spark, self.log_path)
+                self._session = start_session(settings.spark, self.log_path, progress.paused)
             return self._session
 
     def lend(self, session: SparkSession) -> None:
