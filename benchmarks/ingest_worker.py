@@ -10,13 +10,14 @@ import os
 import sys
 from time import monotonic
 
+from dataflow.cli.progress import PipelineProgress
 from dataflow.client import Flow
 from dataflow.config.settings import load_config
 from dataflow.errors import DataFlowError
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.run.facilities import Facilities, ProjectValues, Silence
+from dataflow.pipelines.run.facilities import Facilities, ProjectValues
 from dataflow.pipelines.run.worker import PipelineWorker
 from dataflow.store.opener import open_store
 
@@ -31,7 +32,9 @@ def main() -> None:
     settings = PipelineSettings(folder, environ, lambda: "")
     register_pipelines(store, catalog.definitions.values(), settings)
     with Flow(config, store) as flow:
-        facilities = Facilities(config, store, settings, ProjectValues(environ, catalog.constants), Silence())
+        facilities = Facilities(
+            config, store, settings, ProjectValues(environ, catalog.constants), PipelineProgress()
+        )
         for name in names:
             began = monotonic()
             worker = PipelineWorker(flow, facilities, catalog.get(name), lambda text: None)

@@ -25,9 +25,8 @@ from dataflow.runjob.endings import (
 )
 from dataflow.runjob.environment import child_environment, describe
 from dataflow.runjob.handoff import Handoff, make_claimant
-from dataflow.runjob.heartbeat import Heartbeat
-from dataflow.runjob.lock import ClaimantLock
 from dataflow.runjob.output import RunLog
+from dataflow.runjob.presence import Presence
 from dataflow.runjob.processes import boottime
 from dataflow.runjob.request import JobRequest, with_canonical_dataid
 from dataflow.secrets.known import KnownSecrets
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from dataflow.model.answers import Answer, Why
     from dataflow.model.records import Ending, Run
     from dataflow.runjob.handoff import Attempt
+    from dataflow.runjob.heartbeat import Heartbeat
     from dataflow.store.store import Store
 
 
@@ -60,6 +60,7 @@ class ClaimedRun:
         self._log = log
         self._heartbeat: Heartbeat | None = None
         self._lost = False
+        self._interruption: BaseException | None = None
         self._rows: dict[str, int] = {}
         self._checked: dict[str, str] = {}
 
@@ -128,7 +129,7 @@ class ClaimedRun:
 
         The store says so, or has not answered for the length of the lease.
         """
-        if self._heartbeat is not None and self.run_id in self._heartbeat.take_lost():
+        if self._heartbeat is not None and self._heartbeat.is_lost(self.run_id):
             self._lost = True
         if boottime() - self.renewed_at >= self.run.lease_seconds - self.run.grace_seconds:
             self._lost = True  # stays so: interrupted work must not be published after a late renewal
@@ -149,8 +150,17 @@ class ClaimedRun:
 
     @property
     def is_over(self) -> bool:
-        """True once the run has lost its lease or has timed out: it should stop."""
-        return self.lost or self.timed_out
+        """True once the run has lost its lease, has timed out or is interrupted: it should stop."""
+        return self.lost or self.timed_out or self._interruption is not None
+
+    def interrupt(self, error: BaseException) -> None:
+        """Make the run end with this KeyboardInterrupt or SystemExit: only the main thread gets signals."""
+        self._interruption = error
+
+    def refuse_interrupted(self, cause: BaseException | None = None) -> None:
+        """Raise what the run was interrupted with."""
+        if self._interruption is not None:
+            raise type(self._interruption)(*self._interruption.args) from cause
 
     def refuse_timed_out(self, cause: BaseException | None = None) -> None:
         """Raise TimedOut once the run has taken longer than the job's `timeout`."""
@@ -234,12 +244,18 @@ class _Caller:
 class Flow:
     """An open store: make data ready, claim work, ask why."""
 
-    def __init__(self, config: Config, store: Store, known: KnownSecrets | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        known: KnownSecrets | None = None,
+        presence: Presence | None = None,
+    ) -> None:
         """`known` holds secrets that must appear nowhere; those opened here are added."""
         self._config = config
         self._store = store
-        self._token = os.urandom(8).hex()
-        self._lock: ClaimantLock | None = None
+        self._is_beside = presence is not None
+        self._presence = presence or Presence(config.lock_dir, store)
         self._caller = _Caller(config, store, KnownSecrets() if known is None else known)
 
     def __enter__(self) -> Flow:
@@ -250,10 +266,17 @@ class Flow:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        if not self._is_beside:
+            self._presence.release()
         self._store.close()
+
+    def beside(self, store: Store) -> Flow:
+        """The same claimant on another connection to the store, for another thread."""
+        return Flow(self._config, store, self._caller.known, self._presence)
+
+    def leave_unrecorded(self) -> None:
+        """Let others take the runs that this process could not end, as soon as it is gone."""
+        self._presence.leave_file()
 
     def make_ready(self, dataset: str, dataids: Iterable[str], again: bool = False) -> int:
         """Mark chunks as ready; return how many were not ready before."""
@@ -289,6 +312,8 @@ class Flow:
                 yield claimed
                 ending = claimed.ending(self._config.checks)
                 claimed.refuse_lost()
+                if ending.outcome is not RunOutcome.DONE:
+                    claimed.refuse_interrupted()  # which ended its check, too
         except BaseException as error:
             self._finish(handoff, claimed.ending_after(error))
             if isinstance(error, Exception):
@@ -301,20 +326,17 @@ class Flow:
 
     @contextmanager
     def _kept(self, claimed: ClaimedRun) -> Iterator[None]:
-        """Renew the run's lease meanwhile; no renewal is under way afterwards."""
-        heartbeat = Heartbeat(self._store, self._token, [claimed])
-        claimed.kept_by(heartbeat)
-        try:
-            yield
-        finally:
-            claimed.kept_by(None)
-            heartbeat.stop()
+        """Renew the run's lease meanwhile."""
+        with self._presence.keep(claimed) as heartbeat:
+            claimed.kept_by(heartbeat)
+            try:
+                yield
+            finally:
+                claimed.kept_by(None)
 
     def _handoff(self, request: JobRequest) -> Handoff:
         plan = get_plan(self._store, request.job)
-        if self._lock is None:
-            self._lock = ClaimantLock.take(self._config.lock_dir, self._token)
-        claimant = make_claimant(self._config, self._token)
+        claimant = make_claimant(self._config, self._presence.get_token())
         return Handoff(with_canonical_dataid(request, plan), self._caller, plan, claimant)
 
     def _take(self, handoff: Handoff) -> ClaimedRun | None:
@@ -353,8 +375,7 @@ class Flow:
             return handoff.finish(ending)
         except errors.StoreError:
             # The store still counts the run as ours; others are to see at once that we are gone.
-            if self._lock is not None:
-                self._lock.leave_file()
+            self._presence.leave_file()
             raise
 
 

@@ -74,3 +74,16 @@ def test_a_heartbeat_that_is_about_to_look_stops_at_once(sqlite_flow: Flow) -> N
             time.sleep(0.2)
         stopping.join(10)
         assert not stopping.is_alive()
+
+
+def test_each_thread_learns_of_its_own_lost_run(sqlite_flow: Flow) -> None:
+    sqlite_flow.declare()
+    runs = [Run(number, 1, 1, "loadbob", "1", 1, "nobody", 0.03, 0.0) for number in (1, 2)]
+    with sqlite_flow.store() as store:
+        heartbeat = Heartbeat(store, "nobody", map(HeldRun, runs))  # the store knows neither
+        try:
+            for number in (1, 2, 1):
+                wait_until(lambda number=number: heartbeat.is_lost(number))  # type: ignore[misc]
+            assert not heartbeat.is_lost(3)
+        finally:
+            heartbeat.stop()

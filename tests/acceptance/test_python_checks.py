@@ -101,3 +101,15 @@ def test_an_exception_that_a_database_cannot_store_as_text_is_recorded(
     code, _, error = python(flow, f"raise ValueError({message})")
     assert (code, "ValueError" in error) == (1, True)
     assert [(run.outcome, run.reason) for run in flow.runs()] == [("FAILED", f"ValueError: {kept}")]
+
+
+def test_a_run_interrupted_during_its_check_is_handed_back(sqlite_flow: Flow) -> None:
+    flow = sqlite_flow
+    flow.declare(CHECKED, keep=True)
+    flow.ready("bobin", "1")
+    flow.script("check.sh", "sleep 60")
+    code, _, error = python(
+        flow, "__import__('threading').Timer(1, run.interrupt, [KeyboardInterrupt()]).start()"
+    )
+    assert code != 0, error
+    assert flow.outcomes() == ["INTERRUPTED"]

@@ -9,7 +9,7 @@ import pytest
 from dataflow.errors import BadInput
 from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
-from dataflow.pipelines.register.target_rules import find_misplaced, refuse_misplaced
+from dataflow.pipelines.register.pipeline_jobs import find_misplaced, refuse_misplaced
 
 PIPELINE = """
 class OrdersDatasetPipeline:

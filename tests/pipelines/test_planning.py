@@ -12,9 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from dataflow.cli.progress import PipelineProgress
 from dataflow.config.settings import load_config
 from dataflow.errors import BadInput
-from dataflow.pipelines.run.facilities import ProjectValues, Silence
+from dataflow.pipelines.run.facilities import ProjectValues
 from dataflow.pipelines.show.description import describe
 from dataflow.pipelines.show.plan import Outlook, Scene, look_ahead
 from dataflow.pipelines.show.preview import Preview
@@ -82,7 +83,7 @@ def scene_of(workshop: Workshop) -> Scene:
 def facilities_of(workshop: Workshop) -> SharedSession:
     scene = scene_of(workshop)
     values = ProjectValues(workshop.environ, scene.catalog.constants)
-    made = SharedSession(scene.config, workshop.store, scene.settings, values, Silence())
+    made = SharedSession(scene.config, workshop.store, scene.settings, values, PipelineProgress())
     return made.lend(workshop.spark)
 
 

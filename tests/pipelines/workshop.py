@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from dataflow.cli.progress import PipelineProgress
 from dataflow.client import Flow
 from dataflow.config.settings import load_config
 from dataflow.model.dataid import sort_key
@@ -20,8 +21,9 @@ from dataflow.pipelines.declare.catalog import Catalog
 from dataflow.pipelines.declare.settings import PipelineSettings
 from dataflow.pipelines.lake.manifest import read_frame
 from dataflow.pipelines.register.pipeline_jobs import register_pipelines
-from dataflow.pipelines.run.facilities import Facilities, ProjectValues, Silence
-from dataflow.pipelines.run.worker import Outcome, PipelineWorker
+from dataflow.pipelines.run.facilities import Facilities, ProjectValues
+from dataflow.pipelines.run.streams import Outcome
+from dataflow.pipelines.run.worker import PipelineWorker
 from dataflow.store.opener import open_store
 from dataflow.store.store import Store
 
@@ -72,7 +74,7 @@ class Workshop:
     def settings(self) -> PipelineSettings:
         return PipelineSettings(str(self.path), self.environ, lambda: "")
 
-    def run(self, name: str, dataid: str | None = None, drain: bool = False) -> Outcome:
+    def run(self, name: str, dataid: str | None = None, drain: bool = False, streams: int = 1) -> Outcome:
         """Runs intervals of a pipeline, as `dataflow run NAME` does."""
         self.register()
         catalog = self.catalog()
@@ -81,9 +83,10 @@ class Workshop:
         settings = self.settings()
         with Flow(config, store, settings.secrets) as flow:
             facilities = SharedSession(
-                config, store, settings, ProjectValues(self.environ, catalog.constants), Silence()
+                config, store, settings, ProjectValues(self.environ, catalog.constants), PipelineProgress()
             ).lend(self.spark)
-            return PipelineWorker(flow, facilities, catalog.get(name), self.said.append).run(drain, dataid)
+            worker = PipelineWorker(flow, facilities, catalog.get(name), self.said.append)
+            return worker.run(drain, dataid, streams=streams)
 
     def log(self) -> str:
         """What the runs so far have left in their logs."""

@@ -39,7 +39,7 @@ class Delegate:
     def schema_version(self) -> int:
         return self.inner.schema_version()
 
-    def separate(self, patience_seconds: float) -> Database:
+    def separate(self, patience_seconds: float | None) -> Database:
         return self.inner.separate(patience_seconds)
 
     def count_pages(self) -> int:

@@ -10,7 +10,7 @@ from dataflow.cli import pipeline_show, pipeline_transfer
 from dataflow.cli.context import Context
 from dataflow.cli.options import finish
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
-from dataflow.cli.runjob import make_request, parser, refuse_both
+from dataflow.cli.runjob import add_streams_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.records import VIEW
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.settings import PipelineSettings
 
 REFUSALS = (BadInput, ConfigError, Conflict, UnknownName)
-TAKEN = ("command", "drain", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
+TAKEN = ("command", "drain", "streams", "dataid", "dry_run", "store", "quiet", "waiting_exit_code", "timeout")
 """The options of RunJob that apply to a pipeline."""
 
 
@@ -44,6 +44,7 @@ def add_parser(subparsers: Any) -> None:
     run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
     run.add_argument("name", metavar="NAME", help="name of the class")
     run.add_argument("--drain", action="store_true", help="go on until no interval is left")
+    add_streams_option(run)
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
     finish(run, run_word, makes_store=True)
 
@@ -87,8 +88,16 @@ def _none_words(context: Context) -> str:
 
 def run_word(args: argparse.Namespace, context: Context) -> int:
     """Runs the next interval of a pipeline, or all of them."""
-    refuse_both(args.drain, args.dataid)
-    asked = JobRequest(context.config, context.environ, args.name, (), drain=args.drain, dataid=args.dataid)
+    check_choice(args.streams, args.drain, args.dataid)
+    asked = JobRequest(
+        context.config,
+        context.environ,
+        args.name,
+        (),
+        drain=args.drain,
+        streams=args.streams,
+        dataid=args.dataid,
+    )
     return run_pipeline(context, asked)
 
 
@@ -141,13 +150,14 @@ def run_pipeline(context: Context, asked: JobRequest) -> int:
         )
 
         def say(text: str) -> None:
-            progress.clear()
-            context.say(text)
+            with progress.paused():
+                progress.clear()
+                context.say(text)
 
         worker = PipelineWorker(flow, facilities, definition, say, asked.quiet)
         try:
             with settings.secrets.hidden_in_errors():
-                outcome = worker.run(asked.drain, asked.dataid, asked.timeout_seconds)
+                outcome = worker.run(asked.drain, asked.dataid, asked.timeout_seconds, asked.streams)
         finally:
             facilities.spark.close()
         if outcome.error is not None:
@@ -194,7 +204,7 @@ def _refuse_options(given: argparse.Namespace, known: argparse.ArgumentParser, n
 
 
 def _row(definition: Definition, catalog: Catalog, settings: PipelineSettings) -> dict[str, object]:
-    from dataflow.pipelines.register.target_rules import find_misplaced
+    from dataflow.pipelines.register.pipeline_jobs import find_misplaced
     from dataflow.pipelines.show.description import over_note
 
     timing, flaw = definition.timing, find_misplaced(catalog.list_needed(definition), settings)

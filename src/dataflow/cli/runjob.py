@@ -25,10 +25,7 @@ VALUES = {
     "--kill-command": ("CMD", "command that stops work outside this process before it is retried"),
     "--store": ("URL", "sqlite:///path or postgresql://user@host/database"),
 }
-NUMBERS = {
-    "-j": ("streams", 1, "run N streams in parallel, with --drain"),
-    "--waiting-exit-code": ("waiting_exit_code", 0, "exit code when there is nothing to do yet (default: 0)"),
-}
+WAITING_EXIT_CODE = "exit code when there is nothing to do yet (default: 0)"
 SWITCHES = {
     "--drain": "continue until nothing is claimable",
     "--dry-run": "show what would be claimed and passed on; run nothing",
@@ -126,19 +123,19 @@ def _run(request: JobRequest, context: Context) -> int:
         context.close()
 
 
-def refuse_both(drain: bool, dataid: str | None) -> None:
-    """Raise UsageError for --drain together with --dataid."""
+def check_choice(streams: int, drain: bool, dataid: str | None) -> None:
+    """Raise UsageError for options that do not fit together."""
+    if streams < 1:
+        raise UsageError(f"-j {streams}: must be at least 1.")
+    if streams > 1 and not drain:
+        raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
     if drain and dataid is not None:
         raise UsageError("--dataid and --drain exclude each other: one names a dataid, the other takes all.")
 
 
 def make_request(args: argparse.Namespace, context: Context, job: str) -> JobRequest:
     """Return what the command line asks for; UsageError if its options do not fit together."""
-    if args.streams < 1:
-        raise UsageError(f"-j {args.streams}: must be at least 1.")
-    if args.streams > 1 and not args.drain:
-        raise UsageError("-j needs --drain. Add --drain, or leave out -j.")
-    refuse_both(args.drain, args.dataid)
+    check_choice(args.streams, args.drain, args.dataid)
     if not 0 <= args.waiting_exit_code <= 255:
         raise UsageError(f"--waiting-exit-code {args.waiting_exit_code}: must be from 0 to 255.")
     return JobRequest(
@@ -157,6 +154,12 @@ def make_request(args: argparse.Namespace, context: Context, job: str) -> JobReq
         waiting_exit_code=args.waiting_exit_code,
         quiet=args.quiet,
     )
+
+
+def add_streams_option(made: argparse.ArgumentParser) -> None:
+    """Add -j."""
+    text = "run N streams in parallel, with --drain"
+    made.add_argument("-j", "--jobs", dest="streams", type=int, default=1, metavar="N", help=text)
 
 
 def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:
@@ -200,8 +203,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     for option, (metavar, text) in VALUES.items():
         made.add_argument(option, metavar=metavar, help=text)
-    for option, (name, default, text) in NUMBERS.items():
-        made.add_argument(option, dest=name, type=int, default=default, metavar="N", help=text)
+    add_streams_option(made)
+    made.add_argument("--waiting-exit-code", type=int, default=0, metavar="N", help=WAITING_EXIT_CODE)
     for option, text in SWITCHES.items():
         made.add_argument(option, action="store_true", help=text)
     made.add_argument("--quiet", "-q", action="store_true", help="print only warnings and errors")

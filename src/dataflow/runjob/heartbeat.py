@@ -67,13 +67,22 @@ class Heartbeat:
 
     def take_lost(self) -> set[int]:
         """Return the runs lost since the last call."""
+        self._clear_wake()
+        with self._lock:
+            lost, self._lost = self._lost, set()
+        return lost
+
+    def is_lost(self, run_id: int) -> bool:
+        """True once this run is lost; the others are left for their own threads to ask."""
+        self._clear_wake()
+        with self._lock:
+            return run_id in self._lost
+
+    def _clear_wake(self) -> None:
         try:
             os.read(self._wake_read, 4096)
         except BlockingIOError:
             pass
-        with self._lock:
-            lost, self._lost = self._lost, set()
-        return lost
 
     def stop(self) -> None:
         """Stop the thread; no renewal is under way afterwards."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from contextlib import contextmanager
 
 from dataflow.secrets.redaction import Redactor
@@ -18,6 +19,7 @@ class KnownSecrets:
     def __init__(self, *secrets: str | None) -> None:
         self._secrets: frozenset[str] = frozenset()
         self._redactor = Redactor()
+        self._adding = allocate_lock()  # start-up: the threading module costs more
         self.add(*secrets)
 
     def __iter__(self) -> Iterator[str]:
@@ -28,9 +30,10 @@ class KnownSecrets:
 
     def add(self, *secrets: str | None) -> None:
         """Hide these from now on; None and empty strings are ignored."""
-        found = self._secrets.union(secret for secret in secrets if secret)
-        if found != self._secrets:
-            self._secrets, self._redactor = found, Redactor(found)
+        with self._adding:
+            found = self._secrets.union(secret for secret in secrets if secret)
+            if found != self._secrets:
+                self._secrets, self._redactor = found, Redactor(found)
 
     def redact_text(self, text: str) -> str:
         """Return the text without secrets."""

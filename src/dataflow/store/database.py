@@ -76,8 +76,11 @@ if TYPE_CHECKING:
         def schema_version(self) -> int:
             """Return the number of the newest applied migration; 0 for none."""
 
-        def separate(self, patience_seconds: float) -> Database:
-            """Open another connection to the same database that gives up after this many seconds."""
+        def separate(self, patience_seconds: float | None) -> Database:
+            """Open another connection to the same database that gives up after this many seconds.
+
+            None for the usual time.
+            """
 
         def count_pages(self) -> int:
             """Count the pages that statements have touched so far, cached or not; benchmarks compare them."""

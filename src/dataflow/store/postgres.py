@@ -241,7 +241,7 @@ class PostgresDatabase:
     def schema_version(self) -> int:
         return self._alone(postgres_schema.find_version)
 
-    def separate(self, patience_seconds: float) -> PostgresDatabase:
+    def separate(self, patience_seconds: float | None) -> PostgresDatabase:
         return PostgresDatabase(self.url, self._schema, self._password, patience_seconds)
 
     def count_pages(self) -> int:

@@ -38,7 +38,7 @@ class Rehearsal:
     def schema_version(self) -> int:
         self._refuse()
 
-    def separate(self, patience_seconds: float) -> Rehearsal:
+    def separate(self, patience_seconds: float | None) -> Rehearsal:
         self._refuse()
 
     def count_pages(self) -> int:

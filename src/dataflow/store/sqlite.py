@@ -158,9 +158,10 @@ class SqliteDatabase:
     def schema_version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").get)
 
-    def separate(self, patience_seconds: float) -> SqliteDatabase:
+    def separate(self, patience_seconds: float | None) -> SqliteDatabase:
         other = SqliteDatabase(self.path, self._clock, self._boot_clock)
-        other._connection.set_busy_handler(lambda tries: _wait_for_lock(tries, patience_seconds))
+        if patience_seconds is not None:
+            other._connection.set_busy_handler(lambda tries: _wait_for_lock(tries, patience_seconds))
         return other
 
     def count_pages(self) -> int:

@@ -59,7 +59,7 @@ class Store:
         self.database = database
         self.actor = actor
 
-    def separate(self, patience_seconds: float) -> Store:
+    def separate(self, patience_seconds: float | None = None) -> Store:
         """Open the same store on a separate connection, for a thread that cannot wait longer than this."""
         return Store(self.database.separate(patience_seconds), self.actor)
 

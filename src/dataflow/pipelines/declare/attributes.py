@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dataflow.actions.dataset_rules import check_name
@@ -99,9 +101,13 @@ class Attributes:
         end = "" if what.endswith(("?", ".")) else "."
         return BadInput(f"{self.place}: {self._job}.{name} {what}{end}")
 
-    def saying(self, name: str) -> _Saying:
+    @contextmanager
+    def saying(self, name: str) -> Iterator[None]:
         """Prefixes errors raised in the body with this attribute's name."""
-        return _Saying(self, name)
+        try:
+            yield
+        except BadInput as error:
+            raise BadInput(f"{self.place}: {name}: {error}") from error
 
     def _refuse_unknown(self) -> None:
         known = [*vars(self._base), *self._base.__annotations__]
@@ -125,15 +131,3 @@ class Attributes:
         """The class's own attributes, then those it inherits from classes of the project."""
         owners = getattr(self.thing, "__mro__", (self.thing,))
         return [item for owner in owners if owner not in (self._base, object) for item in vars(owner).items()]
-
-
-class _Saying:
-    def __init__(self, get: Attributes, name: str) -> None:
-        self._get, self._name = get, name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, BadInput):
-            raise BadInput(f"{self._get.place}: {self._name}: {error}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 KINDS = {"DatasetPipeline": "dataset", "ViewPipeline": "view"}
 """What a class is, by what its name contains."""
@@ -40,7 +39,8 @@ def is_base(kind: str, thing: type, bases: set[type]) -> bool:
 
 def find_name(thing: type) -> str:
     """The name that would make a class the pipeline it looks like; "" if it does not look like one."""
-    word = word_for([base.__name__ for base in thing.__mro__[1:]], _list_attributes(thing))
+    attributes = [name for base in thing.__mro__ for name in vars(base)]
+    word = word_for([base.__name__ for base in thing.__mro__[1:]], attributes)
     return thing.__name__ + word if word else ""
 
 
@@ -52,7 +52,3 @@ def word_for(bases: Iterable[str], attributes: Iterable[str]) -> str:
                 return word
     given = set(attributes)
     return next((word for word, signs in SIGNS.items() if given.intersection(signs)), "")
-
-
-def _list_attributes(thing: Any) -> list[str]:
-    return [name for base in thing.__mro__ for name in vars(base)]

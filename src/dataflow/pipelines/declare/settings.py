@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -76,6 +77,7 @@ class PipelineSettings:
     def __init__(self, project_dir: str, environ: Mapping[str, str], passphrase: Callable[[], str]) -> None:
         self._environ = environ
         self._passphrase = passphrase
+        self._asking = threading.Lock()
         path = os.path.join(project_dir, PROJECT_FILE)
         problems = Problems()
         document = load_toml(path, problems) if os.path.exists(path) else {}
@@ -148,7 +150,8 @@ class PipelineSettings:
 
     def _find_password(self, name: str, declared: Mapping[str, str]) -> str | None:
         if "encryptedpass" in declared:
-            passphrase = self._passphrase()
+            with self._asking:  # a prompt, once for all threads
+                passphrase = self._passphrase()
             self.secrets.add(passphrase)
             return decrypt(declared["encryptedpass"], passphrase, bound_to_connection(name))
         variable = declared.get("password_variable")

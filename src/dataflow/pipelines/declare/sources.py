@@ -282,10 +282,7 @@ def _check_kinds(what: str, given: object, plain: object) -> None:
         fits = number and value >= 0 if type(default) is float else type(value) is type(default)
         if not fits or (number and not value >= LEAST.get(name, 0)):
             least = f" of at least {LEAST[name]}" if name in LEAST else ""
-            kind = {str: "a string", bool: "True or False", int: "a whole number"}.get(
-                type(default), "a number"
-            )
-            raise BadInput(f"{what} has {name}={value!r}, which must be {kind}{least}.")
+            raise BadInput(f"{what} has {name}={value!r}, which must be {KINDS[type(default)]}{least}.")
 
 
 def _get(environ: Mapping[str, str], variable: str, kind: str) -> str:

@@ -13,19 +13,16 @@ from dataflow.pipelines.declare.airflow_remains import FACTORY, find_remains
 from dataflow.pipelines.declare.imports import SIBLING, list_imported
 from dataflow.pipelines.declare.missing_commas import find_missing_commas
 from dataflow.pipelines.declare.source_text import Edit, Finding, Source, apply_edits, list_outermost
-from dataflow.pipelines.migration.class_table import ClassTable
 from dataflow.pipelines.migration.pipeline_classes import PipelineClasses
 
 _FROM_ENVIRONMENT = re.compile(r"(\w+) = os\.(?:environ\.get\(|environ\[|getenv\()'\1'[\])]")
 
 
-def convert_pipelines(
-    source: Source, table: ClassTable, classes: PipelineClasses
-) -> tuple[str, list[Finding]]:
+def convert_pipelines(source: Source, classes: PipelineClasses) -> tuple[str, list[Finding]]:
     """The new text of a pipeline file, and its changes."""
     found = [*find_missing_commas(source), *_carry_retries(source, find_remains(source, ()))]
-    found += [*_find_sibling_imports(source, table, classes), *classes.find_twins(source)]
-    for one in table:
+    found += [*_find_sibling_imports(source, classes), *classes.find_twins(source)]
+    for one in classes.table:
         if one.source is source:
             found += classes.find_changes(one)
     return _apply(source, found, classes.find_references(source))
@@ -85,12 +82,12 @@ def _find_unused(source: Source, after: Source) -> list[Finding]:
     return found
 
 
-def _find_sibling_imports(source: Source, table: ClassTable, classes: PipelineClasses) -> list[Finding]:
+def _find_sibling_imports(source: Source, classes: PipelineClasses) -> list[Finding]:
     found = []
     for node in source.tree.body:
         imported = list_imported(node, ())
         plain = [one for one in imported if one.kind == SIBLING and one.bound == one.name]
-        known = [one for one in plain if one.name in classes.renamed or _is_known(one.name, table)]
+        known = [one for one in plain if one.name in classes.renamed or _is_known(one.name, classes)]
         if plain and len(imported) == len(known):
             why = "pipelines of other files are known by their names"
             edit = source.without(node)
@@ -98,9 +95,9 @@ def _find_sibling_imports(source: Source, table: ClassTable, classes: PipelineCl
     return found
 
 
-def _is_known(name: str, table: ClassTable) -> bool:
+def _is_known(name: str, classes: PipelineClasses) -> bool:
     """True if the loader provides a class to all files."""
-    return name in table and "Pipeline" in name
+    return name in classes.table and "Pipeline" in name
 
 
 def _carry_retries(source: Source, found: list[Finding]) -> list[Finding]:

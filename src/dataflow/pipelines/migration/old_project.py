@@ -55,31 +55,17 @@ def read_old_project(root: str, skipped: str) -> OldProject:
     reader.read(skipped)
     table = ClassTable(reader.sources)
     classes = PipelineClasses(table, _find_retries(reader.sources, table))
-    needed = list_needed(reader.sources, table, classes)
+    needed = _list_needed(reader.sources, classes)
     if not classes.likely and not needed:
         raise BadInput(
             f"{root} has no pipelines: no class is named …{' or …'.join(KINDS)}. "
             "Give the folder that contains dataflow/meta or dataflow/dags."
         )
     for path, source in reader.sources.items():
-        reader.convert(path, source, ProjectClasses(table, classes, needed))
+        reader.convert(path, source, classes, path in needed)
     targets = list_targets(root, table, classes.kept)
     reader.entries += _list_notes(classes)
     return OldProject(reader.files, tuple(targets), tuple(sorted(reader.entries, key=_position)))
-
-
-@record
-class ProjectClasses:
-    """The classes of a project, those that are pipelines, and the files that these need."""
-
-    table: ClassTable
-    classes: PipelineClasses
-    needed: frozenset[str]
-
-    def has_pipelines(self, source: Source) -> bool:
-        """True if a file defines anything that is or looks like a pipeline."""
-        written = (*self.table, *self.table.twins)
-        return any(one.source is source and one.name in self.classes.likely for one in written)
 
 
 class _Reader:
@@ -102,11 +88,11 @@ class _Reader:
             except (OSError, ValueError) as error:
                 self._add(path, 1, LEFT, "not read", str(error))
 
-    def convert(self, path: str, source: Source, project: ProjectClasses) -> None:
+    def convert(self, path: str, source: Source, classes: PipelineClasses, is_needed: bool) -> None:
         name = os.path.basename(path)
-        if path in project.needed or project.has_pipelines(source):
-            text, found = convert_pipelines(source, project.table, project.classes)
-            if path in project.needed:
+        if is_needed or classes.are_in(source):
+            text, found = convert_pipelines(source, classes)
+            if is_needed:
                 self._put(os.path.join(FOLDER, _free_name(path, self.files)), text, path)
             else:
                 found = [one for one in found if one.is_lost and one.edits]
@@ -119,13 +105,11 @@ class _Reader:
                 self._put(name, text, path)
             self._tell(path, found)
         elif source.tree.body:
-            dag = _find_own_dag(source)
-            why = (
-                "its DAG does not belong to a pipeline: declare a job for it"
-                if dag
-                else "it defines no pipeline"
-            )
-            self._add(path, dag or 1, LEFT if dag else NOTE, "not imported", why)
+            if dag := _find_own_dag(source):
+                why = "its DAG does not belong to a pipeline: declare a job for it"
+                self._add(path, dag, LEFT, "not imported", why)
+            else:
+                self._add(path, 1, NOTE, "not imported", "it defines no pipeline")
 
     def _put(self, name: str, text: str, path: str) -> None:
         if name in self.files:
@@ -141,9 +125,9 @@ class _Reader:
         self.entries.append(Entry(f"{path}:{line}", kind, what, why))
 
 
-def list_needed(sources: Mapping[str, Source], table: ClassTable, classes: PipelineClasses) -> frozenset[str]:
+def _list_needed(sources: Mapping[str, Source], classes: PipelineClasses) -> set[str]:
     """The files that define or create pipelines, and those with their bases or imports."""
-    lineages = [one.source for name in classes.kept for one in table.list_lineage(name)]
+    lineages = [one.source for name in classes.kept for one in classes.table.list_lineage(name)]
     needed = {
         path
         for path, source in sources.items()
@@ -154,7 +138,7 @@ def list_needed(sources: Mapping[str, Source], table: ClassTable, classes: Pipel
         before = len(needed)
         imported = {file for path in needed for file in _list_imported_files(path, sources[path])}
         needed |= {path for path in sources if any(f"/{path}".endswith(file) for file in imported)}
-    return frozenset(needed)
+    return needed
 
 
 def _list_imported_files(path: str, source: Source) -> Iterator[str]:

@@ -36,7 +36,7 @@ class PipelineClasses:
     """
 
     def __init__(self, table: ClassTable, retries: Mapping[str, Retries]) -> None:
-        self._table = table
+        self.table = table
         self._retries = retries
         self.likely = {one.name: word for one in table if (word := table.find_word(one))}
         self.dropped = {
@@ -58,9 +58,14 @@ class PipelineClasses:
         """The classes that become pipelines of the new project."""
         return [
             one.name
-            for one in self._table
-            if one.name in self.likely and one.name not in self.dropped and not self._table.is_base(one)
+            for one in self.table
+            if one.name in self.likely and one.name not in self.dropped and not self.table.is_base(one)
         ]
+
+    def are_in(self, source: Source) -> bool:
+        """True if a file defines anything that is or looks like a pipeline."""
+        written = (*self.table, *self.table.twins)
+        return any(one.source is source and one.name in self.likely for one in written)
 
     def find_changes(self, one: Written) -> Iterator[Finding]:
         """The changes to one class; none if it is not a pipeline."""
@@ -75,14 +80,14 @@ class PipelineClasses:
             yield self._rename(one)
         yield from self._find_attributes(one, word)
         yield from self._add_retries(one, word)
-        if word == "ViewPipeline" and not self._table.is_base(one):
+        if word == "ViewPipeline" and not self.table.is_base(one):
             yield from self._find_joined(one)
 
     def find_twins(self, source: Source) -> Iterator[Finding]:
         """The pipelines of a file whose names are taken by other classes."""
-        for one in self._table.twins:
-            if one.source is source and one.name in self.likely and not self._table.is_base(one):
-                twin = self._table.list_lineage(one.name)[0]
+        for one in self.table.twins:
+            if one.source is source and one.name in self.likely and not self.table.is_base(one):
+                twin = self.table.list_lineage(one.name)[0]
                 owner = "this" if twin.source is source else "another"
                 why = f"{owner} file has a class of this name; rename one of them"
                 yield _lost(one, f"left out class {one.name}", why, one.source.without(one.node))
@@ -98,23 +103,23 @@ class PipelineClasses:
 
     def _new_name(self, one: Written) -> str:
         word = self.likely.get(one.name, "")
-        if not word or one.name in self.dropped or kind_by_name(one.name) or self._table.is_base(one):
+        if not word or one.name in self.dropped or kind_by_name(one.name) or self.table.is_base(one):
             return ""
-        return one.name + word if self._table.was_scheduled(one) else f"_{one.name}"
+        return one.name + word if self.table.was_scheduled(one) else f"_{one.name}"
 
     def _drop_readers(self) -> None:
         """Leaves out views of omitted classes, and views of those views."""
         before = -1
         while len(self.dropped) != before:
             before = len(self.dropped)
-            for one in self._table:
+            for one in self.table:
                 gone = [name for name in self._list_read(one.name) if name in self.dropped]
-                if gone and one.name not in self.dropped and not self._table.is_base(one):
+                if gone and one.name not in self.dropped and not self.table.is_base(one):
                     self.dropped[one.name] = f"it reads {gone[0]}, which is left out"
 
     def _list_read(self, name: str) -> list[str]:
         """The classes that a view's dataset_pipeline names."""
-        value = self._table.find_value(name, "dataset_pipeline")
+        value = self.table.find_value(name, "dataset_pipeline")
         items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
         found = [named for item in items if (named := name_of(item))]
         texts = [item.value for item in items if isinstance(item, ast.Constant)]
@@ -152,7 +157,7 @@ class PipelineClasses:
             ("view_name", "a view is named by view_name"),
             ("dataset_pipeline", "dataset_pipeline names what a view reads"),
         ):
-            if self._table.find_value(one.name, name) is None:
+            if self.table.find_value(one.name, name) is None:
                 change = f"renamed table_name of {one.name} to {name}"
                 return Finding(member.lineno, "", change, why, (Edit(start, end, name),))
         why = "a view reads the table of its dataset_pipeline"
@@ -161,8 +166,8 @@ class PipelineClasses:
 
     def _add_retries(self, one: Written, word: str) -> Iterator[Finding]:
         given = self._retries.get(word)
-        has_own = self._table.find_value(one.name, "retries") is not None
-        if given is None or has_own or self._table.is_base(one):
+        has_own = self.table.find_value(one.name, "retries") is not None
+        if given is None or has_own or self.table.is_base(one):
             return
         change, why = f"added {given.text} to {one.name}", f"the DAGs of {given.place} have this"
         after = next((name for name in AFTER[word] if name in one.assigned), None)
@@ -195,7 +200,7 @@ class PipelineClasses:
         yield Finding(member.lineno, "", change, why, (edit,))
 
     def _list_tables(self, one: Written) -> list[str]:
-        values = [self._table.find_value(one.name, attribute) for attribute in SQL]
+        values = [self.table.find_value(one.name, attribute) for attribute in SQL]
         nodes = [node for value in values if value for node in ast.walk(value)]
         texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
         return [name for text in texts if isinstance(text, str) for name in _READ.findall(text)]

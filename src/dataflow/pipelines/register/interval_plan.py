@@ -19,7 +19,7 @@ from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.handover.published_table import interval_table
 from dataflow.pipelines.lake.manifest import Frame, Whole, put_together, read_frame
 from dataflow.pipelines.register.intervals import Span, find_start_before, interval_of
-from dataflow.pipelines.register.job_datasets import location_of
+from dataflow.pipelines.register.pipeline_jobs import location_of
 from dataflow.pipelines.sql.macros import Interval
 from dataflow.pipelines.sql.translation import Translated, translate
 from dataflow.pipelines.sql.views import View, build_select
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.definitions import ViewDefinition
     from dataflow.pipelines.declare.settings import Connection
-    from dataflow.pipelines.shape.checks import Check
     from dataflow.store.store import Store
 
 SPARK = "spark"
@@ -98,11 +97,6 @@ class IntervalPlan:
     def is_native(self) -> bool:
         """True if a database computes the view rather than Spark."""
         return bool(self.tables)
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """The checks that the result must pass."""
-        return self.definition.checks
 
     def translate(self) -> SparkSteps:
         """The SELECT as Spark SQL; UnknownColumns if the columns of an input are not known yet."""

@@ -46,15 +46,22 @@ def interval_of(timing: Timing, dataid: str, by_day: bool | None = None) -> Span
     grain = Grain.DAILY if by_day else timing.grain
     moment_at = _moment_in(timing.schedule, dataid, grain, tz)
     try:
-        starts = interval_starts(timing.schedule, tz, moment_at, by_day=by_day)
-        (begins_at, found), (ends_at, _) = next(starts), next(starts)
+        found, span = _span_around(timing, moment_at, by_day)
     except clock.BEYOND_CALENDAR as error:
         raise BadInput(f"{quoted(dataid)} is not an interval that ends within the calendar.") from error
     if found != dataid:
         raise BadInput(
             f"{quoted(dataid)} is not an interval of the schedule {timing.schedule}; the nearest is {found}."
         )
-    return Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
+    return span
+
+
+def _span_around(timing: Timing, moment_at: float, by_day: bool = False) -> tuple[str, Span]:
+    """The interval of a calendar that holds a moment, and its dataid."""
+    tz = clock.zone(timing.timezone)
+    starts = interval_starts(timing.schedule, tz, moment_at, by_day=by_day)
+    (begins_at, dataid), (ends_at, _) = next(starts), next(starts)
+    return dataid, Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz))
 
 
 def written_dataid(timing: Timing, dataid: str) -> str:
@@ -84,16 +91,10 @@ def list_samples(timing: Timing) -> list[Span]:
     """A few intervals of a schedule that lie far apart, as samples for all."""
     if timing.schedule == ONCE:
         return [interval_of(timing, ONCE_DATAID)]
-    tz = clock.zone(timing.timezone)
-    samples = []
-    for moment in (sample.replace(tzinfo=tz) for sample in SAMPLES):
-        if timing.schedule == ON_DEMAND or is_step(timing.schedule):
-            samples.append(_span_from(timing, moment))
-            continue
-        starts = interval_starts(timing.schedule, tz, moment.timestamp())
-        begins_at, ends_at = next(starts)[0], next(starts)[0]
-        samples.append(Span(datetime.fromtimestamp(begins_at, tz), datetime.fromtimestamp(ends_at, tz)))
-    return samples
+    moments = [sample.replace(tzinfo=clock.zone(timing.timezone)) for sample in SAMPLES]
+    if timing.schedule == ON_DEMAND or is_step(timing.schedule):
+        return [_span_from(timing, moment) for moment in moments]
+    return [_span_around(timing, moment.timestamp())[1] for moment in moments]
 
 
 def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
@@ -101,6 +102,10 @@ def span_of(dataid: str, grain: Grain, timezone: str) -> Span | None:
     tz = clock.zone(timezone)
     if grain in (Grain.TEXT, Grain.SEQUENCE):
         return None
+    return _period(dataid, grain, tz)
+
+
+def _period(dataid: str, grain: Grain, tz: tzinfo) -> Span:
     if grain is Grain.HOURLY:
         return Span(*clock.hour_interval(dataid, tz))
     return Span(*clock.period_interval(dataid, grain, tz))
@@ -142,10 +147,7 @@ def _moment_in(expression: str, dataid: str, grain: Grain, tz: tzinfo) -> float:
     try:
         if grain is Grain.TEXT:
             return clock.parse_moment(dataid).timestamp()
-        if grain is Grain.HOURLY:
-            _, end = clock.hour_interval(dataid, tz)
-        else:
-            _, end = clock.period_interval(dataid, grain, tz)
+        end = _period(dataid, grain, tz).end
     except clock.BEYOND_CALENDAR as error:
         raise BadInput(f"{quoted(dataid)} is not an interval of the schedule {expression}.") from error
     return (end - timedelta(seconds=1)).timestamp()

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dataflow.actions import calendar
-from dataflow.actions.dataset_rules import is_automatic
+from dataflow.actions.dataset_rules import TODAY, is_automatic
 from dataflow.actions.names import get_plan
 from dataflow.actions.register import register
-from dataflow.errors import UnknownName
+from dataflow.errors import BadInput, ConfigError, UnknownName
+from dataflow.model.cron import has_some_days
 from dataflow.model.grain import Grain
 from dataflow.model.job_dataid import job_dataid
-from dataflow.model.records import Dataset, Job
+from dataflow.model.location import lake_location, table_location
+from dataflow.model.mapping import LATEST
+from dataflow.model.records import DATASET, PYTHON, VIEW, Dataset, Job
 from dataflow.model.wording import did_you_mean, quoted
+from dataflow.pipelines.declare import bases
+from dataflow.pipelines.handover.published_table import PARTITION_COLUMN
 from dataflow.pipelines.register.intervals import interval_of, written_dataid
-from dataflow.pipelines.register.job_datasets import list_datasets, producers_first
-from dataflow.pipelines.register.target_rules import get_place_of, refuse_misplaced
 
 if TYPE_CHECKING:
     from dataflow.actions.differences import Change
     from dataflow.actions.registry_draft import Draft, Registry
     from dataflow.pipelines.declare.catalog import Definition
-    from dataflow.pipelines.declare.settings import PipelineSettings
+    from dataflow.pipelines.declare.definitions import DatasetDefinition, ViewDefinition
+    from dataflow.pipelines.declare.settings import Connection, PipelineSettings
     from dataflow.store.store import Store
 
 LEASE_SECONDS = 300.0
+TABLES_ONLY = ("write", "indexes", "partition_column")
+"""Attributes that a dataset in a lake cannot have; a comment is ignored."""
 
 
 def register_pipelines(
@@ -91,3 +97,147 @@ def job_of(definition: Definition) -> Job:
         timeout_seconds=timing.timeout_seconds,
         lease_seconds=LEASE_SECONDS,
     )
+
+
+def producers_first(definitions: list[Definition]) -> list[Definition]:
+    """Sorted so that the datasets that give a job its grain come before it."""
+    ordered: list[Definition] = []
+    waiting = definitions
+    while waiting:
+        made = {name for one in waiting for name in one.outputs}
+        # If jobs wait for each other, registration reports the cycle.
+        ready = [one for one in waiting if not set(_callers(one)) & made] or waiting
+        ordered += ready
+        waiting = [one for one in waiting if one not in ready]
+    return ordered
+
+
+def list_datasets(
+    definition: Definition, connection: Connection, known: Mapping[str, Dataset]
+) -> list[Dataset]:
+    """The datasets of a pipeline or job; `known` are those that may give it its grain."""
+    is_lake = connection.is_lake
+    if definition.kind == PYTHON and not is_lake:
+        raise ConfigError(
+            f"{definition.place}: {definition.job} has target_db {connection.name}, which is a database, but "
+            "a Python job writes to a lake. Omit target_db, or name a connection such as lake:FOLDER."
+        )
+    grain, timezone = _grain_of(definition, known)
+    column = "" if is_lake else definition.dataid_column
+    return [
+        Dataset(
+            name,
+            schemaname="" if is_lake else definition.schema,
+            tablename="" if is_lake else name,
+            location=location_of(connection, definition.schema, name),
+            format="parquet" if is_lake else "postgresql",
+            grain=grain,
+            timezone=timezone,
+            mode=definition.mode,
+            options=((PARTITION_COLUMN, column),) if column else (),
+        )
+        for name in definition.outputs
+    ]
+
+
+def location_of(connection: Connection, schema: str, name: str) -> str:
+    """The location of each run's result; it contains {run_id}, so no run overwrites another's result."""
+    place = lake_location(connection.folder) if connection.is_lake else None
+    return str(place or table_location(connection.name, schema, name))
+
+
+def _callers(definition: Definition) -> list[str]:
+    """The datasets that give a job its grain, except its own: a schedule of some days leaves it to them."""
+    if not definition.follows_inputs and not has_some_days(definition.timing.schedule):
+        return []
+    called = [item.dataset for item in definition.inputs if item.mapping != LATEST]
+    return [name for name in called if name not in definition.outputs]
+
+
+def _grain_of(definition: Definition, known: Mapping[str, Dataset]) -> tuple[str, str]:
+    timing, callers = definition.timing, _callers(definition)
+    if not definition.follows_inputs:
+        is_daily = TODAY in callers or any(
+            known[name].grain == Grain.DAILY for name in callers if name in known
+        )
+        return (Grain.DAILY if is_daily else timing.grain).value, timing.timezone
+    for name in callers:
+        if name in known:
+            return known[name].grain, known[name].timezone
+    # An unknown input is reported when the job itself is registered.
+    return (Grain.DAILY if TODAY in callers else Grain.TEXT).value, timing.timezone
+
+
+def get_place_of(definition: Definition, settings: PipelineSettings) -> Connection:
+    """The connection a pipeline writes to; ConfigError with file and line if it is unknown."""
+    try:
+        return settings.get_place(definition.target)
+    except ConfigError as error:
+        raise ConfigError(f"{definition.place}: {definition.job}: {error}") from error
+
+
+def refuse_misplaced(definitions: Iterable[Definition], settings: PipelineSettings) -> None:
+    """Raises BadInput for a pipeline that can never run because of where its datasets are.
+
+    The definitions must include what views read.
+    """
+    known = list(definitions)
+    makers = {name: definition for definition in known for name in definition.outputs}
+    for definition in known:
+        if rule := _RULES.get(definition.kind):
+            rule(definition, makers, settings)
+
+
+def find_misplaced(needed: Iterable[Definition], settings: PipelineSettings) -> str:
+    """The message of `refuse_misplaced`; "" if there is none, or if a connection is not known here."""
+    try:
+        refuse_misplaced(needed, settings)
+    except BadInput as error:
+        return str(error)
+    except ConfigError:
+        pass  # it may be set where the pipeline runs
+    return ""
+
+
+def _refuse_unsuited(
+    definition: DatasetDefinition, _makers: Mapping[str, Definition], settings: PipelineSettings
+) -> None:
+    """Refuses table attributes in a lake, and a mapped column with the name of the partition column."""
+    place, where = get_place_of(definition, settings), f"{definition.place}: {definition.job}"
+    for name in TABLES_ONLY if place.is_lake else ():
+        if getattr(definition, name) != getattr(bases.DatasetPipeline, name):
+            raise BadInput(
+                f"{where}.{name} applies only to a database table, but {definition.dataset} goes to "
+                f"{place.name}, a lake, where each version has its own folder. Remove it, or "
+                "set target_db to a database."
+            )
+    columns = [field.column for field in definition.fields]
+    if not place.is_lake and definition.mode == "partition" and definition.partition_column in columns:
+        raise BadInput(
+            f"{where}: {definition.partition_column} is a column of field_mapping, but in mode partition "
+            "DataFlow adds a column of that name. Rename yours, or set partition_column."
+        )
+
+
+def _refuse_scattered(
+    definition: ViewDefinition, makers: Mapping[str, Definition], settings: PipelineSettings
+) -> None:
+    """Refuses a view that reads both: a database computes over its own tables, Spark over lakes."""
+    places = {name: get_place_of(makers[name], settings) for name in definition.reads}
+    listed = ", ".join(f"{name} in {place.name}" for name, place in places.items())
+    if all(place.is_lake for place in places.values()):
+        if not definition.materialized:
+            raise BadInput(
+                f"{definition.place}: {definition.job}: materialized = False creates a view in the database "
+                f"of its datasets, but they are in a lake: {listed}. Remove materialized, or set target_db "
+                "of the datasets to a database."
+            )
+    elif {place.name for place in places.values()} != {definition.target}:
+        raise BadInput(
+            f"{definition.place}: {definition.job} reads {listed}, but its result goes to "
+            f"{definition.target}. A database computes the views of its tables: everything such a view "
+            "reads, and its result, must be there. Change target_db of the view, or of what it reads."
+        )
+
+
+_RULES: dict[str, Any] = {VIEW: _refuse_scattered, DATASET: _refuse_unsuited}

@@ -38,7 +38,7 @@ def list_tables(
 ) -> tuple[PublishedTable, ...]:
     """The tables that hold these chunks, each given by its dataid and published location."""
     are_intervals = is_view(store, dataset_id)
-    store_id = get_store_id(store)
+    store_id = store.read.get_store_id()
     runs: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
     for dataid, location in chunks:
         connection, schema, name, run_id = _read_place(dataset, dataid, location)
@@ -72,11 +72,6 @@ def read_tables(
         frames = read_published(place, there, into, stop or threading.Event())
         found |= zip(there, frames, strict=True)
     return [found[table] for table in tables]
-
-
-def get_store_id(store: Store) -> str:
-    """The unique name a status store was given when it was created."""
-    return store.read.get_store_id()
 
 
 def _read_place(dataset: Dataset, dataid: str, location: str) -> tuple[str, str, str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from itertools import chain
@@ -11,17 +10,18 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import InvalidData
+from dataflow.model.record import replace
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.sources import Http
 from dataflow.pipelines.handover.records import REJECTS, TaskReport, write_rejects
 from dataflow.pipelines.register.interval_plan import plan_interval
 from dataflow.pipelines.register.intervals import Span
 from dataflow.pipelines.run.feed import Feeder
-from dataflow.pipelines.run.kept_rejects import KeptRejects
-from dataflow.pipelines.run.leases import make_patience, refuse_lost
+from dataflow.pipelines.run.leases import refuse_lost
+from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.source_reader import Reading
 from dataflow.pipelines.run.stage_tasks import StageParts
-from dataflow.pipelines.run.targets import discarding, find_last_rows, list_earlier, pipeline_target
+from dataflow.pipelines.run.targets import discarding, list_earlier, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
@@ -33,23 +33,28 @@ if TYPE_CHECKING:
     from dataflow.pipelines.handover.records import Part, Published, Target
     from dataflow.pipelines.run.facilities import Facilities
     from dataflow.pipelines.shape.fields import Field
+    from dataflow.pipelines.shape.shaped import RejectPolicy
     from dataflow.pipelines.shape.statistics import Wanted
 
+KEPT_REJECTS = 1000
+"""Up to this many rejected rows are kept per run, or as many as may be rejected if that is more."""
+MOST_REJECTS = 20_000
+"""Up to this many are kept if a share of the rows may be rejected, because they are held in memory."""
 
-class DatasetRun:
+
+class DatasetRun(PipelineRun):
     """A claimed run of a dataset pipeline."""
 
+    _definition: DatasetDefinition
+
     def __init__(self, definition: DatasetDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
-        self._definition = definition
-        self._claimed = claimed
-        self._facilities = facilities
+        super().__init__(definition, claimed, facilities)
         target = facilities.settings.get_place(definition.target)
         self._plan = plan_interval(definition, claimed.dataid, (), target, facilities.constants)
         assert self._plan.span is not None
         self._span: Span = self._plan.span
         self._begin_try()
         self._counting = threading.Lock()
-        self.warning = ""
 
     @staticmethod
     def refuse_impossible(definition: DatasetDefinition, facilities: Facilities) -> None:
@@ -71,27 +76,12 @@ class DatasetRun:
         with discarding(target):
             if published is None:
                 sources = chain([source], iter(self._open_again, None))
-                patience = make_patience(claimed, self._facilities.log, self._facilities.progress)
-                published = patience.repeat(lambda: self._make(next(sources), fields, target))
+                published = self._make_patience().repeat(lambda: self._make(next(sources), fields, target))
             else:
                 rows = f"{published.rows} {plural(published.rows, 'row')}"
                 self.log(f"an earlier run published {rows} before it died")
                 claimed.record_checked(definition.dataset, "checked by the run that published it, which died")
         claimed.record_rows(definition.dataset, published.rows)
-
-    def cancel(self) -> None:
-        """Stops fetching and the run's Spark jobs."""
-        self._stop.set()
-        self._facilities.spark.interrupt()
-
-    def clean_up(self) -> None:
-        """Removes the fetched pages once they are published."""
-        for folder in self._facilities.staging.list_until(self._claimed.run):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def log(self, text: str) -> None:
-        """Adds a line to the run's log."""
-        self._facilities.log.write(self._claimed.run, text)
 
     def _begin_try(self) -> None:
         self._stop = threading.Event()
@@ -167,7 +157,7 @@ class DatasetRun:
         for line in judgement.list_drift():
             self.log(line)
         judgement.decide_rejects(self._definition.rejects)
-        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities.store)
+        last_rows = self._find_last_rows(self._definition.dataset)
         judgement.decide_checks(target, last_rows, self._span.end)
         for line in judgement.list_warnings():
             self.log(f"warning: {line}")
@@ -208,3 +198,28 @@ def _refuse_miscounted(parts: tuple[Part, ...], report: TaskReport) -> None:
             f"Parts {parts[0].number} to {parts[-1].number} had {sum(rows)} rows when fetched, but "
             f"{report.rows_read} when read. Check the key of the results: {parts[0].path}"
         )
+
+
+class KeptRejects:
+    """Counts the kept rejects of one run, over all its tasks; used by several threads."""
+
+    def __init__(self, policy: RejectPolicy) -> None:
+        limit = policy.limit
+        self._most = max(KEPT_REJECTS, int(limit)) if limit >= 1 or not limit else MOST_REJECTS
+        self._lock = threading.Lock()
+        self.rows = 0
+
+    @property
+    def left(self) -> int:
+        """How many rows a task that starts now may keep."""
+        return self._most - self.rows
+
+    def take(self, report: TaskReport) -> TaskReport:
+        """The report, cut to the rejects that still fit: other tasks may have used up the limit meanwhile."""
+        places = list(dict.fromkeys((one.part, one.row) for one in report.rejects))
+        with self._lock:
+            kept = frozenset(places[: self.left])
+            self.rows += len(kept)
+        if len(kept) == len(places):
+            return report
+        return replace(report, rejects=tuple(one for one in report.rejects if (one.part, one.row) in kept))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
 from dataflow.model.record import record
-from dataflow.pipelines.run.run_files import PipelineLog, StagingFolders
-from dataflow.pipelines.run.spark_sessions import SparkSessions
+from dataflow.model.url_text import percent_encode
+from dataflow.pipelines.run.spark_sessions import SharedSession, SparkSessions
+from dataflow.private_files import STATE_FOLDER, open_with_folder
 from dataflow.runjob.environment import own_secrets
 
 if TYPE_CHECKING:
     from dataflow.config.settings import Config
+    from dataflow.model.records import Run
     from dataflow.pipelines.declare.settings import PipelineSettings
+    from dataflow.secrets.known import KnownSecrets
     from dataflow.store.store import Store
 
 
@@ -22,12 +29,61 @@ class Progress(Protocol):
     def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
         """Shows the stage, and the pages and rows done so far, with the total if it is known."""
 
+    def end(self) -> None:
+        """The run is over."""
 
-class Silence:
-    """Discards progress."""
+    def paused(self) -> AbstractContextManager[object]:
+        """Keeps other threads from printing meanwhile."""
 
-    def show(self, stage: str, pages: int = 0, rows: int = 0, total: int | None = None) -> None:
-        """Shows nothing."""
+    def beside(self) -> Progress:
+        """The progress of another run that is under way at the same time."""
+
+
+class PipelineLog:
+    """Writes the logs of runs, without secrets."""
+
+    def __init__(self, folder: str, secrets: KnownSecrets) -> None:
+        self._folder = folder
+        self._secrets = secrets
+        self.problem = ""  # why a line is missing from the run's log
+
+    def write(self, run: Run, text: str) -> None:
+        """Adds a line to the run's log.
+
+        If it cannot be written the run continues: what it may have published matters more.
+        """
+        path = os.path.join(self._folder, f"{run.run_id}.log")
+        try:
+            with open(path, "a", encoding="utf-8", opener=open_with_folder) as file:
+                file.write(self.redact(text) + "\n")
+        except OSError as error:
+            self.problem = f"{path} cannot be written: {error.strerror or error}."
+
+    def redact(self, text: str) -> str:
+        """The text without any secret that was looked up or decrypted so far."""
+        return self._secrets.redact_text(text)
+
+
+class StagingFolders:
+    """The folders where runs keep what they fetch until it is published."""
+
+    def __init__(self, project_dir: str) -> None:
+        self._root = os.path.join(project_dir, STATE_FOLDER, "staging")
+
+    def of_work(self, job: str, dataid: str) -> str:
+        """The folder of all runs of one work."""
+        return os.path.join(self._root, job, percent_encode(dataid))
+
+    def of_run(self, run: Run, run_id: int | None = None) -> str:
+        """The folder of a run, or of another run of the same work."""
+        return os.path.join(self.of_work(run.job, run.dataid), str(run_id or run.run_id))
+
+    def remove_until(self, run: Run) -> None:
+        """Removes the folders of a run and of all earlier runs of the same work."""
+        root = self.of_work(run.job, run.dataid)
+        for name in os.listdir(root) if os.path.isdir(root) else ():
+            if name.isdecimal() and int(name) <= run.run_id:
+                shutil.rmtree(os.path.join(root, name), ignore_errors=True)
 
 
 @record
@@ -40,7 +96,7 @@ class ProjectValues:
 
 
 class Facilities:
-    """One worker's."""
+    """One worker's, or one stream's of it."""
 
     def __init__(
         self,
@@ -51,11 +107,32 @@ class Facilities:
         progress: Progress,
     ) -> None:
         self.config = config
-        self.store = store
         self.settings = settings
         self.environ, self.constants = values.environ, values.constants
-        self.progress = progress
         settings.secrets.add(*own_secrets(values.environ, config.store_url).values())
-        self.log = PipelineLog(config.log_dir, settings.secrets)
         self.staging = StagingFolders(config.project_dir)
-        self.spark = SparkSessions(config.log_dir, settings, values.environ, self.log, progress)
+        self._equip(store, progress, SharedSession(config.log_dir))
+
+    def beside(self, store: Store) -> Facilities:
+        """The same for another thread, on its own connection; they share the Spark session."""
+        other = copy(self)
+        self.spark.shared.has_streams = True
+        other._equip(store, self.progress.beside(), self.spark.shared)
+        return other
+
+    @contextmanager
+    def running(self, run: Run) -> Iterator[None]:
+        """Gives a run its own Spark session, log and progress."""
+        self.log.problem = ""
+        try:
+            with self.spark.running(run):
+                yield
+        finally:
+            self.progress.end()
+
+    def _equip(self, store: Store, progress: Progress, session: SharedSession) -> None:
+        """Sets what each stream has for itself."""
+        self.store = store
+        self.progress = progress
+        self.log = PipelineLog(self.config.log_dir, self.settings.secrets)
+        self.spark = SparkSessions(session, self.settings, self.environ, self.log, progress)

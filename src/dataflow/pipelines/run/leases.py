@@ -14,8 +14,7 @@ from dataflow.pipelines.handover.patience import Patience
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
-    from dataflow.pipelines.run.facilities import Progress
-    from dataflow.pipelines.run.run_files import PipelineLog
+    from dataflow.pipelines.run.facilities import PipelineLog, Progress
     from dataflow.store.store import Store
 
 WATCH_SECONDS = 1.0
@@ -25,7 +24,8 @@ SHOWN_CHARACTERS = 60
 
 
 def refuse_lost(claimed: ClaimedRun) -> None:
-    """Raises LeaseLost or TimedOut once the run must stop: the last check before something is published."""
+    """Raises LeaseLost, TimedOut or an interruption once it must stop: the last check before a publish."""
+    claimed.refuse_interrupted()
     claimed.refuse_lost()
     claimed.refuse_timed_out()
 
@@ -49,7 +49,7 @@ def refuse_revoked(claimed: ClaimedRun, store: Store) -> None:
 
 @contextmanager
 def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
-    """Cancels the run's work once its lease is lost or its time is up."""
+    """Cancels the run's work once its lease is lost, its time is up or it is interrupted."""
     is_over = threading.Event()
 
     def watch() -> None:
@@ -62,7 +62,9 @@ def watched(claimed: ClaimedRun, cancel: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        claimed.refuse_timed_out(error)  # otherwise the cancelled work would appear to have failed
+        # otherwise the cancelled work would appear to have failed
+        claimed.refuse_interrupted(error)
+        claimed.refuse_timed_out(error)
         raise
     finally:
         is_over.set()

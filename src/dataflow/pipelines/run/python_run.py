@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dataflow.actions.dataset_rules import is_automatic
@@ -21,7 +18,8 @@ from dataflow.pipelines.register.published_tables import list_tables, read_table
 from dataflow.pipelines.run.job_run import Facts, JobRun, Source, input_name
 from dataflow.pipelines.run.leases import refuse_lost
 from dataflow.pipelines.run.outputs import Columns, Outputs
-from dataflow.pipelines.run.targets import destination_of, find_last_rows, lake_target
+from dataflow.pipelines.run.pipeline_run import PipelineRun
+from dataflow.pipelines.run.targets import destination_of, lake_target
 from dataflow.pipelines.spark.frames import open_frame
 from dataflow.pipelines.spark.session import is_spark_error
 from dataflow.pipelines.spark.tasks import tag_of
@@ -37,45 +35,37 @@ if TYPE_CHECKING:
     from dataflow.pipelines.spark.annotations import DataFrame, SparkSession
 
 
-class PythonRun:
+class PythonRun(PipelineRun):
     """A claimed run of a Python job."""
 
+    _definition: JobDefinition
+
     def __init__(self, definition: JobDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
-        self._definition = definition
-        self._claimed = claimed
-        self._facilities = facilities
+        super().__init__(definition, claimed, facilities)
         self._span = _span_of(definition, claimed)
-        self.warning = ""
-        self._stop = threading.Event()
         self._lock = threading.Lock()
         self._tables: dict[str, Frame] = {}  # inputs in PostgreSQL that were read
         self._outputs = Outputs(self._make_target, tag_of(claimed.run_id), self.log)
 
-    @staticmethod
-    def refuse_impossible(definition: JobDefinition, facilities: Facilities) -> None:
-        """Checks nothing: what a function needs is known only when it runs."""
-
     def execute(self) -> None:
         """Does the work; the claim publishes the output when this returns."""
         run = JobRun(_facts_of(self._definition, self._claimed, self._span), self)
-        with self._made_room(), self._outputs:
-            with importable(self._facilities.config.project_dir):
-                self._call(run)
-            self._refuse_unwritten(run)
-            refuse_lost(self._claimed)
-            self._facilities.progress.show("publishing")
-            for dataset, (published, evidence) in self._outputs.publish().items():
-                self._claimed.record_rows(dataset, published.rows)
-                self._claimed.record_checked(dataset, evidence)
-                self.log(f"published {published.rows} {plural(published.rows, 'row')} of {dataset}")
+        try:
+            with self._outputs:
+                with importable(self._facilities.config.project_dir):
+                    self._call(run)
+                self._refuse_unwritten(run)
+                refuse_lost(self._claimed)
+                self._publish()
+        finally:  # what this run, and killed runs before it, read from tables
+            self._facilities.staging.remove_until(self._claimed.run)
 
-    def cancel(self) -> None:
-        """Stops everything the function runs on Spark or in a database."""
-        self._stop.set()
-        self._facilities.spark.interrupt()
-
-    def clean_up(self) -> None:
-        """Does nothing: only the published output is left."""
+    def _publish(self) -> None:
+        self._facilities.progress.show("publishing")
+        for dataset, (published, evidence) in self._outputs.publish().items():
+            self._claimed.record_rows(dataset, published.rows)
+            self._claimed.record_checked(dataset, evidence)
+            self.log(f"published {published.rows} {plural(published.rows, 'row')} of {dataset}")
 
     def session(self) -> SparkSession:
         """The session of this run alone."""
@@ -92,21 +82,8 @@ class PythonRun:
     def stage(self, dataset: str, frame: DataFrame, checks: tuple[Check, ...]) -> None:
         """Stages and checks an output in the lake."""
         self._facilities.progress.show(f"writing {dataset}")
-        last_rows = find_last_rows(self._claimed, dataset, self._facilities.store)
-        self._outputs.stage(dataset, frame, checks, last_rows, self._span.end if self._span else None)
-
-    def log(self, text: str) -> None:
-        """Adds a line to the run's log."""
-        self._facilities.log.write(self._claimed.run, text)
-
-    @contextmanager
-    def _made_room(self) -> Iterator[None]:
-        """Removes what this run, and killed runs before it, read from tables."""
-        try:
-            yield
-        finally:
-            for folder in self._facilities.staging.list_until(self._claimed.run):
-                shutil.rmtree(folder, ignore_errors=True)
+        end = self._span.end if self._span else None
+        self._outputs.stage(dataset, frame, checks, self._find_last_rows(dataset), end)
 
     def _copy_table(self, source: Source) -> Frame:
         item = next(each for each in self._claimed.prepared.inputs if _name_of(each) == source.name)

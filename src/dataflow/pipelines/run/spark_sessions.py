@@ -1,10 +1,11 @@
-"""One worker's Spark session, started when a run first needs it, and the child session of each run."""
+"""The Spark session of this process, started when a run first needs it, and the child session of each run."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dataflow.errors import ConfigError
@@ -23,8 +24,7 @@ from dataflow.private_files import open_private
 if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.pipelines.declare.settings import PipelineSettings
-    from dataflow.pipelines.run.facilities import Progress
-    from dataflow.pipelines.run.run_files import PipelineLog
+    from dataflow.pipelines.run.facilities import PipelineLog, Progress
     from dataflow.pipelines.spark.annotations import SparkSession
 
 CONCURRENCY = "INGEST_TASK_CONCURRENCY"
@@ -32,54 +32,88 @@ MOST_COPIED = 1_000_000
 """Bytes of Spark's own log that are copied to the log of a run."""
 
 
-class SparkSessions:
-    """The session, and the run that uses it."""
+class SharedSession:
+    """The session of this process, started by the first stream that needs it."""
 
-    def __init__(
-        self,
-        log_dir: str,
-        settings: PipelineSettings,
-        environ: Mapping[str, str],
-        log: PipelineLog,
-        progress: Progress,
-    ) -> None:
-        self._settings = settings
-        self._environ = environ
-        self._log = log
-        self._progress = progress
-        self._session: SparkSession | None = None
-        self._child: SparkSession | None = None
-        self._run: Run | None = None
-        self._said_before = 0
-        self._slots = 0
-        self._lock = threading.Lock()
+    def __init__(self, log_dir: str) -> None:
         self.log_path = os.path.join(log_dir, f"spark-{os.getpid()}.log")
+        self.has_streams = False
+        self._session: SparkSession | None = None
+        self._lock = threading.Lock()
+
+    def get(self, settings: PipelineSettings, progress: Progress) -> SparkSession:
+        """The session."""
+        with self._lock:
+            if self._session is None:
+                progress.show("starting Spark")
+                self._session = start_session(settings.spark, self.log_path, progress.paused)
+            return self._session
 
     def lend(self, session: SparkSession) -> None:
         """Uses an existing session."""
         self._session = session
 
-    def begin(self, run: Run) -> None:
-        """Starts a child session for this run; Spark's log belongs to the run from now on."""
+    def stop(self) -> None:
+        """Stops the session, if there is one."""
         with self._lock:
-            self._end_child()
-            self._run = run
-            self._log.problem = ""
-            self._said_before = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
             if self._session is not None:
-                self._announce(self._session)
+                stop_session(self._session)
+                self._session = None
+
+
+class SparkSessions:
+    """One stream's use of the session: a child session for each run."""
+
+    def __init__(
+        self,
+        shared: SharedSession,
+        settings: PipelineSettings,
+        environ: Mapping[str, str],
+        log: PipelineLog,
+        progress: Progress,
+    ) -> None:
+        self.shared = shared
+        self._settings = settings
+        self._environ = environ
+        self._log = log
+        self._progress = progress
+        self._child: SparkSession | None = None
+        self._run: Run | None = None
+        self._said_before = 0
+        self._slots = 0
+        self._lock = threading.Lock()
+
+    @property
+    def log_path(self) -> str:
+        """Where Spark writes its own log."""
+        return self.shared.log_path
+
+    def lend(self, session: SparkSession) -> None:
+        """Uses an existing session."""
+        self.shared.lend(session)
+
+    @contextmanager
+    def running(self, run: Run) -> Iterator[None]:
+        """Gives this run its own child session; what Spark logs meanwhile belongs to its log."""
+        self._run = run
+        self._said_before = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._child is not None:
+                    end_session(self._child)
+                self._child = self._run = None
 
     def get(self) -> SparkSession:
-        """The session of the current run; the worker's own before the first run."""
+        """The session of the current run; the shared one when none runs."""
+        session = self.shared.get(self._settings, self._progress)
         with self._lock:
-            if self._session is None:
-                self._progress.show("starting Spark")
-                self._session = start_session(self._settings.spark, self.log_path)
-                self._announce(self._session)
             if self._run is None:
-                return self._session
+                return session
             if self._child is None:
-                self._child = new_session(self._session)
+                self._child = new_session(session)
+                self._announce(self._run, session)
             self._child.addTag(tag_of(self._run.run_id))  # for what this thread runs in it
             return self._child
 
@@ -100,7 +134,8 @@ class SparkSessions:
         except FileNotFoundError:
             return
         if said:
-            self._log.write(run, f"\nSpark's log of this run ({self.log_path}):\n{said}")
+            whose = "while this and other runs were at work" if self.shared.has_streams else "of this run"
+            self._log.write(run, f"\nSpark's log {whose} ({self.log_path}):\n{said}")
 
     @property
     def streams(self) -> int:
@@ -117,22 +152,11 @@ class SparkSessions:
 
     def close(self) -> None:
         """Stops the session, if there is one."""
-        with self._lock:
-            self._end_child()
-            if self._session is not None:
-                stop_session(self._session)
-                self._session = None
+        self.shared.stop()
 
-    def _announce(self, session: SparkSession) -> None:
-        if self._run is None:
-            return
+    def _announce(self, run: Run, session: SparkSession) -> None:
         place = self._settings.spark.place
-        self._log.write(self._run, f"Spark {session.version} at {place}; it writes to {self.log_path}")
+        self._log.write(run, f"Spark {session.version} at {place}; it writes to {self.log_path}")
         if ui := find_ui(session):
-            self._log.write(self._run, f"Spark UI: {ui}")
+            self._log.write(run, f"Spark UI: {ui}")
             self._progress.show(f"Spark UI: {ui}")
-
-    def _end_child(self) -> None:
-        if self._child is not None:
-            end_session(self._child)
-            self._child = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dataflow.errors import BadInput, DataFlowError, InvalidData
@@ -14,7 +14,6 @@ from dataflow.model.record import replace
 from dataflow.model.records import PYTHON
 from dataflow.pipelines.handover.records import Destination, Earlier, Target, claim_of
 from dataflow.pipelines.lake.parquet_target import LakeTarget
-from dataflow.pipelines.register.published_tables import get_store_id
 from dataflow.pipelines.run.leases import make_patience, refuse_revoked
 from dataflow.pipelines.shape.fields import Field
 from dataflow.pipelines.spark.frames import count_bad_rows
@@ -44,21 +43,16 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
         claimed.run_id,
         output.mode,
         inputs=" ".join(pins),
-        store_id=get_store_id(store),
+        store_id=store.read.get_store_id(),
         job=claimed.run.job,
         claim=claim_of(claimed.run.claimant),
-        newest_run=find_newest_run(store),
+        newest_run=store.read.get_newest_run_id(),
         newest=(newest.dataid, sort_key(newest.dataid, Grain(output.grain))) if newest else ("", ""),
     )
 
 
 def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
     return next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
-
-
-def find_newest_run(store: Store) -> int:
-    """The latest run id of a status store."""
-    return store.read.get_newest_run_id()
 
 
 def list_earlier(store: Store, run: Run) -> tuple[Earlier, ...]:
@@ -122,7 +116,7 @@ def _reached(target: PostgresTarget, claimed: ClaimedRun, facilities: Facilities
 
 
 @contextmanager
-def discarding(target: Target) -> Iterator[None]:
+def discarding(target: Target | None) -> Iterator[None]:
     """Clears staging when the body ends; INVALID output is kept for inspection.
 
     A failure to clear is ignored: the next run clears it.
@@ -130,18 +124,12 @@ def discarding(target: Target) -> Iterator[None]:
     try:
         yield
     except InvalidData:
+        target = None
         raise
-    except BaseException:
-        _discard(target)
-        raise
-    _discard(target)
-
-
-def _discard(target: Target) -> None:
-    try:
-        target.discard()
-    except DataFlowError:
-        pass
+    finally:
+        if target is not None:
+            with suppress(DataFlowError):
+                target.discard()
 
 
 def take_tables_over(store: Store, definition: Definition, settings: PipelineSettings) -> int:
@@ -157,5 +145,5 @@ def take_tables_over(store: Store, definition: Definition, settings: PipelineSet
     from dataflow.pipelines.register.databases import connect_to
 
     with transaction(connect_to(setting)) as session:
-        ids = get_store_id(store), find_newest_run(store)
+        ids = store.read.get_store_id(), store.read.get_newest_run_id()
         return take_over(session, definition.schema, definition.dataset, *ids)

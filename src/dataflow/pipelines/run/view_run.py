@@ -5,7 +5,6 @@ If all its datasets are in the target database, that database computes it; other
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from dataflow import failpoints
@@ -16,9 +15,10 @@ from dataflow.pipelines.lake.published_files import is_read_whole
 from dataflow.pipelines.register.interval_plan import plan_input, plan_interval
 from dataflow.pipelines.register.intervals import interval_of
 from dataflow.pipelines.register.published_tables import get_partition_column
-from dataflow.pipelines.run.leases import make_patience, refuse_lost, refuse_revoked
+from dataflow.pipelines.run.leases import refuse_lost, refuse_revoked
+from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.stage_tasks import StageFrame
-from dataflow.pipelines.run.targets import destination_of, discarding, find_last_rows, pipeline_target
+from dataflow.pipelines.run.targets import destination_of, discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement, checked_fields, fields_of
 from dataflow.pipelines.run.view_trial import refuse_impossible
 from dataflow.pipelines.spark.frames import as_columns, column_types, run_sql
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
     from dataflow.model.records import PlanInput
     from dataflow.pipelines.declare.definitions import ViewDefinition
-    from dataflow.pipelines.handover.patience import Patience
     from dataflow.pipelines.handover.records import Published, Target
     from dataflow.pipelines.register.interval_plan import IntervalPlan, PlannedInput
     from dataflow.pipelines.run.facilities import Facilities
@@ -40,17 +39,15 @@ SHOWN_CHUNKS = 100
 """Up to this many chunks of a dataset that is read whole are logged; the store has all of them."""
 
 
-class ViewRun:
+class ViewRun(PipelineRun):
     """A claimed run of a view pipeline."""
 
+    _definition: ViewDefinition
+
     def __init__(self, definition: ViewDefinition, claimed: ClaimedRun, facilities: Facilities) -> None:
-        self._definition = definition
-        self._claimed = claimed
-        self._facilities = facilities
+        super().__init__(definition, claimed, facilities)
         self._span = interval_of(definition.timing, claimed.dataid)
-        self._stop = threading.Event()
         self._tag = tag_of(claimed.run_id)
-        self.warning = ""
 
     refuse_impossible = staticmethod(refuse_impossible)
 
@@ -61,18 +58,10 @@ class ViewRun:
         chunks = {item.source.dataset.name: item for item in self._claimed.prepared.inputs}
         inputs = tuple(self._plan_input(chunks[name]) for name in definition.reads)
         plan = plan_interval(definition, self._claimed.dataid, inputs, target, facilities.constants)
-        facilities.log.write(self._claimed.run, plan.select)
+        self.log(plan.select)
         published = self._compute_there(plan) if plan.is_native else self._compute_on_spark(plan)
         if definition.materialized:  # the row count of a plain view depends on when it is read
             self._claimed.record_rows(definition.dataset, published.rows)
-
-    def cancel(self) -> None:
-        """Cancels the run's Spark jobs or its database query."""
-        self._stop.set()
-        self._facilities.spark.interrupt()
-
-    def clean_up(self) -> None:
-        """Does nothing: only the published output is left."""
 
     def _plan_input(self, item: InputChunk) -> PlannedInput:
         """A dataset at the version, or versions, that this run has pinned."""
@@ -97,7 +86,7 @@ class ViewRun:
         }
 
         def stage_and_publish() -> Published:
-            judgement = Judgement(plan.checks, checked_fields(target.list_columns()))
+            judgement = Judgement(self._definition.checks, checked_fields(target.list_columns()))
             judgement.add(stage_select(target, plan.select, reads, judgement.wanted, self._stop))
             failpoints.reach("after_stage")
             return self._publish(judgement, target)
@@ -116,7 +105,7 @@ class ViewRun:
         target.begin()
 
         def stage_and_publish() -> Published:
-            judgement = Judgement(plan.checks, fields)
+            judgement = Judgement(self._definition.checks, fields)
             self._facilities.progress.show("computing")
             task = StageFrame(target.writer(), judgement.wanted, tuple(name for name, _ in columns))
             judgement.add(run_over(session, as_columns(rows, columns), task, self._tag))
@@ -126,17 +115,13 @@ class ViewRun:
         with discarding(target):
             return self._make_patience().repeat(stage_and_publish)
 
-    def _make_patience(self) -> Patience:
-        return make_patience(self._claimed, self._facilities.log, self._facilities.progress)
-
     def _publish(self, judgement: Judgement, target: Target) -> Published:
-        last_rows = find_last_rows(self._claimed, self._definition.dataset, self._facilities.store)
-        judgement.decide_checks(target, last_rows, self._span.end)
+        judgement.decide_checks(target, self._find_last_rows(self._definition.dataset), self._span.end)
         refuse_lost(self._claimed)
         published = target.publish(judgement.list_staged())
         failpoints.reach("after_publish")
         for line in judgement.list_warnings():
-            self._facilities.log.write(self._claimed.run, f"warning: {line}")
+            self.log(f"warning: {line}")
         self._claimed.record_checked(self._definition.dataset, judgement.evidence)
         return published
 
@@ -150,8 +135,5 @@ class ViewRun:
         versions = [f"{pin.dataid}@{pin.version}" for pin in pins]
         if len(versions) > SHOWN_CHUNKS:
             versions[SHOWN_CHUNKS // 2 : -SHOWN_CHUNKS // 2] = ["…"]
-        self._facilities.log.write(
-            self._claimed.run,
-            f"reads {len(pins)} {plural(len(pins), 'chunk')} of {name}: {' '.join(versions)}",
-        )
+        self.log(f"reads {len(pins)} {plural(len(pins), 'chunk')} of {name}: {' '.join(versions)}")
         return {pin.dataid: absolute_place(pin.location, prepared.project_dir) for pin in pins}

@@ -7,7 +7,8 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from copy import copy
+from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.actions.next_commands import resubmit_command, shell
@@ -26,7 +27,9 @@ from dataflow.model.wording import plural
 from dataflow.pipelines.register.pipeline_jobs import call_for
 from dataflow.pipelines.run.dataset_run import DatasetRun
 from dataflow.pipelines.run.leases import watched
+from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.python_run import PythonRun
+from dataflow.pipelines.run.streams import Outcome, Streams
 from dataflow.pipelines.run.view_run import ViewRun
 from dataflow.pipelines.spark.session import explained
 from dataflow.runjob.handoff import RETRY_WAIT_SECONDS
@@ -39,34 +42,10 @@ if TYPE_CHECKING:
     from dataflow.pipelines.run.facilities import Facilities
 
 
-class PipelineRun(Protocol):
-    """One claimed run of any kind of pipeline."""
-
-    warning: str
-    """A warning to report although the run succeeded; usually ""."""
-
-    def execute(self) -> None:
-        """Does the work; the claim publishes the output when this returns."""
-
-    def cancel(self) -> None:
-        """Stops the work soon; called from another thread."""
-
-    def clean_up(self) -> None:
-        """Removes what is no longer needed once the run is published."""
-
-
-KINDS: dict[str, Any] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
+KINDS: dict[str, type[PipelineRun]] = {DATASET: DatasetRun, VIEW: ViewRun, PYTHON: PythonRun}
 """The class that runs each kind of pipeline."""
 TRACED = (SparkFailed, JobFailed, FilesFailed)
 """Errors raised by the project's code: the log gets their traceback."""
-
-
-class Outcome:
-    """The results of the intervals a worker took."""
-
-    def __init__(self) -> None:
-        self.done = self.failed = 0
-        self.error: DataFlowError | None = None
 
 
 class PipelineWorker:
@@ -86,34 +65,43 @@ class PipelineWorker:
         self._tell = say
         self._quiet = quiet  # print only warnings and errors
         self._timeout_seconds: float | None = None
-        self._retries_at: list[float] = []
-        self._is_broken = False
-        self.outcome = Outcome()
+        self._streams = Streams()
 
-    def run(self, drain: bool, dataid: str | None, timeout_seconds: float | None = None) -> Outcome:
-        """Runs the next interval, all of them with `drain`, or the given one, due or not."""
+    def run(
+        self, drain: bool, dataid: str | None, timeout_seconds: float | None = None, streams: int = 1
+    ) -> Outcome:
+        """Runs the next interval, all of them with `drain`, or the given one, due or not.
+
+        With `drain`, up to `streams` intervals run at the same time, each in a thread and on a connection of
+        its own. They share the Spark session, the claimant and its heartbeat.
+        """
         KINDS[self._definition.kind].refuse_impossible(self._definition, self._facilities)
         if dataid is not None:
             dataid = call_for(self._facilities.store, self._definition, dataid)
         self._timeout_seconds = timeout_seconds
-        while (self._run_one(dataid) and drain) or self._waited_for_retry(drain):
-            pass
-        return self.outcome
+        if not drain:
+            self._run_one(dataid)
+        elif streams == 1:
+            self._streams.drain(lambda: self._run_one(None))
+        else:
+            self._streams.drain_in_threads([self._drain_beside] * streams, self._flow.leave_unrecorded)
+        return self._streams.outcome
 
-    def _waited_for_retry(self, drain: bool) -> bool:
-        """Waits for the retry of an interval that failed here, if one is due soon; False otherwise."""
-        if not drain or not self._retries_at or self._is_broken:
-            return False
-        self._retries_at.sort()
-        time.sleep(max(0.0, self._retries_at.pop(0) - time.monotonic()))
-        return True
+    def _drain_beside(self) -> None:
+        """Drains in this thread, on its own connection to the store."""
+        beside = copy(self)
+        store = self._facilities.store.separate()
+        beside._facilities = self._facilities.beside(store)
+        with self._flow.beside(store) as beside._flow:
+            self._streams.drain(lambda: beside._run_one(None))
 
-    def _expect_retry(self, claimed: ClaimedRun, error: DataFlowError) -> None:
+    def _find_retry(self, claimed: ClaimedRun, error: DataFlowError) -> float | None:
+        """How many seconds until the retry of an interval that failed; None if that is not soon."""
         work = self._facilities.store.read.find_work(claimed.run.job_id, claimed.dataid)
         if isinstance(error, InputMoved) or work is None or work.state is not WorkState.WAITING:
-            return
-        if work.wait_seconds is not None and work.wait_seconds <= RETRY_WAIT_SECONDS:
-            self._retries_at.append(time.monotonic() + work.wait_seconds)
+            return None
+        seconds = work.wait_seconds
+        return seconds if seconds is not None and seconds <= RETRY_WAIT_SECONDS else None
 
     def _run_one(self, dataid: str | None) -> bool:
         """Claims and runs one interval; False if there was none."""
@@ -125,35 +113,29 @@ class PipelineWorker:
                 if claimed is None:
                     return False
                 failpoints.reach("after_claim")
-                run = self._make_run(claimed)
-                self._facilities.spark.begin(claimed.run)
+                run = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
                 with (
+                    self._streams.running(claimed),
+                    self._facilities.running(claimed.run),
                     watched(claimed, run.cancel),
                     self._files_explained(),
                     explained(f"dataflow logs {claimed.run_id}"),
                 ):
                     run.execute()
                 failpoints.reach("before_finish")
-            run.clean_up()
-            self.outcome.done += 1
-            seconds = time.monotonic() - began_at
-            if not self._quiet:
-                rows = told_rows(claimed.rows)
-                self._say(f"{job} {claimed.dataid}: done{rows} in {seconds:.1f} s (run {claimed.run_id})")
-            if run.warning:
-                self._say(f"{job} {claimed.dataid}: warning: {run.warning}")
-            self._say_log_problem()
+            self._facilities.staging.remove_until(claimed.run)
+            self._streams.count_done()
+            self._say_done(claimed, run.warning, time.monotonic() - began_at)
         except LeaseLost as error:
-            self.outcome.error = error
-            self._is_broken = True
+            self._streams.stop_claiming(error)
             self._say(f"{job}: {error}")
             return False
         except DataFlowError as error:
             if claimed is None:
                 raise
             self._failed(claimed, error)
-            self._is_broken = isinstance(error, SparkGone)
-            return not self._is_broken
+            if isinstance(error, SparkGone):
+                self._streams.stop_claiming(error)
         except Exception as error:
             if claimed is not None:  # unexpected: always log it
                 self._facilities.log.write(claimed.run, "".join(traceback.format_exception(error)))
@@ -173,21 +155,30 @@ class PipelineWorker:
                 f"{folder}."
             ) from error
 
+    def _say_done(self, claimed: ClaimedRun, warning: str, seconds: float) -> None:
+        interval = f"{claimed.run.job} {claimed.dataid}"
+        with self._facilities.progress.paused():
+            if not self._quiet:
+                rows = told_rows(claimed.rows)
+                self._say(f"{interval}: done{rows} in {seconds:.1f} s (run {claimed.run_id})")
+            if warning:
+                self._say(f"{interval}: warning: {warning}")
+            self._say_log_problem()
+
     def _failed(self, claimed: ClaimedRun, error: DataFlowError) -> None:
-        self.outcome.failed += 1
-        self.outcome.error = error
         job, dataid = claimed.run.job, claimed.dataid
-        self._expect_retry(claimed, error)
+        self._streams.count_failed(error, self._find_retry(claimed, error))
         self._facilities.log.write(claimed.run, self._logged(error))
         if isinstance(error, SparkFailed):
             self._facilities.spark.keep_log(claimed.run)
-        self._say(f"{job} {dataid}: {error}")
-        self._say_log_problem()
-        self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
         again, following = resubmit_command(job, dataid), self._flow.why(job, dataid).next
         if following == again:  # `run` alone does not retry failed work
             following = f"{again} && {shell('dataflow', 'run', job)}"
-        self._say(f"next, once that is fixed: {following}")
+        with self._facilities.progress.paused():
+            self._say(f"{job} {dataid}: {error}")
+            self._say_log_problem()
+            self._say(f"log: dataflow logs {claimed.run_id}    why: {shell('dataflow', 'why', job, dataid)}")
+            self._say(f"next, once that is fixed: {following}")
 
     def _say_log_problem(self) -> None:
         if self._facilities.log.problem:
@@ -211,10 +202,6 @@ class PipelineWorker:
 
     def _say(self, text: str) -> None:
         self._tell(self._facilities.log.redact(text))
-
-    def _make_run(self, claimed: ClaimedRun) -> PipelineRun:
-        run: PipelineRun = KINDS[self._definition.kind](self._definition, claimed, self._facilities)
-        return run
 
 
 def told_rows(rows: Mapping[str, int]) -> str:

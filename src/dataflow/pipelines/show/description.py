@@ -13,7 +13,7 @@ from dataflow.pipelines.fetch.address import parse_address
 from dataflow.pipelines.fetch.authentication import NOBODY
 from dataflow.pipelines.fetch.proxies import parse_proxy
 from dataflow.pipelines.shape.findings import complete_checks
-from dataflow.pipelines.show.statements import describe_pages
+from dataflow.pipelines.show.statements import changed_fields, describe_pages
 
 if TYPE_CHECKING:
     from dataflow.pipelines.declare.catalog import Definition
@@ -104,19 +104,13 @@ def _source(source: Http | Files | TableSource) -> dict[str, Any]:
         read = {"query": source.query} if source.query else {"table": f"{source.schema}.{source.table}"}
         split = {"split_column": source.split_column} if source.split_column else {}
         return {"kind": "table", "connection": source.connection} | read | split
-    limits, plain = source.limits, type(source.limits)()
-    changed = {
-        name: getattr(limits, name)
-        for name in names_of(limits)
-        if getattr(limits, name) != getattr(plain, name)
-    }
     return {
         "kind": "http",
         "url": _shown_url(source.url),
         "pagination": describe_pages(source),
         "authentication": _authentication(source.auth),
         "headers": [name for name, _ in source.headers],  # a value may be a secret key
-        "limits": changed,
+        "limits": changed_fields(source.limits),
         "allowed_origins": list(source.allowed_origins),
         "proxy": _proxy(source.proxy),
         "nan": source.nan or "refused",

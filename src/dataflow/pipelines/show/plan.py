@@ -55,13 +55,10 @@ class Outlook:
     dataid: str
     plan: IntervalPlan | None  # of that dataid
 
-    def why(self) -> str:
-        """Why the detailed interval is in its state."""
-        return next((item.why for item in self.intervals if item.dataid == self.dataid), "")
-
-    def next_command(self) -> str:
-        """The command that brings the interval looked at further."""
-        return next((item.next for item in self.intervals if item.dataid == self.dataid), "")
+    @property
+    def interval(self) -> PlannedInterval:
+        """The interval to show in detail."""
+        return next(item for item in self.intervals if item.dataid == self.dataid)
 
 
 @record

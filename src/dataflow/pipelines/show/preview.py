@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dataflow.errors import BadInput
@@ -49,16 +50,12 @@ class Preview:
 
 @record
 class _Body:
-    """The first part of a source: its content or file, how it is read, and where it came from."""
+    """The first part of a source: how it is opened and read, and where it came from."""
 
-    content: bytes | str
+    open: Callable[[], BinaryIO]
     kind: str
     results_key: str
     read: str
-
-    def open(self) -> BinaryIO:
-        """The content; it can be read only once."""
-        return io.BytesIO(self.content) if isinstance(self.content, bytes) else open(self.content, "rb")
 
 
 def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
@@ -77,9 +74,12 @@ def preview(outlook: Outlook, facilities: Facilities, most: int) -> Preview:
 
 def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> Preview:
     """The first rows of a source's first page, file or query, with the rejected ones."""
-    definition, dataid = cast("DatasetDefinition", plan.definition), plan.dataid
     with tempfile.TemporaryDirectory(prefix="dataflow-preview-") as folder:
-        body = _first_body(plan, facilities, folder, most)
+        return _shape(plan, _first_body(plan, facilities, folder, most), most)
+
+
+def _shape(plan: IntervalPlan, body: _Body, most: int) -> Preview:
+    definition = cast("DatasetDefinition", plan.definition)
     fields = definition.fields
     if definition.has_others:
         with body.open() as file:
@@ -93,7 +93,7 @@ def _preview_dataset(plan: IntervalPlan, facilities: Facilities, most: int) -> P
             if found.add(shaped):
                 break
     return Preview(
-        dataid,
+        plan.dataid,
         body.read,
         columns,
         tuple(found.rows),
@@ -109,8 +109,8 @@ def _preview_view(outlook: Outlook, plan: IntervalPlan, facilities: Facilities, 
     missing = [one.dataset.name for one in plan.inputs if not one.location]
     if missing:
         raise BadInput(
-            f"{job} {dataid} cannot read {', '.join(missing)} yet: {outlook.why()}. "
-            f"Next: {outlook.next_command()}"
+            f"{job} {dataid} cannot read {', '.join(missing)} yet: {outlook.interval.why}. "
+            f"Next: {outlook.interval.next}"
         )
     read = ", ".join(f"{one.dataset.name} {one}" for one in plan.inputs)
     if plan.is_native:
@@ -195,11 +195,11 @@ def _first_body(plan: IntervalPlan, facilities: Facilities, folder: str, most: i
     if isinstance(source, Files):
         files = FileSource(source.path, facilities.config.project_dir, source.format)
         part = next(files.fetch(plan.dataid))
-        return _Body(part.path, files.kind, "", part.path)
+        return _Body(lambda: open(part.path, "rb"), files.kind, "", part.path)
     from dataflow.pipelines.register.databases import read_table  # only database sources need the driver
 
     (part,) = read_table(_limited(source, most), folder, facilities.settings)
-    return _Body(_content(part.path), "parquet", "", f"connection {source.connection}")
+    return _Body(lambda: open(part.path, "rb"), "parquet", "", f"connection {source.connection}")
 
 
 def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
@@ -207,7 +207,8 @@ def _first_page(source: Http, found: HttpSource, hide: Hide) -> _Body:
     address = found.pagination.locate(parse_address(found.url), first_position(source))
     with found.open_client(Watch(found.limits, threading.Event()), hide) as client:
         page = read_page(found.pagination, client.get(address), found.reading)
-    return _Body(page.body, "page", found.pagination.results, f"the first page, {page.address}")
+    read = f"the first page, {page.address}"
+    return _Body(lambda: io.BytesIO(page.body), "page", found.pagination.results, read)
 
 
 def _limited(source: TableSource, most: int) -> TableSource:
@@ -217,8 +218,3 @@ def _limited(source: TableSource, most: int) -> TableSource:
     else:
         inner = ".".join(map(quoted_name, (source.schema, source.table)))
     return replace(source, table="", query=f"select * from {inner} as source limit {most:d}", split_column="")
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

@@ -60,14 +60,16 @@ def first_position(source: Http) -> str | int:
 
 def describe_pages(source: Http) -> str:
     """The pagination of a source, as a project would write it."""
-    plain = type(source.pages)()
-    changed = [
-        f"{name}={getattr(source.pages, name)!r}"
-        for name in names_of(source.pages)
-        if getattr(source.pages, name) != getattr(plain, name)
-    ]
+    changed = ", ".join(f"{name}={value!r}" for name, value in changed_fields(source.pages).items())
     kind = re.sub(r"(?<!^)(?=[A-Z])", "_", type(source.pages).__name__).lower()
-    return f"{kind}({', '.join(changed)})"
+    return f"{kind}({changed})"
+
+
+def changed_fields(made: object) -> dict[str, Any]:
+    """The fields of a record that differ from their defaults."""
+    plain = type(made)()
+    values = {name: getattr(made, name) for name in names_of(made)}
+    return {name: value for name, value in values.items() if value != getattr(plain, name)}
 
 
 def _first_step(plan: IntervalPlan, facilities: Facilities) -> dict[str, Any]:

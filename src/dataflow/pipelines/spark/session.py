@@ -7,8 +7,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import ConfigError, SparkFailed, SparkGone
@@ -101,8 +101,13 @@ class SparkSettings:
             )
 
 
-def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
-    """The worker's session; all output of Spark and its Java goes to the log."""
+def start_session(
+    settings: SparkSettings, log_path: str, paused: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> SparkSession:
+    """The worker's session; all output of Spark and its Java goes to the log.
+
+    `paused` keeps other threads from printing while the output of this process goes there, too.
+    """
     settings.refuse_unshared()
     try:
         from pyspark.sql import SparkSession
@@ -122,7 +127,7 @@ def start_session(settings: SparkSettings, log_path: str) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(settings.master)
     try:
-        with talking_to(log_path):
+        with paused(), talking_to(log_path):
             quieten(log_path)
             options = list_options(settings, log_path)
             if not settings.remote:
@@ -150,7 +155,7 @@ def new_session(session: SparkSession) -> SparkSession:
 def end_session(session: SparkSession) -> None:
     """Release what `new_session` made; the session it was made from continues."""
     if is_connect(session):
-        session.stop()  # a classic session would end all others with it
+        stop_session(session)  # a classic session would end all others with it
 
 
 def stop_session(session: SparkSession) -> None:

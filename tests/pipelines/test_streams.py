@@ -1,0 +1,282 @@
+"""`dataflow run -j N`: several intervals of a pipeline at once, in one process on one Spark session."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from dataflow.errors import JobFailed, LeaseLost
+from dataflow.pipelines.run.streams import Streams
+from tests.pipelines.local_server import LocalServer, QuietHandler
+from tests.pipelines.workshop import Workshop
+from tests.project import Project
+
+EVENTS = """
+    class EventsDatasetPipeline:
+        table_name = "events"
+        source_url = constants.API + "/events?day={dataid}"
+        mode = "partition"
+        start_date = datetime(2026, 11, 1)
+        end_date = datetime(2026, 11, 4)
+        catchup = True
+        field_mapping = [("id", "event_id", "bigint PRIMARY KEY"), ("day", "day", "date")]
+"""
+MEETING = """
+    import threading
+    import time
+    import dataflow
+
+    together = threading.Barrier(2)
+
+    @dataflow.job(
+        outputs=["met"], schedule="@daily", start_date=datetime(2026, 11, 1), end_date=datetime(2026, 11, 4),
+        catchup=True,
+    )
+    def meet(run):
+        together.wait(120)
+        run.log(f"the log of {run.dataid}")
+        beats = [thread.name for thread in threading.enumerate()].count("heartbeat")
+        rows = [(run.dataid, beats)]
+        run.write("met", run.spark.createDataFrame(rows, "day string, heartbeats int"))
+"""
+DAYS = [f"2026-11-0{day}" for day in range(1, 5)]
+
+
+class EventServer(LocalServer):
+    """Answers with three rows of the day asked for, once as many requests as `at_once` are waiting."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__(_EventHandler)
+        self.together = threading.Barrier(at_once)
+        self.asked: list[str] = []
+        self.released = threading.Event()
+        self.broken: set[str] = set()
+
+    def __exit__(self, *_: object) -> None:
+        self.released.set()
+        super().__exit__()
+
+
+class _EventHandler(QuietHandler):
+    def do_GET(self) -> None:
+        server: EventServer = self.server.owner
+        day = parse_qs(urlsplit(self.path).query)["day"][0]
+        server.asked.append(day)
+        try:
+            server.together.wait(120)
+            status = 404 if day in server.broken else 200
+        except threading.BrokenBarrierError:
+            status = 404  # nobody else came
+        rows = [{"id": int(day[-2:]) * 10 + number, "day": day} for number in range(3)]
+        body = json.dumps({"results": rows, "next": None}).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def pairs() -> Iterator[EventServer]:
+    """A source that answers two requests at a time."""
+    with EventServer(2) as server:
+        yield server
+
+
+def give(workshop: Workshop, server: EventServer) -> Workshop:
+    workshop.environ = {"API": server.origin}
+    workshop.write("events.py", EVENTS)
+    return workshop
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    give_up_at = time.monotonic() + 300
+    while not is_so():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.05)
+
+
+def read_all(workshop: Workshop, dataset: str) -> dict[str, list[dict[str, Any]]]:
+    return {day: sorted(workshop.rows(dataset, day), key=str) for day in DAYS}
+
+
+@pytest.mark.daily
+def test_intervals_overlap_and_give_the_same_rows_as_one_after_the_other(
+    workshop: Workshop, pairs: EventServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    give(workshop, pairs)
+    outcome = workshop.run("EventsDatasetPipeline", drain=True, streams=2)
+    assert (outcome.done, outcome.failed) == (4, 0), workshop.said
+    with EventServer(1) as server:
+        other = give(Workshop(tmp_path_factory.mktemp("other"), workshop.spark), server)
+        assert other.run("EventsDatasetPipeline", drain=True).done == 4
+    assert read_all(workshop, "events") == read_all(other, "events")
+    runs = sorted(workshop.store.read.list_runs(10), key=lambda run: run.run_id)
+    assert len({run.claimant for run in runs}) == 1
+
+
+def test_each_run_has_its_own_log_and_all_share_one_heartbeat(workshop: Workshop) -> None:
+    workshop.write("jobs.py", MEETING)
+    assert workshop.run("meet", drain=True, streams=2).done == 4, workshop.said
+    assert {row["heartbeats"] for rows in read_all(workshop, "met").values() for row in rows} == {1}
+    for run in workshop.store.read.list_runs(10):
+        log = (workshop.path / ".dataflow" / "logs" / f"{run.run_id}.log").read_text()
+        assert [line for line in log.splitlines() if "the log of" in line] == [f"the log of {run.dataid}"]
+        assert log.count("Spark ") == 1
+
+
+def test_a_failed_interval_leaves_the_others_published(workshop: Workshop, pairs: EventServer) -> None:
+    give(workshop, pairs)
+    pairs.broken = {DAYS[1]}
+    outcome = workshop.run("EventsDatasetPipeline", drain=True, streams=2)
+    assert (outcome.done, outcome.failed) == (3, 1), workshop.said
+    assert {day: workshop.chunk("events", day).status for day in DAYS} == {
+        day: "FAILED" if day == DAYS[1] else "READY" for day in DAYS
+    }
+
+
+def test_cancelling_one_run_leaves_the_other_at_work(workshop: Workshop) -> None:
+    workshop.write(
+        "jobs.py",
+        """
+        import time
+        from pathlib import Path
+        import dataflow
+
+        @dataflow.job(
+            outputs=["slow"], schedule="@daily", catchup=True, start_date=datetime(2026, 11, 1),
+            end_date=datetime(2026, 11, 2),
+        )
+        def crawl(run):
+            if run.dataid == "2026-11-01":
+                run.spark.range(4000000).crossJoin(run.spark.range(4000000)).count()
+            started = Path(constants.FOLDER)
+            (started / run.dataid).touch()
+            while not (started / "go").exists():
+                time.sleep(0.05)
+            run.write("slow", run.spark.range(3))
+        """,
+    )
+    workshop.environ["FOLDER"] = str(workshop.path)
+    outcomes: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: outcomes.append(workshop.run("crawl", drain=True, streams=2)), daemon=True
+    )
+    thread.start()
+    wait_until((workshop.path / DAYS[1]).exists)
+    wait_until(lambda: list(workshop.spark.sparkContext.statusTracker().getActiveJobsIds()))
+    runs = {run.dataid: run.run_id for run in workshop.store.read.list_runs(10, outcome="RUNNING")}
+    workshop.store.cancel(runs[DAYS[0]], "a test wants it")
+    wait_until(lambda: not workshop.spark.sparkContext.statusTracker().getActiveJobsIds())
+    (workshop.path / "go").touch()
+    thread.join(120)
+    [outcome] = outcomes
+    assert (outcome.done, type(outcome.error)) == (1, LeaseLost), workshop.said
+    assert workshop.chunk("slow", DAYS[1]).status == "READY"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_hands_all_runs_back(workshop: Workshop, number: signal.Signals) -> None:
+    with EventServer(3) as server:  # two streams wait for a third request that does not come
+        give(workshop, server)
+        process = start_streams(workshop, "EventsDatasetPipeline")
+        wait_until(lambda: len(server.asked) == 2)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 128 + number, errors
+    runs = workshop.store.read.list_runs(10)
+    ended = {run.dataid: str(run.outcome) for run in runs}
+    assert ended == dict.fromkeys(DAYS[:2], "INTERRUPTED")
+    with EventServer(1) as server:
+        assert give(workshop, server).run("EventsDatasetPipeline", drain=True).done == 4, workshop.said
+
+
+def test_work_of_a_run_that_does_not_stop_is_claimed_once_the_process_is_gone(workshop: Workshop) -> None:
+    stubborn = MEETING.replace("together.wait(120)", "run.log('here'); time.sleep(float(constants.SECONDS))")
+    workshop.write("jobs.py", stubborn)
+    workshop.environ["SECONDS"] = "600"
+    process = start_streams(workshop, "meet")
+    wait_until(lambda: workshop.log().count("here") == 2)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 128 + signal.SIGTERM, errors
+    workshop.environ["SECONDS"] = "0"
+    assert workshop.run("meet", drain=True, streams=2).done == 4, workshop.said
+
+
+def test_an_interrupted_run_publishes_nothing(workshop: Workshop) -> None:
+    interrupt = "        run._surroundings._claimed.interrupt(KeyboardInterrupt())\n"
+    workshop.write("jobs.py", MEETING.replace("together.wait(120)", "pass") + interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        workshop.run("meet")
+    [run] = workshop.store.read.list_runs(10)
+    assert str(run.outcome) == "INTERRUPTED"
+    assert workshop.chunk("met", DAYS[0]).version == 0
+
+
+def start_streams(workshop: Workshop, name: str) -> subprocess.Popen[str]:
+    return Project(workshop.path, workshop.path).start(
+        "dataflow", "run", name, "--drain", "-j", "2", env=workshop.environ, stderr=subprocess.PIPE
+    )
+
+
+def test_a_stream_without_work_claims_again_when_a_run_ends() -> None:
+    streams = Streams()
+    lock = threading.Lock()
+    open_work, later, threads = ["first"], ["second", "third"], []
+    both = threading.Barrier(2)
+
+    def run_one() -> bool:
+        with lock:
+            work = open_work.pop() if open_work else ""
+        if work == "first":
+            time.sleep(0.2)  # the other stream finds nothing meanwhile
+            open_work.extend(later)
+        elif work:
+            both.wait(10)
+            threads.append(threading.current_thread().name)
+        return bool(work)
+
+    streams.drain_in_threads([lambda: streams.drain(run_one)] * 2, lambda: None)
+    assert len(set(threads)) == 2
+
+
+def test_an_error_in_one_stream_is_raised_once_the_others_have_ended_their_run() -> None:
+    streams, is_ended = Streams(), threading.Event()
+    both = threading.Barrier(2)
+
+    def work() -> bool:
+        both.wait(10)
+        time.sleep(0.2)
+        is_ended.set()
+        return True
+
+    def fail() -> bool:
+        both.wait(10)
+        raise ValueError("a bug")
+
+    with pytest.raises(ValueError, match="a bug"):
+        streams.drain_in_threads([lambda: streams.drain(work), lambda: streams.drain(fail)], lambda: None)
+    assert is_ended.is_set()
+
+
+def test_idle_streams_wait_for_a_retry_that_is_due_soon() -> None:
+    streams, attempts = Streams(), iter([False, True, False, False, False])
+    streams.count_failed(JobFailed("not yet"), 0.1)
+    streams.drain(lambda: next(attempts))
+    assert next(attempts) is False
+
+
+def test_jobs_need_drain(project: Project) -> None:
+    (project.path / "pipelines").mkdir()
+    for words in (("run", "OrdersDatasetPipeline", "-j", "2"), ("pipeline", "run", "X", "--jobs", "2")):
+        done = project.run("dataflow", *words, check=False)
+        assert (done.returncode, "-j needs --drain." in done.stderr) == (64, True), done.stderr
