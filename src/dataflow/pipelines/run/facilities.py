@@ -57,5 +57,5 @@ class Facilities:
         self.progress = progress
         settings.secrets.add(*own_secrets(values.environ, config.store_url).values())
         self.log = PipelineLog(config.log_dir, settings.secrets)
-        self.staging = StagingFolders(config.project_dir)
+        self.staging = StagingFolders(config.project_dir, store.read.get_store_id())
         self.spark = SparkSessions(config.log_dir, settings, values.environ, self.log, progress)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
+from dataflow.model.location import run_folder
 from dataflow.model.url_text import percent_encode
 from dataflow.private_files import STATE_FOLDER, open_with_folder
 
 if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.secrets.known import KnownSecrets
+    from dataflow.store.run_reads import EarlierRun
 
 
 class PipelineLog:
@@ -41,19 +44,23 @@ class PipelineLog:
 class StagingFolders:
     """The folders where runs keep what they fetch until it is published."""
 
-    def __init__(self, project_dir: str) -> None:
+    def __init__(self, project_dir: str, store_id: str) -> None:
         self._root = os.path.join(project_dir, STATE_FOLDER, "staging")
+        self._store_id = store_id
 
     def of_work(self, job: str, dataid: str) -> str:
         """The folder of all runs of one work."""
         return os.path.join(self._root, job, percent_encode(dataid))
 
-    def of_run(self, run: Run, run_id: int | None = None) -> str:
-        """The folder of a run, or of another run of the same work."""
-        return os.path.join(self.of_work(run.job, run.dataid), str(run_id or run.run_id))
+    def of_run(self, run: Run, earlier: EarlierRun | None = None) -> str:
+        """The folder of a run, or of an earlier run of the same work."""
+        who = earlier or run
+        name = run_folder(who.run_id, who.claimant, self._store_id)
+        return os.path.join(self.of_work(run.job, run.dataid), name)
 
     def list_until(self, run: Run) -> list[str]:
-        """The folders of a run and of all earlier runs of the same work."""
+        """The folders of a run and of all earlier runs of the same work in this store."""
         root = self.of_work(run.job, run.dataid)
-        names = os.listdir(root) if os.path.isdir(root) else []
-        return [os.path.join(root, name) for name in names if name.isdecimal() and int(name) <= run.run_id]
+        own = re.compile(rf"([0-9]+)-{self._store_id[:8]}-[0-9a-f]{{16}}")
+        found = map(own.fullmatch, os.listdir(root) if os.path.isdir(root) else [])
+        return [os.path.join(root, name[0]) for name in found if name and int(name[1]) <= run.run_id]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from dataflow.errors import BadInput, DataFlowError, InvalidData
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.records import PYTHON
-from dataflow.pipelines.handover.records import Destination, Earlier, Target, claim_of
+from dataflow.pipelines.handover.records import Destination, Target
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.register.published_tables import get_store_id
 from dataflow.pipelines.run.leases import make_patience, refuse_revoked
@@ -21,7 +22,7 @@ from dataflow.pipelines.spark.frames import count_bad_rows
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
-    from dataflow.model.records import PlanOutput, Run
+    from dataflow.model.records import PlanOutput
     from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.table_target import PostgresTarget
@@ -59,12 +60,6 @@ def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
 def find_newest_run(store: Store) -> int:
     """The latest run id of a status store."""
     return store.read.get_newest_run_id()
-
-
-def list_earlier(store: Store, run: Run) -> tuple[Earlier, ...]:
-    """Earlier runs of the same work since it last succeeded, newest first."""
-    runs = store.read.list_earlier_runs(run.work_id, run.run_id)
-    return tuple(Earlier(one.run_id, claim_of(one.claimant), not one.called_since) for one in runs)
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, store: Store) -> int | None:
