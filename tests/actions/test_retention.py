@@ -11,10 +11,11 @@ import pytest
 from dataflow.actions.purge import Retained, retain
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.versions import list_versions
+from dataflow.model.location import run_folder
 from dataflow.model.records import Dataset, Job, JobInput, Publication
 from dataflow.model.status import RunOutcome
 from dataflow.model.wording import utc_text
-from tests.actions.test_versions import LAKE, publish
+from tests.actions.test_versions import LAKE, folder_of, publish
 from tests.store.test_versions import make_old
 from tests.store.world import World
 
@@ -85,7 +86,7 @@ def test_a_version_written_elsewhere_is_forgotten_and_its_files_are_kept(bob: Wo
 
 def test_the_folder_of_a_live_run_is_kept_however_old_it_is(bob: World, tmp_path: Path) -> None:
     run = bob.take("load", "1.0", lease_seconds=LONG)
-    folder = tmp_path / "lake" / "orders" / "dataid=1.0" / str(run.run_id)
+    folder = tmp_path / "lake" / "orders" / "dataid=1.0" / folder_of(bob, run)
     folder.mkdir(parents=True)
     (folder / "part-1.parquet").touch()
     age(bob, folder)
@@ -99,7 +100,7 @@ def test_the_folder_of_a_live_run_is_kept_however_old_it_is(bob: World, tmp_path
 
 def test_the_folder_of_a_revoked_run_is_kept_until_its_processes_are_dead(bob: World, tmp_path: Path) -> None:
     run = bob.take("load", "1.0", lease_seconds=LONG)
-    folder = tmp_path / "lake" / "orders" / "dataid=1.0" / str(run.run_id)
+    folder = tmp_path / "lake" / "orders" / "dataid=1.0" / folder_of(bob, run)
     folder.mkdir(parents=True)
     bob.cancel(run)
     age(bob, folder)
@@ -111,7 +112,7 @@ def test_the_folder_of_a_revoked_run_is_kept_until_its_processes_are_dead(bob: W
 def test_recent_folders_and_those_of_others_are_kept(bob: World, tmp_path: Path) -> None:
     failed = bob.do("load", "1.0", RunOutcome.FAILED)
     home = tmp_path / "lake" / "orders" / "dataid=1.0"
-    young = home / str(failed.run_id)
+    young = home / folder_of(bob, failed)
     others = [
         home / "424242",
         home / "notes",
@@ -128,11 +129,29 @@ def test_recent_folders_and_those_of_others_are_kept(bob: World, tmp_path: Path)
     assert all(folder.exists() for folder in [young, *others])
 
 
+def test_runs_of_other_stores_and_of_copies_of_this_one_keep_their_folders(
+    bob: World, tmp_path: Path
+) -> None:
+    failed = bob.do("load", "1.0", RunOutcome.FAILED)
+    home = tmp_path / "lake" / "orders" / "dataid=1.0"
+    store_id = bob.store.read.get_store_id()
+    others = [
+        home / str(failed.run_id),  # nobody knows whose run
+        home / run_folder(failed.run_id, failed.claimant, "another store"),
+        home / run_folder(failed.run_id, "another claimant", store_id),
+    ]
+    for folder in others:
+        folder.mkdir(parents=True)
+        age(bob, folder)
+    assert purge(bob, tmp_path) == Retained(0, 0, 0)
+    assert all(folder.exists() for folder in others)
+
+
 def test_leftovers_of_a_killed_compaction_are_deleted_and_a_compacted_version_is_kept(
     bob: World, tmp_path: Path
 ) -> None:
     first = publish(bob, tmp_path)
-    left = first.parent / f"{first.name}-{bob.store.read.get_store_id()[:8]}-0123abcd"
+    left = first.parent / f"1-{bob.store.read.get_store_id()[:8]}-0123abcd"
     left.mkdir()
     age(bob, left)
     assert purge(bob, tmp_path).folders == 1
@@ -141,7 +160,7 @@ def test_leftovers_of_a_killed_compaction_are_deleted_and_a_compacted_version_is
 
 def test_staging_of_ended_runs_is_deleted_unless_their_work_runs(bob: World, tmp_path: Path) -> None:
     failed = bob.do("load", "1.0", RunOutcome.FAILED)
-    staging = tmp_path / ".dataflow" / "staging" / "load" / "1.0" / str(failed.run_id)
+    staging = tmp_path / ".dataflow" / "staging" / "load" / "1.0" / folder_of(bob, failed)
     staging.mkdir(parents=True)
     (staging / "part-00000001.json").touch()
     bob.resubmit("load", "1.0")
@@ -151,6 +170,16 @@ def test_staging_of_ended_runs_is_deleted_unless_their_work_runs(bob: World, tmp
     bob.finish(run)
     assert purge(bob, tmp_path).folders == 1
     assert not staging.exists()
+
+
+def test_pages_that_a_run_of_another_store_fetched_are_kept(bob: World, tmp_path: Path) -> None:
+    failed = bob.do("load", "1.0", RunOutcome.FAILED)
+    work = tmp_path / ".dataflow" / "staging" / "load" / "1.0"
+    pages = work / run_folder(failed.run_id, failed.claimant, "another store")
+    pages.mkdir(parents=True)
+    age(bob, pages)
+    assert purge(bob, tmp_path).folders == 0
+    assert pages.exists()
 
 
 def test_old_logs_of_spark_are_deleted_except_those_of_a_live_run(bob: World, tmp_path: Path) -> None:

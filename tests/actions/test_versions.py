@@ -10,7 +10,8 @@ import pytest
 from dataflow.actions.register import add_dataset, add_job
 from dataflow.actions.versions import list_versions, roll_back
 from dataflow.errors import BadInput, Conflict, UnknownName
-from dataflow.model.records import Dataset, Job, JobInput, Publication
+from dataflow.model.location import run_folder
+from dataflow.model.records import Dataset, Job, JobInput, Publication, Run
 from tests.store.world import World
 
 LAKE = "lake/{dataset}/dataid={encoded_dataid}/{run_id}/_manifest.json"
@@ -25,12 +26,17 @@ def bob(world: World) -> World:
     return world
 
 
+def folder_of(world: World, run: Run) -> str:
+    """The name of a run's folder in the lake."""
+    return run_folder(run.run_id, run.claimant, world.store.read.get_store_id())
+
+
 def publish(world: World, root: Path, files: int = 2) -> Path:
     """Make the next version of orders/1.0 with its files; return its folder."""
     if world.state("load", "1.0") == "DONE":
         world.resubmit("load", "1.0")
     run = world.take("load", "1.0")
-    location = f"lake/orders/dataid=1.0/{run.run_id}/_manifest.json"
+    location = f"lake/orders/dataid=1.0/{folder_of(world, run)}/_manifest.json"
     folder = (root / location).parent
     folder.mkdir(parents=True)
     names = [f"part-{number}.parquet" for number in range(files)]

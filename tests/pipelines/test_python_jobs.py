@@ -284,7 +284,7 @@ def test_a_failed_check_keeps_the_last_version_and_the_staged_rows(workshop: Wor
     assert "totals: 1 check failed: minimum_rows(3)" in str(outcome.error)
     assert workshop.chunk("totals", "2026-08-02").version == version
     assert len(workshop.rows("totals", "2026-08-02")) == 2
-    assert list((workshop.path / "lake" / "totals").rglob("3/*.parquet"))
+    assert list((workshop.path / "lake" / "totals").rglob("3-*/*.parquet"))
 
 
 def test_a_function_may_use_modules_of_the_project_and_its_own_functions_on_spark(workshop: Workshop) -> None:

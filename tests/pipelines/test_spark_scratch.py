@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -20,6 +21,19 @@ session = start_session(SparkSettings(master="local[1]"), sys.argv[1] + "/spark.
 session.range(1000).repartition(3).count()
 print(glob.glob(sys.argv[1] + "/dataflow-*/spark/blockmgr-*/*/shuffle_*.data")[0])
 session.stop()
+"""
+
+
+KILLED = """
+import os, subprocess, sys
+from dataflow.pipelines.spark.java import start_java
+
+class Killed(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        os.kill(os.getpid(), 9)
+
+subprocess.Popen = Killed  # PySpark starts Java with it
+start_java({"spark.master": "local[1]", "spark.secret": "hunter2"})
 """
 
 
@@ -50,6 +64,18 @@ def test_rows_that_spark_shuffles_are_in_a_private_folder(tmp_path: Path) -> Non
     assert done.stdout.startswith(str(own))
     assert [mode_of(own), mode_of(own / "spark")] == [0o700, 0o700]
     assert list((own / "spark").rglob("*.data")) == []
+
+
+def test_a_driver_killed_while_java_starts_leaves_no_file_with_its_options(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        check=False,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
 
 
 def test_a_folder_is_reused(folder: Path) -> None:

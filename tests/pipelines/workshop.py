@@ -58,6 +58,11 @@ class Workshop:
             self._store = open_store(config.store_url, config.actor, config.store_schema)
         return self._store
 
+    def use(self, file: str) -> None:
+        """Uses another SQLite store from now on."""
+        (self.path / "dataflow.toml").write_text(f'store = "sqlite:///.dataflow/{file}"\n')
+        self._store = None
+
     def write(self, name: str, text: str) -> None:
         """Writes a file of pipelines."""
         (self.path / "pipelines" / name).write_text(textwrap.dedent(text))

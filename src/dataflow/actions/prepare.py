@@ -18,6 +18,7 @@ from dataflow.errors import BadInput
 from dataflow.model.answers import Answer, Question, Verdict, combine
 from dataflow.model.dataid import canonical_dataid, sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.location import RUN_ID, Location, run_folder
 from dataflow.model.mapping import LATEST, needed_by
 from dataflow.model.record import record
 from dataflow.model.url_text import without_secret_parameters
@@ -76,7 +77,7 @@ def ask(store: Store, plan: Plan, run: Run, project_dir: str, environment: str) 
     """Answer the five questions for a claim or its preview; changes nothing."""
     fields = {"job": plan.job.name, "environment": environment, "run_id": run.run_id}
     inputs = list_inputs(plan, run, project_dir, fields)
-    outputs = list_outputs(plan, run.dataid, project_dir, fields)
+    outputs = list_outputs(plan, run.dataid, project_dir, fields, _lake_folder(store, plan, run))
     answers = (
         answer_ready(inputs),
         answer_right(plan, run.dataid, inputs),
@@ -123,13 +124,22 @@ def _latest_input(source: PlanInput, run: Run, project_dir: str, fields: dict[st
 
 
 def list_outputs(
-    plan: Plan, dataid: str, project_dir: str, fields: dict[str, object]
+    plan: Plan, dataid: str, project_dir: str, fields: dict[str, object], lake_folder: str = RUN_ID
 ) -> tuple[tuple[str, str], ...]:
-    """Return the name and location of every output."""
-    return tuple(
-        (item.dataset.name, _place(item.dataset.location, project_dir, item.dataset.name, dataid, fields))
-        for item in plan.outputs
-    )
+    """Return the name and location of every output; `lake_folder` is what stands for the run in the lake."""
+    found = []
+    for item in plan.outputs:
+        name, template = item.dataset.name, item.dataset.location
+        own = fields | {"run_id": lake_folder} if Location(template).is_manifest else fields
+        found.append((name, _place(template, project_dir, name, dataid, own)))
+    return tuple(found)
+
+
+def _lake_folder(store: Store, plan: Plan, run: Run) -> str:
+    """Return the name of the run's folder in the lake; "" if it writes nothing there."""
+    if not any(Location(item.dataset.location).is_manifest for item in plan.outputs):
+        return ""
+    return run_folder(run.run_id, run.claimant, store.read.get_store_id())
 
 
 def answer_ready(inputs: tuple[InputChunk, ...]) -> Answer:

@@ -11,7 +11,7 @@ import shutil
 
 from dataflow.actions.locations import absolute_place, resolve_location
 from dataflow.actions.selection import MANY
-from dataflow.model.location import MANIFEST
+from dataflow.model.location import MANIFEST, run_folder
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_decode
 from dataflow.model.wording import utc_text
@@ -30,6 +30,7 @@ LAYOUT = "/dataid={encoded_dataid}/{run_id}/" + MANIFEST
 """The end of every location in the lake."""
 COMPACTION_SECONDS = 86400.0
 """A compaction holds no lease: its files are left alone for a day."""
+_RUN_FOLDER = re.compile(r"([0-9]+)-[0-9a-f]{8}-[0-9a-f]{16}")
 _SPARK_LOG = re.compile(r"spark-(\d+)\.log")
 
 
@@ -144,8 +145,9 @@ def _delete_version(place: str) -> int:
 
 
 def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -> int:
-    """Delete folders of the lake that no version names and no run writes; return how many."""
-    compacted = re.compile(rf"\d+-{store.read.get_store_id()[:8]}-[0-9a-f]{{8}}")
+    """Delete folders that this store's runs made in the lake, no version names and no run writes."""
+    store_id = store.read.get_store_id()
+    compacted = re.compile(rf"\d+-{store_id[:8]}-[0-9a-f]{{8}}")
     count = 0
     for name, folder in _list_folders(root):
         if not name.startswith("dataid="):
@@ -154,8 +156,10 @@ def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -
         old = []
         for leaf, path in _list_folders(folder):
             changed_at = _changed_at(path)
-            if leaf.isascii() and leaf.isdigit() and changed_at < before:
-                if store.read.has_run_ended(int(leaf), dataset_id, dataid):
+            if (run := _RUN_FOLDER.fullmatch(leaf)) and changed_at < before:
+                # Only if the name is this very run's: others are of another store, or of a copy of this one.
+                claimant = store.read.find_ended_claimant(int(run[1]), dataset_id, dataid)
+                if claimant is not None and leaf == run_folder(int(run[1]), claimant, store_id):
                     old.append(path)
             elif compacted.fullmatch(leaf) and changed_at < min(before, cutoff(store, COMPACTION_SECONDS)):
                 old.append(path)
@@ -173,12 +177,13 @@ def _delete_abandoned(store: Store, dataset_id: int, root: str, before: float) -
 
 def _delete_staging(store: Store, root: str, before: float) -> int:
     """Delete what ended runs fetched, unless their work is running: a run continues where another ended."""
+    own = re.compile(rf"[0-9]+(-{store.read.get_store_id()[:8]}-[0-9a-f]{{16}})?")  # or a query's process
     old = [
         (job, percent_decode(encoded), path)
         for job, job_folder in _list_folders(root)
         for encoded, work_folder in _list_folders(job_folder)
-        for run_id, path in _list_folders(work_folder)
-        if run_id.isascii() and run_id.isdigit() and _changed_at(path) < before
+        for name, path in _list_folders(work_folder)
+        if own.fullmatch(name) and _changed_at(path) < before
     ]
     if not old:
         return 0

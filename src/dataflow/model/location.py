@@ -62,6 +62,21 @@ def table_location(connection: str, schema: str, name: str) -> Location:
     return Location(f"{_TABLE}{connection}/{schema}.{name}{_RUN}{RUN_ID}")
 
 
+def run_folder(run_id: int, claimant: str, store_id: str) -> str:
+    """The name of a run's own folder, in the lake and in staging.
+
+    The run id alone is not unique: every store counts from 1, and one restored from a backup counts again.
+    """
+    return f"{run_id}-{store_id[:8]}-{claim_of(claimant)}"
+
+
+def claim_of(claimant: str) -> str:
+    """Identifies a claimant's run among those with the same id; nobody can act as the claimant with it."""
+    import hashlib  # start-up: only pipelines and runs that write to the lake pay for it
+
+    return hashlib.sha256(claimant.encode()).hexdigest()[:16]
+
+
 def lake_location(folder: str) -> Location:
     """The location of each run's version in a lake; no run overwrites what another has published."""
     return Location(f"{folder}/{{dataset}}/dataid={{encoded_dataid}}/{RUN_ID}/{MANIFEST}")

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @record
 class EarlierRun:
-    """An earlier run of the same work; `called_since` if the work was called for again after it started."""
+    """An earlier run of the same work.
+
+    `called_since`: an operator has since resubmitted the work, or forced it after a failure.
+    """
 
     run_id: int
     claimant: str
@@ -80,10 +83,11 @@ class RunReads(Reads):
         """Return whether the work of a run may outlive its process."""
         return bool(first_of(self._find("explain.has_kill_command", run_id=run_id)))
 
-    def has_run_ended(self, run_id: int, dataset_id: int, dataid: str) -> bool:
-        """Return whether a run is known to have produced this chunk and can write no more."""
+    def find_ended_claimant(self, run_id: int, dataset_id: int, dataid: str) -> str | None:
+        """Return the claimant of a run that is known to have made this chunk and can write no more."""
         where = {"run_id": run_id, "dataset_id": dataset_id, "dataid": dataid}
-        return bool(first_of(self._find("versions.has_ended", **where)))
+        found = self._find("versions.ended_claimant", **where)
+        return str(found[0]) if found else None
 
     def list_lapsed_runs(self) -> list[OpenRun]:
         """Return runs whose lease has lapsed and that no claim has freed yet."""

@@ -160,6 +160,23 @@ def test_a_lost_reply_to_the_commit_is_looked_up(postgres_url: str) -> None:
     assert len(read_orders(postgres_url)) == 3
 
 
+def test_a_lost_reply_to_the_commit_of_the_fence_is_repeated(postgres_url: str) -> None:
+    with Proxy(postgres_url, cut=lambda number: number == 1) as proxy:
+        assert make_target(proxy.url, 1).begin() is None
+        assert proxy.cuts == 1
+    first = make_target(postgres_url, 1)
+    assert first.publish([stage(first, make_rows(3))]).rows == 3
+
+
+def test_a_lost_reply_to_the_commit_that_adopts_a_result_does_not_discard_it(postgres_url: str) -> None:
+    load(make_target(postgres_url, 1, strategy="append"), make_rows(3))
+    with Proxy(postgres_url, cut=lambda number: number == 1) as proxy:
+        found = make_target(proxy.url, 2, strategy="append").begin({1: ""})
+        assert proxy.cuts == 1
+    assert found is not None and found.rows == 3
+    assert query(postgres_url, "select run_id, fence from dataflow_ledger") == [(2, 2)]
+
+
 def test_a_connection_that_breaks_before_the_commit_publishes_nothing(postgres_url: str) -> None:
     load(make_target(postgres_url, 1), make_rows(3, "old"))
     query(

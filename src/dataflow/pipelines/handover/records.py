@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -45,23 +44,6 @@ class Destination:
     claim: str = ""  # distinguishes the run from one that had its id before the store was restored
     newest_run: int = 0  # the last run id that this store has issued; 0 if unknown
     newest: tuple[str, str] = ("", "")  # the newest snapshot that the store has published, and its sort key
-
-
-@record
-class Earlier:
-    """An earlier run of the same work.
-
-    Not of the same request if an operator has since resubmitted the work, or forced it after a failure.
-    """
-
-    run_id: int
-    claim: str
-    same_call: bool
-
-
-def claim_of(claimant: str) -> str:
-    """Identifies a claimant's run among those with the same id; nobody can act as the claimant with it."""
-    return hashlib.sha256(claimant.encode()).hexdigest()[:16]
 
 
 @record

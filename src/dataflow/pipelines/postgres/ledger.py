@@ -40,8 +40,9 @@ RAISE = sql.SQL("""
     values (%(table)s, %(dataid)s, %(dataset)s, %(store_id)s, %(sort_key)s, %(run_id)s)
     on conflict (table_name, dataid) do update
         set fence = excluded.fence, sort_key = excluded.sort_key,
-            -- Who begins has published nothing: that run had its id before the store was restored.
-            run_id = case when l.run_id = excluded.fence then 0 else l.run_id end
+            -- Another claim had this run id before the store was restored.
+            run_id = case when l.run_id = excluded.fence and l.claim is distinct from %(claim)s
+                          then 0 else l.run_id end
         where l.fence <= excluded.fence and l.store_id = excluded.store_id and l.dataset = excluded.dataset
     returning 1
 """)

@@ -86,9 +86,14 @@ class PostgresTarget:
         If one of these earlier runs published from the same inputs before it died, its result becomes
         this run's, all in one transaction; one that is still publishing is waited for.
         """
+        # Perhaps only the reply to the commit was lost: then a result may be this run's already.
+        own = {self.destination.run_id: self.destination.claim}
+        return self.patience.repeat(lambda: self._try_to_begin({**(earlier or {}), **own}))
+
+    def _try_to_begin(self, adopted: Mapping[int, str]) -> Published | None:
         with self._transaction() as session:
             entry = self._ledger.raise_fence(session)
-            claim = (earlier or {}).get(entry.run_id or 0)
+            claim = adopted.get(entry.run_id or 0)
             if claim is None or claim != entry.claim or entry.inputs != self.destination.inputs:
                 self.staging.create(session, self.table)
                 return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dataflow import failpoints
 from dataflow.errors import InvalidData
+from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.wording import plural
 from dataflow.pipelines.declare.sources import Http
@@ -21,7 +22,7 @@ from dataflow.pipelines.run.leases import refuse_lost
 from dataflow.pipelines.run.pipeline_run import PipelineRun
 from dataflow.pipelines.run.source_reader import Reading
 from dataflow.pipelines.run.stage_tasks import StageParts
-from dataflow.pipelines.run.targets import discarding, list_earlier, pipeline_target
+from dataflow.pipelines.run.targets import discarding, pipeline_target
 from dataflow.pipelines.run.verdict import Judgement
 from dataflow.pipelines.shape.inference import infer_fields
 from dataflow.pipelines.spark.tasks import run_tasks, tag_of
@@ -71,8 +72,10 @@ class DatasetRun(PipelineRun):
         if definition.has_others:
             fields = infer_fields(fields, source.first_body(), source.kind, source.results_key)
         target = pipeline_target(self._plan, fields, claimed, self._facilities)
-        earlier = list_earlier(self._facilities.store, claimed.run)
-        published = target.begin({each.run_id: each.claim for each in earlier if each.same_call})
+        earlier = self._facilities.store.read.list_earlier_runs(claimed.run.work_id, claimed.run_id)
+        published = target.begin(
+            {each.run_id: claim_of(each.claimant) for each in earlier if not each.called_since}
+        )
         with discarding(target):
             if published is None:
                 sources = chain([source], iter(self._open_again, None))

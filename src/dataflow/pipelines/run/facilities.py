@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
+from dataflow.model.location import run_folder
 from dataflow.model.record import record
 from dataflow.model.url_text import percent_encode
 from dataflow.pipelines.run.spark_sessions import SharedSession, SparkSessions
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from dataflow.model.records import Run
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.secrets.known import KnownSecrets
+    from dataflow.store.run_reads import EarlierRun
     from dataflow.store.store import Store
 
 
@@ -67,23 +70,27 @@ class PipelineLog:
 class StagingFolders:
     """The folders where runs keep what they fetch until it is published."""
 
-    def __init__(self, project_dir: str) -> None:
+    def __init__(self, project_dir: str, store_id: str) -> None:
         self._root = os.path.join(project_dir, STATE_FOLDER, "staging")
+        self._store_id = store_id
 
     def of_work(self, job: str, dataid: str) -> str:
         """The folder of all runs of one work."""
         return os.path.join(self._root, job, percent_encode(dataid))
 
-    def of_run(self, run: Run, run_id: int | None = None) -> str:
-        """The folder of a run, or of another run of the same work."""
-        return os.path.join(self.of_work(run.job, run.dataid), str(run_id or run.run_id))
+    def of_run(self, run: Run, earlier: EarlierRun | None = None) -> str:
+        """The folder of a run, or of an earlier run of the same work."""
+        who = earlier or run
+        name = run_folder(who.run_id, who.claimant, self._store_id)
+        return os.path.join(self.of_work(run.job, run.dataid), name)
 
     def remove_until(self, run: Run) -> None:
-        """Removes the folders of a run and of all earlier runs of the same work."""
+        """Removes the folders of a run and of all earlier runs of the same work in this store."""
         root = self.of_work(run.job, run.dataid)
-        for name in os.listdir(root) if os.path.isdir(root) else ():
-            if name.isdecimal() and int(name) <= run.run_id:
-                shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+        own = re.compile(rf"([0-9]+)-{self._store_id[:8]}-[0-9a-f]{{16}}")
+        for found in map(own.fullmatch, os.listdir(root) if os.path.isdir(root) else ()):
+            if found and int(found[1]) <= run.run_id:
+                shutil.rmtree(os.path.join(root, found[0]), ignore_errors=True)
 
 
 @record
@@ -110,7 +117,7 @@ class Facilities:
         self.settings = settings
         self.environ, self.constants = values.environ, values.constants
         settings.secrets.add(*own_secrets(values.environ, config.store_url).values())
-        self.staging = StagingFolders(config.project_dir)
+        self.staging = StagingFolders(config.project_dir, store.read.get_store_id())
         self._equip(store, progress, SharedSession(config.log_dir))
 
     def beside(self, store: Store) -> Facilities:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from dataflow.pipelines.declare.sources import Files, Http
 from dataflow.pipelines.fetch.file_source import FileSource
 from dataflow.pipelines.fetch.staging_folder import Staging
-from dataflow.pipelines.run.targets import list_earlier
 from dataflow.pipelines.shape.inference import read_beginning
 from dataflow.pipelines.shape.shaper import Shaper
 
@@ -104,8 +103,8 @@ class Reading:
             facilities.progress.show(f"page {len(staging.entries) + 1}: {shown}, {following}")
 
         earlier = {
-            facilities.staging.of_run(claimed.run, each.run_id): each.same_call
-            for each in list_earlier(facilities.store, claimed.run)
+            facilities.staging.of_run(claimed.run, each): not each.called_since
+            for each in facilities.store.read.list_earlier_runs(claimed.run.work_id, claimed.run_id)
         }
         taken = staging.continue_from(earlier)
         if taken:

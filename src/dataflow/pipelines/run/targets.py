@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from dataflow.errors import BadInput, DataFlowError, InvalidData
 from dataflow.model.dataid import sort_key
 from dataflow.model.grain import Grain
+from dataflow.model.location import claim_of
 from dataflow.model.record import replace
 from dataflow.model.records import PYTHON
-from dataflow.pipelines.handover.records import Destination, Earlier, Target, claim_of
+from dataflow.pipelines.handover.records import Destination, Target
 from dataflow.pipelines.lake.parquet_target import LakeTarget
 from dataflow.pipelines.run.leases import make_patience, refuse_revoked
 from dataflow.pipelines.shape.fields import Field
@@ -20,7 +21,7 @@ from dataflow.pipelines.spark.frames import count_bad_rows
 
 if TYPE_CHECKING:
     from dataflow.client import ClaimedRun
-    from dataflow.model.records import PlanOutput, Run
+    from dataflow.model.records import PlanOutput
     from dataflow.pipelines.declare.catalog import Definition
     from dataflow.pipelines.declare.settings import PipelineSettings
     from dataflow.pipelines.postgres.table_target import PostgresTarget
@@ -53,12 +54,6 @@ def destination_of(claimed: ClaimedRun, dataset: str, store: Store) -> Destinati
 
 def _output_of(claimed: ClaimedRun, dataset: str) -> PlanOutput:
     return next(item for item in claimed.prepared.plan.outputs if item.dataset.name == dataset)
-
-
-def list_earlier(store: Store, run: Run) -> tuple[Earlier, ...]:
-    """Earlier runs of the same work since it last succeeded, newest first."""
-    runs = store.read.list_earlier_runs(run.work_id, run.run_id)
-    return tuple(Earlier(one.run_id, claim_of(one.claimant), not one.called_since) for one in runs)
 
 
 def find_last_rows(claimed: ClaimedRun, dataset: str, store: Store) -> int | None:

@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 
 from dataflow.errors import ConfigError
@@ -52,11 +51,13 @@ def start_java(options: Mapping[str, str]) -> None:
     """
     from pyspark import SparkContext
 
-    with tempfile.NamedTemporaryFile("w", encoding="ascii", prefix="dataflow-spark-") as file:  # of mode 0600
+    # In memory, and gone with this process: a file would stay, with the secrets in it, when it is killed.
+    with os.fdopen(os.memfd_create("spark-options"), "w", encoding="ascii") as file:
         file.writelines(f"{_escaped(name)}={_escaped(value)}\n" for name, value in options.items())
         file.flush()
+        path = f"/proc/{os.getpid()}/fd/{file.fileno()}"  # only this user's processes can open it
         # Before those of the environment; without the first, the file would replace spark-defaults.conf.
-        ours = shlex.join(["--load-spark-defaults", "--properties-file", file.name])
+        ours = shlex.join(["--load-spark-defaults", "--properties-file", path])
         with environment(ARGUMENTS, f"{ours} {os.environ.get(ARGUMENTS) or 'pyspark-shell'}"):
             SparkContext._ensure_initialized()
 

@@ -85,12 +85,11 @@ FROM run r CROSS JOIN run_input i JOIN chunk c ON c.chunk_id = i.chunk_id
 WHERE i.run_id = r.run_id AND r.ended_at IS NULL AND c.dataset_id = :dataset_id AND c.dataid = :dataid
 LIMIT 1
 
--- name: has_ended
--- Whether a run of this work is known and can write no more.
-SELECT r.ended_at IS NOT NULL
-       AND NOT (r.outcome = 'CANCELLED' AND r.clock_id = $clock_id AND r.lease_until > $lease_now)
-FROM run r JOIN job_output o ON o.job_id = r.job_id
-WHERE r.run_id = :run_id AND r.dataid = :dataid AND o.dataset_id = :dataset_id
+-- name: ended_claimant
+-- The claimant of a run of this work that can write no more.
+SELECT r.claimant FROM run r JOIN job_output o ON o.job_id = r.job_id
+WHERE r.run_id = :run_id AND r.dataid = :dataid AND o.dataset_id = :dataset_id AND r.ended_at IS NOT NULL
+  AND NOT (r.outcome = 'CANCELLED' AND r.clock_id = $clock_id AND r.lease_until > $lease_now)
 
 -- name: store_id
 SELECT value FROM meta WHERE key = 'store_id'
