@@ -1224,6 +1224,10 @@ exists (select from teams where teams.id = orders.team)
 }
 
 QUERIES = r'''
+select 1.5 as u from orders union select round(case when upper(name) = any(tags) then (extract(epoch from done) - price) end, 2) from orders
+select 1.5 as u from orders union select round(case when jsonb_typeof(to_jsonb(name)) = any(tags) then (extract(epoch from done) - price) end, 2) from orders
+select id, upper(name) = any(tags) as a, upper(name) = any('{}'::text[]) as b, null::text = any(tags) as c, upper(name) = any(array[upper(name), null]) as d, upper(name) = any(array[null::text]) as e, upper(name) = any(null::text[]) as f from orders
+select id, length(upper(name)) = any(array[3, 4, null]) as a, extract(day from done) = any(array[1.0, 2]) as b from orders
 select team, case when count(*)>1 then stddev(wide) end from orders where abs(wide)<1000 group by team
 select team, case when count(*)>1 then avg(wide) end from orders where abs(wide)<1000 group by team
 select team, case when bool_or(paid) then percentile_cont(0.5) within group (order by wide) end from orders group by team

@@ -99,6 +99,8 @@ def test_a_construct_without_an_equivalent_in_spark_is_refused(expression: str) 
         "select notes from orders order by 1",
         "select distinct on (notes) notes from orders order by notes",
         "select id from orders order by 2",
+        "select id from orders order by -1",
+        "select id from orders order by -0.5 desc",
         "select a.id from orders a join orders b using (notes)",
         "select (select (select o.team)) from orders o",
         "select (select max(t.id + o.id) from teams t) from orders o",

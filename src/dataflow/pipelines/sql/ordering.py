@@ -89,7 +89,8 @@ def _sort_value(work: Work, node: exp.Expr, outputs: Outputs) -> Typed:
         work.refuse(
             node, "sorts grouping sets by an expression that is not a column of the result; add it to SELECT"
         )
-    if isinstance(node.unnest(), exp.Literal):
+    inner = node.unnest()
+    if isinstance(inner.this if isinstance(inner, exp.Neg) else inner, exp.Literal):
         work.refuse(node, f"is not a valid output column number; there are {len(outputs)}")
     return work.expression(node)
 
