@@ -10,7 +10,7 @@ from dataflow.cli import pipeline_show, pipeline_transfer
 from dataflow.cli.context import Context
 from dataflow.cli.options import finish
 from dataflow.cli.pipeline_settings import get_settings, load_catalog
-from dataflow.cli.runjob import add_streams_option, check_choice, make_request, parser
+from dataflow.cli.runjob import add_option, check_choice, make_request, parser
 from dataflow.config.project import get_working_dir, no_project
 from dataflow.errors import BadInput, ConfigError, Conflict, LeaseLost, TimedOut, UnknownName, UsageError
 from dataflow.model.records import VIEW
@@ -44,7 +44,7 @@ def add_parser(subparsers: Any) -> None:
     run = words.add_parser("run", help="run the next interval of a pipeline", description=text)
     run.add_argument("name", metavar="NAME", help="name of the class")
     run.add_argument("--drain", action="store_true", help="go on until no interval is left")
-    add_streams_option(run)
+    add_option(run, "-j")
     run.add_argument("--dataid", metavar="D", help="run this interval, due or not")
     finish(run, run_word, makes_store=True)
 

@@ -15,22 +15,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from typing import Any
 
-VALUES = {
+OPTIONS = {
     "--job": ("NAME", "the job (default: the script's name without extension)"),
+    "--drain": ("", "continue until nothing is claimable"),
+    "-j": ("N", "run N streams in parallel, with --drain"),
     "--dataid": ("D", "run only this chunk"),
+    "--dry-run": ("", "show what would be claimed and passed on; run nothing"),
     "--lease": ("TIME", "how long a claim is good without renewal (default: the job's)"),
     "--grace": ("TIME", "time between SIGTERM and SIGKILL (default: the job's)"),
     "--timeout": ("TIME", "stop the run after this time, with exit code 124 (default: the job's)"),
     "--kill-command": ("CMD", "command that stops work outside this process before it is retried"),
+    "--clean-env": ("", "do not pass on the current environment"),
+    "--waiting-exit-code": ("N", "exit code when there is nothing to do yet (default: 0)"),
+    "--quiet": ("", "print only warnings and errors"),
     "--store": ("URL", "sqlite:///path or postgresql://user@host/database"),
+    "--version": ("", "show the version"),
 }
-WAITING_EXIT_CODE = "exit code when there is nothing to do yet (default: 0)"
-SWITCHES = {
-    "--drain": "continue until nothing is claimable",
-    "--dry-run": "show what would be claimed and passed on; run nothing",
-    "--clean-env": "do not pass on the current environment",
-    "--version": "show the version",
+"""The placeholder of each option's value, if it takes one, and what it means."""
+OTHER_NAMES = {"-j": ("--jobs",), "--quiet": ("-q",)}
+NUMBERS: dict[str, dict[str, Any]] = {
+    "-j": {"dest": "streams", "type": int, "default": 1},
+    "--waiting-exit-code": {"type": int, "default": 0},
 }
 
 
@@ -87,7 +94,7 @@ def force_command(argv: list[str]) -> int:
         before, command = argv[:at], argv[at + 1 :]
     made = Parser(prog="dataflow force", usage="dataflow force JOB DATAID -- command [args…]")
     made.description = "Runs a command for a dataid in any state: not ready, held, done or failed."
-    made.add_argument("--store", metavar="URL", help=VALUES["--store"][1])
+    add_option(made, "--store")
     made.add_argument("job", metavar="JOB")
     made.add_argument("dataid", metavar="DATAID")
     args = parse_options(made, before)
@@ -156,10 +163,11 @@ def make_request(args: argparse.Namespace, context: Context, job: str) -> JobReq
     )
 
 
-def add_streams_option(made: argparse.ArgumentParser) -> None:
-    """Add -j."""
-    text = "run N streams in parallel, with --drain"
-    made.add_argument("-j", "--jobs", dest="streams", type=int, default=1, metavar="N", help=text)
+def add_option(made: argparse.ArgumentParser, option: str) -> None:
+    """Add one of RunJob's options."""
+    metavar, text = OPTIONS[option]
+    kind: dict[str, Any] = {"metavar": metavar} if metavar else {"action": "store_true"}
+    made.add_argument(option, *OTHER_NAMES.get(option, ()), help=text, **kind, **NUMBERS.get(option, {}))
 
 
 def _seconds(option: str, text: str | None, least: float = 0.0) -> float | None:
@@ -201,13 +209,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         usage=f"{prog} [options] script [args…]",
         description="Claims the next chunk whose inputs are ready, runs the script, and records the outcome.",
     )
-    for option, (metavar, text) in VALUES.items():
-        made.add_argument(option, metavar=metavar, help=text)
-    add_streams_option(made)
-    made.add_argument("--waiting-exit-code", type=int, default=0, metavar="N", help=WAITING_EXIT_CODE)
-    for option, text in SWITCHES.items():
-        made.add_argument(option, action="store_true", help=text)
-    made.add_argument("--quiet", "-q", action="store_true", help="print only warnings and errors")
+    for option in OPTIONS:
+        add_option(made, option)
     made.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return made
 
