@@ -14,6 +14,7 @@ from dataflow.actions.oracle import list_discrepancies, rebuild
 from dataflow.config.project import PROJECT_FILE, PROPERTIES_FILE
 from dataflow.model.record import record
 from dataflow.model.url_text import masked_url
+from dataflow.model.wording import plural
 from dataflow.store.queries import SCHEMA_VERSION, newer_schema
 
 TYPE_CHECKING = False
@@ -128,7 +129,7 @@ def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Ite
         text = f"{work.job}/{work.dataid} is RUNNING, but its run {work.number} is not"
         yield Finding("leases", PROBLEM, text, shell("dataflow", "mark", work.job, work.dataid, "FAILED"))
     if not lapsed and not gone:
-        yield Finding("leases", OK, f"{len(live)} runs hold good leases")
+        yield Finding("leases", OK, f"{plural(len(live), 'run')} with a valid lease")
 
 
 def _readiness(store: Store) -> Iterator[Finding]:

@@ -224,7 +224,8 @@ def answer_safe(plan: Plan, run: Run, inputs: tuple[InputChunk, ...]) -> Answer:
         if chunk.dataset in in_place and chunk.readers:
             readers = ", ".join(map(str, chunk.readers))
             parts.append((NO, f"{chunk.dataset}/{run.dataid} is being consumed by run {readers}"))
-    return combine(Question.SAFE, parts or [(YES, "no other writer or reader; credentials decrypt")], "")
+    free = (YES, "no other writer or reader; passwords can be decrypted")
+    return combine(Question.SAFE, parts or [free], "")
 
 
 def list_newer_snapshots(store: Store, plan: Plan, dataid: str) -> list[str]:

@@ -50,7 +50,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--limit", type=count, default=None, metavar="N", help="at most N chunks")
     finish(parser, chunks, "from", "to", "wide", "json")
-    text = "Marks chunks of a dataset as ready, which starts the work that waits for them. Safe to repeat."
+    text = "Marks chunks as ready, so that work that waits for them can be claimed. Safe to repeat."
     parser = subparsers.add_parser("ready", description=text)
     _add_dataids(parser)
     parser.add_argument(

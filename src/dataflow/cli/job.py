@@ -39,7 +39,7 @@ FLAGS = {
     "ordered": "run dataids strictly in order",
 }
 NUMBERS = {
-    "retries": "how often a failed run is retried (default: 0)",
+    "retries": "how many times a failed run is retried (default: 0)",
     "max_running": "maximum number of concurrent runs (default: 0, no limit)",
     "priority": "work with a higher priority runs first within the job (default: 0)",
 }

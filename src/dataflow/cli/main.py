@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ready": ("chunks", "mark chunks of a dataset as ready"),
     "run": ("runjob", "do the next work of a job or pipeline (same as RunJob)"),
     "why": ("why", "explain why work is or is not running, with the next command"),
-    "resubmit": ("operate", "do work again"),
+    "resubmit": ("operate", "request work again"),
     "status": ("status", "show counts, gaps, late work and failures"),
     "init": ("init", "create a project (--example: one that runs)"),
     "apply": ("apply", "register the datasets and jobs of a TOML file"),

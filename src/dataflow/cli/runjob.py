@@ -23,7 +23,7 @@ OPTIONS = {
     "-j": ("N", "run N streams in parallel, with --drain"),
     "--dataid": ("D", "run only this chunk"),
     "--dry-run": ("", "show what would be claimed and passed on; run nothing"),
-    "--lease": ("TIME", "how long a claim is good without renewal (default: the job's)"),
+    "--lease": ("TIME", "how long a claim is valid without renewal (default: the job's)"),
     "--grace": ("TIME", "time between SIGTERM and SIGKILL (default: the job's)"),
     "--timeout": ("TIME", "stop the run after this time, with exit code 124 (default: the job's)"),
     "--kill-command": ("CMD", "command that stops work outside this process before it is retried"),
