@@ -298,4 +298,4 @@ def test_lock_files_of_dead_processes_are_removed_unless_they_hold_runs(place: P
     assert left.text == f"{locks} has 1 lock file of dead processes whose runs are not taken over yet"
     assert sorted(path.name for path in locks.iterdir()) == ["bb.lock", "cc.lock"]
     (found,) = list_lock_findings(place.config, nobody)
-    assert (found.level, found.text) == (OK, f"2 processes hold their locks in {locks}")
+    assert (found.level, found.text) == (OK, f"2 locks of live processes in {locks}")

@@ -129,7 +129,7 @@ def _leases(store: Store, config: Config, is_dead: Callable[[str], bool]) -> Ite
         text = f"{work.job}/{work.dataid} is RUNNING, but its run {work.number} is not"
         yield Finding("leases", PROBLEM, text, shell("dataflow", "mark", work.job, work.dataid, "FAILED"))
     if not lapsed and not gone:
-        yield Finding("leases", OK, f"{plural(len(live), 'run')} with a valid lease")
+        yield Finding("leases", OK, f"{len(live)} {plural(len(live), 'run')} with a valid lease")
 
 
 def _readiness(store: Store) -> Iterator[Finding]:
@@ -230,8 +230,7 @@ def list_lock_findings(
             "locks", WARNING, text, "dataflow runs --outcome RUNNING" if remove else "dataflow doctor"
         )
     if not dead:
-        held = "1 process holds its lock" if len(names) == 1 else f"{len(names)} processes hold their locks"
-        yield Finding("locks", OK, f"{held} in {config.lock_dir}")
+        yield Finding("locks", OK, f"{len(names)} {plural(len(names), 'lock')} of live processes in {config.lock_dir}")
 
 
 def _store_modes(config: Config) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def rotate(store: Store, old: str, new: str) -> Rotation:
     Raises SecretError, and changes nothing, if it opens none of them.
     """
     datasets = [dataset for dataset in store.read.list_datasets() if dataset.encryptedpass]
-    records, left = _encrypt_anew(datasets, old, new)
+    records, left = _encrypt_again(datasets, old, new)
     if datasets and not records:
         raise SecretError(
             f"The current passphrase opens none of the passwords; nothing was changed. {left[0][1]}"
@@ -87,7 +87,7 @@ def rotate(store: Store, old: str, new: str) -> Rotation:
     return Rotation(tuple(name for name in names if name in rotated), tuple(left))
 
 
-def _encrypt_anew(
+def _encrypt_again(
     datasets: list[Dataset], old: str, new: str
 ) -> tuple[list[tuple[Dataset, str]], list[tuple[str, str]]]:
     salt = os.urandom(SALT_BYTES)

@@ -58,6 +58,8 @@ class Setting:
     origin: str
     folder: str
 
+    _hidden = ("value",)
+
 
 class Sources:
     """The DATAFLOW_ variables and dataflow.toml of one command."""

@@ -62,7 +62,7 @@ def default_lock_dir(address: StoreUrl, state_dir: str) -> str:
     """Return the lock folder that all processes of this user share for this store on this machine."""
     if address.kind != SQLITE:
         # Not $TMPDIR: it may differ between cron and a login shell, which would not see each other's locks.
-        store = re.sub(r"[^\w.-]", "_", f"{address.hosts}_{address.database}")
+        store = re.sub(r"[^\w.-]", "_", f"{address.hosts.replace(':5432', '')}_{address.database}")
         return f"/tmp/dataflow-{os.geteuid()}/locks/{store}"
     if address.path == _MEMORY:
         return os.path.join(state_dir, "locks")

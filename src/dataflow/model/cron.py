@@ -6,6 +6,7 @@ croniter is imported only here, and never for presets, which are on the start-up
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from dataflow.errors import BadInput
 from dataflow.model.grain import Grain
@@ -95,6 +96,7 @@ def has_some_days(expression: str) -> bool:
     return is_once_a_day and _plain_calendar(expression) is None
 
 
+@lru_cache(maxsize=4096)  # asked for each chunk of a batch, inside a transaction
 def is_on_day(expression: str, day: str) -> bool:
     """Return whether a schedule of some days has an interval that starts on a day."""
     from croniter import croniter  # as in cron_starts

@@ -49,7 +49,7 @@ class ClaimantLock:
         try:
             os.write(fd, _identity(fd))
         except OSError:
-            pass  # The disk is full: the lock proves nothing, and the lease decides.
+            pass  # The disk is full: a copy of this lock cannot be told from it.
         return cls(name, path, fd)
 
     def fileno(self) -> int:
@@ -80,25 +80,32 @@ def is_dead(directory: str, name: str) -> bool:
 
     A missing, unreadable, copied or held lock returns False.
     """
-    fd = _open_original(directory, name)
-    if fd is None:
+    try:
+        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
         return False
     try:
         # Shared, so that two processes asking at once do not take each other for the claimant.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return not _is_copy(fd)
     except OSError:
         return False
     finally:
         os.close(fd)
-    return True
 
 
 def was_taken_here(directory: str, name: str) -> bool:
-    """Return True if the claimant took its lock in this folder; a copy of the folder proves nothing."""
-    fd = _open_original(directory, name)
-    if fd is not None:
+    """Return True if the claimant took its lock in this folder; the copy of a lock proves nothing."""
+    try:
+        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not _is_copy(fd)
+    except OSError:
+        return False
+    finally:
         os.close(fd)
-    return fd is not None
 
 
 def remove_dead(directory: str, name: str) -> bool:
@@ -109,16 +116,9 @@ def remove_dead(directory: str, name: str) -> bool:
     return True
 
 
-def _open_original(directory: str, name: str) -> int | None:
-    """Open a lock; None for the copy of one, whose claimant works for the store that was copied."""
-    try:
-        fd = os.open(_path_of(directory, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    if os.pread(fd, 64, 0) == _identity(fd):
-        return fd
-    os.close(fd)
-    return None
+def _is_copy(fd: int) -> bool:
+    """Return True for a lock with another file's identity; an empty one is of an older version."""
+    return os.pread(fd, 64, 0) not in (b"", _identity(fd))
 
 
 def _identity(fd: int) -> bytes:

@@ -317,6 +317,7 @@ case when cents<>0 then concat_ws(',', 100/cents, name) end
 (id,code::int)<(-1,5)
 (id,format('%I',name))>=(-1,'a')
 (id,code::int)=(-1,5)
+(id,code::int)<>(-1,5)
 't'::boolean
 cents::boolean
 paid::int

@@ -162,14 +162,14 @@ def _row(work: Work, side: exp.Expr, node: exp.Expr) -> list[Typed]:
 def _rows(work: Work, node: exp.Binary) -> list[list[Typed]]:
     """Both sides; a pair is evaluated only if the pairs before it leave the result open, as in PostgreSQL."""
     sides, operator = (node.this, node.expression), COMPARISONS[type(node)]
-    if operator == "<>" or len(node.this.expressions) != len(node.expression.expressions):
+    if len(node.this.expressions) != len(node.expression.expressions):
         return [_row(work, side, node) for side in sides]
-    test, before = "({} IS NOT FALSE)" if operator == "=" else "({})", work.guards
-    pairs = []
-    for pair in zip(*(side.expressions for side in sides), strict=True):
-        pairs.append([work.expression(each) for each in pair])
-        work.guards = [*work.guards, test.format(compare(work, "=", pairs[-1], node).sql)]
-    work.guards = before
+    test = "({} IS NOT FALSE)" if operator in ("=", "<>") else "({})"
+    pairs: list[list[Typed]] = []
+    with work.holding(guards=work.guards):
+        for pair in zip(*(side.expressions for side in sides), strict=True):
+            pairs.append([work.expression(each) for each in pair])
+            work.guards = [*work.guards, test.format(compare(work, "=", pairs[-1], node).sql)]
     return [list(row) for row in zip(*pairs, strict=True)]
 
 
