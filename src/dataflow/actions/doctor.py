@@ -230,7 +230,8 @@ def list_lock_findings(
             "locks", WARNING, text, "dataflow runs --outcome RUNNING" if remove else "dataflow doctor"
         )
     if not dead:
-        yield Finding("locks", OK, f"{len(names)} {plural(len(names), 'lock')} of live processes in {config.lock_dir}")
+        held = f"{len(names)} {plural(len(names), 'lock')} of live processes"
+        yield Finding("locks", OK, f"{held} in {config.lock_dir}")
 
 
 def _store_modes(config: Config) -> Iterator[Finding]:
