@@ -70,6 +70,26 @@ def test_purge_deletes_old_logs_but_keeps_those_of_live_runs_and_other_files(
     assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])
 
 
+@pytest.mark.parametrize("call", ["stat", "unlink"])
+def test_two_purges_at_once_both_succeed(
+    bob: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    old = (bob.clock.seconds if bob.clock else time.time()) - 100 * DAY
+    for name in ("9001.log", "9002.log"):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (old, old))
+    if call == "unlink":
+        unlink = os.unlink
+        monkeypatch.setattr(os, "unlink", lambda path: (unlink(path), unlink(path)))
+    else:
+        scandir = os.scandir
+        monkeypatch.setattr(
+            os, "scandir", lambda path: [(entry, os.unlink(entry))[0] for entry in scandir(path)]
+        )
+    assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).logs == 0
+    assert not {"9001.log", "9002.log"} & set(os.listdir(tmp_path))
+
+
 def test_purge_works_in_a_project_without_logs(bob: World, tmp_path: Path) -> None:
     assert purge(bob.store, DAY, str(tmp_path / "none"), str(tmp_path / "none")).logs == 0
 
