@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,14 @@ def test_purge_deletes_old_logs_but_keeps_those_of_live_runs_and_other_files(
     assert sorted(path.name for path in tmp_path.iterdir() if path.name in names) == sorted(names[1:])
 
 
+def deleting_scandir(folder: str, scandir: Any = os.scandir) -> list[os.DirEntry[str]]:
+    """The entries of a folder whose files another process has just deleted."""
+    entries = list(scandir(folder))
+    for entry in entries:
+        os.unlink(entry)
+    return entries
+
+
 @pytest.mark.parametrize("call", ["stat", "unlink"])
 def test_two_purges_at_once_both_succeed(
     bob: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
@@ -82,10 +91,7 @@ def test_two_purges_at_once_both_succeed(
         unlink = os.unlink
         monkeypatch.setattr(os, "unlink", lambda path: (unlink(path), unlink(path)))
     else:
-        scandir = os.scandir
-        monkeypatch.setattr(
-            os, "scandir", lambda path: [(entry, os.unlink(entry))[0] for entry in scandir(path)]
-        )
+        monkeypatch.setattr(os, "scandir", deleting_scandir)
     assert purge(bob.store, 90 * DAY, str(tmp_path), str(tmp_path)).logs == 0
     assert not {"9001.log", "9002.log"} & set(os.listdir(tmp_path))
 

@@ -166,9 +166,8 @@ def write_context(path: str, prepared: Prepared, told: dict[str, str]) -> None:
         "answers": [answer.as_dict() for answer in prepared.answers],
         "environment": told,
     }
-    fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    fd = open_with_folder(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        os.fchmod(fd, 0o600)  # The previous run may have changed its mode.
         rest = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogateescape")
         while rest:
             rest = rest[os.write(fd, rest) :]
